@@ -323,7 +323,7 @@ fn printed(path: &Path) -> String {
 }
 
 #[test]
-fn pulses_and_micro_times_of_t3_are_kept_by_ptu_alone() {
+fn pulses_and_micro_times_of_t3_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name);
     let original = root().join("data/fixtures/picoquant/t3.ptu");
@@ -337,13 +337,25 @@ fn pulses_and_micro_times_of_t3_are_kept_by_ptu_alone() {
     fs::remove_file(here("run/t3.ptu")).unwrap();
     assert_eq!(convert(&here("run/.tagq"), &here("c.ptu.zst"), &[]).code, 0);
     assert_eq!(convert(&here("a.ptu"), &here("d.ptu"), &[]).code, 0);
-    for name in ["a.ptu", "b.ptu.gz", "c.ptu.zst", "d.ptu"] {
+    assert_eq!(convert(&original, &here("e.h5"), &[]).code, 0);
+    assert_eq!(convert(&here("run/.tagq"), &here("f.hdf5"), &[]).code, 0);
+    assert_eq!(convert(&here("e.h5"), &here("g.npz"), &[]).code, 0);
+    for name in ["a.ptu", "b.ptu.gz", "c.ptu.zst", "d.ptu", "e.h5", "f.hdf5", "g.npz"] {
         assert_eq!(printed(&here(name)), expected, "{name}");
         let micro = |path: &Path| {
             let counted = output(command().args(["micro", "1", "--format", "csv", "-q"]).arg(path));
             assert_eq!(counted.code, 0, "{}", counted.stderr);
-            // The first line names the run.
-            counted.text().split_once('\n').unwrap().1.to_owned()
+            // The first line names the run. Not all formats hold the names of channels, the second column.
+            let lines = counted.text().lines().skip(1);
+            let has_names = lines.clone().next().unwrap().starts_with("channel,name,");
+            let fields = lines.map(|line| line.split(',').collect::<Vec<_>>());
+            let unnamed = fields.map(|mut fields| {
+                if has_names {
+                    fields.remove(1);
+                }
+                fields.join(",")
+            });
+            unnamed.collect::<Vec<_>>()
         };
         fs::copy(&original, here("original.ptu")).unwrap();
         assert_eq!(micro(&here(name)), micro(&here("original.ptu")), "{name}");
@@ -363,6 +375,8 @@ fn pulses_and_micro_times_of_t3_are_kept_by_ptu_alone() {
         ),
         ("x.ptu", "", "x.json holds the facts for"),
         ("y.swabian", "the micro times, the names of channels and the facts of", ""),
+        ("z.h5", "the facts of", ""),
+        ("z.npz", "the names of channels and the facts of", ""),
     ] {
         let said = noted(name);
         assert!(said.contains(&format!("does not hold {lost}")) != lost.is_empty(), "{said}");
@@ -389,4 +403,57 @@ fn records_of_a_time_tagger_are_written() {
     );
     let untold = convert(&here("a.tsv"), &here("c.swabian"), &[]);
     assert!(untold.stderr.contains("--tick"), "{}", untold.stderr);
+}
+
+/// Arrays of all channels and times of a store, with and without micro times, by both commands.
+#[test]
+fn arrays_hold_the_tags_and_their_units() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    let rows = |path: &Path| output(command().args(["export", "-q", "--format", "csv"]).arg(path));
+    let lines = (0..70_000_i64)
+        .map(|i| format!("{}\t{}\n", i * i % 7 * 9_000, (i - 35_000) * 1_000_003))
+        .collect::<Vec<_>>();
+    fs::write(here("a.tsv"), lines.concat()).unwrap();
+    let tick = ["--tick", "4ps"];
+    assert_eq!(output(command().arg("ingest").args(tick).arg(here("a.tsv"))).code, 0);
+    let expected = rows(&here("a.tsv")).text().to_owned();
+    assert_eq!(expected.lines().count(), 70_001);
+    for (name, verb) in
+        [("b.h5", "convert"), ("c.npz", "convert"), ("d.h5", "export"), ("e.npz", "export")]
+    {
+        let out = here(name);
+        let made = match verb {
+            "convert" => convert(&here("a.tsv"), &out, &tick),
+            _ => output(command().args(["export", "-o"]).arg(&out).arg(here("a.tsv"))),
+        };
+        assert_eq!(made.code, 0, "{name}: {}", made.stderr);
+        assert_eq!(rows(&out).text(), expected, "{name}");
+        let info = output(command().args(["info", "--format", "json"]).arg(&out)).json();
+        assert_eq!(info["tick"], "4000000/1", "{name}");
+    }
+    // A third of a picosecond is no float, and no channel above 65,535 fits.
+    fs::write(here("odd.tsv"), "65536\t1\n").unwrap();
+    let third = convert(&here("a.tsv"), &here("f.h5"), &["--tick", "1/3ps"]);
+    assert!(third.code != 0 && third.stderr.contains("as floats of seconds"), "{}", third.stderr);
+    assert_eq!(convert(&here("a.tsv"), &here("f.npz"), &["--tick", "1/3ps"]).code, 0);
+    let info = output(command().args(["info", "--format", "json"]).arg(here("f.npz"))).json();
+    assert_eq!(info["tick"], "1000000/3");
+    let odd = convert(&here("odd.tsv"), &here("g.npz"), &tick);
+    assert!(odd.code != 0 && odd.stderr.contains("channel 65536 is above 65535"), "{}", odd.stderr);
+    assert!(!here("g.npz").exists());
+    let answer = output(
+        command().args(["export", "--time-unit", "ns", "-o"]).args([here("h.h5"), here("a.tsv")]),
+    );
+    assert!(
+        answer.code != 0 && answer.stderr.contains("hold times, channels"),
+        "{}",
+        answer.stderr
+    );
+    // Without tags, too.
+    fs::write(here("none.tsv"), "# nothing\n").unwrap();
+    for name in ["i.h5", "i.npz"] {
+        assert_eq!(convert(&here("none.tsv"), &here(name), &tick).code, 0);
+        assert_eq!(cat(&here(name)), [], "{name}");
+    }
 }

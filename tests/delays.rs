@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{coincidences, command, output, root, skipped, tagq};
+use crate::support::{coincidences, command, output, root, skipped, tagq, without_names};
 
 /// Simulates a run of 1 s into `folder`.
 fn simulate(folder: &Path, args: &str) -> std::path::PathBuf {
@@ -206,7 +206,8 @@ fn channels_get_names_that_stand_wherever_a_channel_does() {
     assert_eq!(name(&[]).text(), "1=Idler\n2=Signal\n");
     let named = coincidences("--window 2ns --group Idler,Signal", &run);
     let numbered = coincidences("--window 2ns --group 1,2 --no-setup", &run);
-    assert_eq!(named["rows"], numbered["rows"]);
+    assert_eq!(named["rows"][0]["names"], json!(["Idler", "Signal"]));
+    assert_eq!(without_names(&named["rows"]), numbered["rows"]);
     let taken = name(&["3=Idler"]);
     assert!(taken.code == 2 && taken.stderr.contains("two channels"), "{}", taken.stderr);
     assert_eq!(name(&["1="]).code, 0);

@@ -29,9 +29,38 @@ fn the_first_command_of_the_readme_prints_what_it_shows() {
     assert_eq!(printed[..shown.len()], shown);
 }
 
+/// The chart of speeds in the README has the numbers of the table that was measured, and bars of their lengths.
+#[test]
+fn the_chart_of_the_readme_is_that_of_the_benchmarks() {
+    let measured = fs::read_to_string(root().join("docs/benchmarks.md")).unwrap();
+    let chart = blocks("README.md", "text").remove(1);
+    let mut per_block = Vec::new();
+    for line in chart.lines() {
+        let (what, rest) = line.split_once("  ").unwrap();
+        let row = measured.lines().find(|row| row.starts_with(&format!("| {what} |")));
+        let row: Vec<&str> =
+            row.unwrap_or_else(|| panic!("{what}")).split('|').map(str::trim).collect();
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [bar, speed, ratio, times, rival] = words[..] else { panic!("{line}") };
+        assert_eq!(speed, row[2], "{line}");
+        assert_eq!(format!("{ratio} ({rival})"), row[row.len() - 2], "{line}");
+        assert_eq!(times, "\u{d7}", "{line}");
+        let half_blocks = bar.chars().map(|c| if c == '\u{2588}' { 2.0 } else { 1.0 }).sum::<f64>();
+        per_block.push((half_blocks, speed.replace(',', "").parse::<f64>().unwrap()));
+    }
+    assert!(per_block.len() >= 5);
+    let longest = per_block
+        .iter()
+        .copied()
+        .fold((0.0, 0.0), |a: (f64, f64), b| if b.1 > a.1 { b } else { a });
+    for (half_blocks, speed) in per_block {
+        assert!((half_blocks - speed / longest.1 * longest.0).abs() <= 0.5, "{speed}");
+    }
+}
+
 #[test]
 fn the_help_names_every_command_of_the_readme() {
-    let commands = blocks("README.md", "sh")[1].clone();
+    let commands = blocks("README.md", "sh")[2].clone();
     let mut tried = 0;
     for line in commands.lines() {
         let name = line.split_whitespace().nth(1).unwrap();

@@ -8,6 +8,74 @@ use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, ValueType};
 
 use crate::support::root;
 
+/// For each method: the columns of its rows with their units, and an example, which is run over data/fixtures/pairs.
+const RETURNS: [(&str, &str, &str); 7] = [
+    (
+        "coincidences",
+        "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \
+         `accidentals`, `car` (count over accidentals), `p_a_given_b`, `p_b_given_a` and their errors; of a trace \
+         `start_s`, `start_ticks` and `partial`.",
+        ">>> pairs = run.coincidences(window=\"2ns\", groups=[(1, 2)])\n\
+         >>> pairs[0].count\n\
+         1976\n\
+         >>> run.coincidences(window_s=2e-9, groups=[(1, 2)])[\"count\"].tolist()\n\
+         [1976]",
+    ),
+    (
+        "histogram",
+        "One row for each bin: `delay_ticks` (its start), `width_ticks`, `delay_s` (its middle), `count` with \
+         `count_err`.",
+        ">>> counts = run.histogram(1, 2, bin=\"5ns\", range=\"20ns\")\n\
+         >>> int(counts[\"count\"].sum())\n\
+         1976",
+    ),
+    (
+        "g2",
+        "One row for each bin: `delay_ticks` (its start), `width_ticks`, `delay_s` (its middle), `count` with \
+         `count_err`, and `g2` (1 by chance) with `g2_err`.",
+        ">>> g2 = run.g2(1, 2, bin=\"5ns\", range=(\"-20ns\", \"20ns\"))\n\
+         >>> len(g2), max(g2, key=lambda row: row.g2).delay_ticks\n\
+         (8, 0)",
+    ),
+    (
+        "histogram2d",
+        "One row for each cell: `delay_a_ticks`, `delay_b_ticks` (its start), `delay_a_s`, `delay_b_s` (its middle) and \
+         `count`; with `g2` the normalised value and its error.",
+        ">>> cells = run.histogram2d(1, 2, 3, bin=\"10ns\", range=\"50ns\")\n\
+         >>> int(cells[\"count\"].sum())\n\
+         3",
+    ),
+    (
+        "micro",
+        "One row for each channel and bin: `channel`, `delay_ticks` (its start, in units of the micro times), \
+         `width_ticks`, `delay_s` (its middle) and `count` with `count_err`.",
+        ">>> run.micro(1)\n\
+         Traceback (most recent call last):\n\
+         tagq._errors.QuestionError: this run has no micro times",
+    ),
+    (
+        "rates",
+        "One row for each channel, or for each bin of time and channel: `channel`, `count`, `rate_hz` with \
+         `rate_err_hz`; of a trace `start_s`, `start_ticks` and `partial`. `total` has the sums of all channels.",
+        ">>> rates = run.rates(channels=[1, 2])\n\
+         >>> dict(zip(rates[\"channel\"].tolist(), rates[\"count\"].tolist()))\n\
+         {1: 4797, 2: 4808}\n\
+         >>> rates.total[0].count\n\
+         9605",
+    ),
+    (
+        "tuples",
+        "A stream of rows: `time` in ticks, and of each channel `row_CH`, `time_CH` and `dt_CH`.",
+        ">>> run.tuples(window=\"2ns\", groups=(1, 2)).to_arrow().num_rows\n\
+         1976",
+    ),
+];
+
+/// The exceptions of every method.
+const RAISES: &str = "`QuestionError` (a `ValueError`): an option is not valid, or not for this run. \
+                      `WrongTypeError` (a `TypeError`, too): a value of the wrong type, such as a number for a duration; \
+                      seconds have keywords of their own. `DamageError`: the store is damaged.";
+
 /// The longest line of a docstring.
 const WIDTH: usize = 110;
 
@@ -54,7 +122,6 @@ enum Gives {
 /// Returns the method of a request, with its docstring.
 fn method(of: &RequestType, gives: Gives) -> String {
     let (name, gives, ask) = match gives {
-        Gives::Result if of.name == "micro" => ("micro_times", "Result", "_ask"),
         Gives::Result => (of.name, "Result", "_ask"),
         Gives::Tuples => ("tuples", "Tuples", "_list"),
     };
@@ -68,17 +135,18 @@ fn method(of: &RequestType, gives: Gives) -> String {
     let (first, rest): (Vec<&RequestOption>, Vec<&RequestOption>) =
         options.iter().partition(|option| is_first(option));
     let mut text = format!("\n    def {name}(\n        self,\n");
-    for option in first {
-        let _ = writeln!(text, "        {},", parameter(option));
+    for parameter in first.into_iter().flat_map(parameters) {
+        let _ = writeln!(text, "        {parameter},");
     }
     text += "        *,\n";
-    for option in rest {
-        let _ = writeln!(text, "        {},", parameter(option));
+    for parameter in rest.into_iter().flat_map(parameters) {
+        let _ = writeln!(text, "        {parameter},");
     }
-    let _ = writeln!(text, "    ) -> {gives}:");
-    text += &docstring(of, &options, ask == "_list");
+    let _ = writeln!(text, "        **unknown: NoReturn,\n    ) -> {gives}:");
+    text += &docstring(of, name, &options, ask == "_list");
     let named = if ask == "_list" { String::new() } else { format!("\"{}\", ", of.name) };
-    let _ = writeln!(text, "        return {gives}(self.{ask}({named}given(locals())))");
+    let _ =
+        writeln!(text, "        return {gives}(self.{ask}({named}given(locals(), \"{name}\")))");
     text
 }
 
@@ -86,32 +154,44 @@ fn keyword(option: &RequestOption) -> &str {
     if option.name == "from" { "from_" } else { option.name }
 }
 
-/// Returns a parameter with its type and its default.
-fn parameter(option: &RequestOption) -> String {
-    let of = match option.value {
-        ValueType::Flag => "bool".into(),
-        ValueType::Text(_) => "str".into(),
-        ValueType::Number(_) => "int".into(),
-        ValueType::Choice(names) => {
-            let names: Vec<String> =
-                names().iter().map(|[name, _]| format!("\"{name}\"")).collect();
-            format!("Literal[{}]", names.join(", "))
-        }
-        ValueType::Channel(_) => "Channel".into(),
-        ValueType::Channels(_) => "Iterable[Channel]".into(),
-        ValueType::Groups(_) => "Iterable[Iterable[Channel]]".into(),
-        ValueType::Delays(_) => "Mapping[Channel, str]".into(),
-    };
-    let of: String = of;
+/// Returns a parameter with its type and its default; that of a duration again in seconds.
+fn parameters(option: &RequestOption) -> Vec<String> {
+    let [of, seconds] = types(option.value);
     let name = keyword(option);
-    match (option.value, option.default) {
+    let own = match (option.value, option.default) {
         (ValueType::Flag, _) => format!("{name}: {of} = False"),
         (_, Some(value)) => format!("{name}: {of} = \"{value}\""),
         (_, None) => format!("{name}: {of} | None = None"),
-    }
+    };
+    let seconds =
+        option.value.is_duration().then(|| format!("{}_s: {seconds} | None = None", option.name));
+    [own].into_iter().chain(seconds).collect()
 }
 
-fn docstring(of: &RequestType, options: &[&RequestOption], is_list: bool) -> String {
+/// Returns the type of a value, and that of the same value in seconds.
+fn types(value: ValueType) -> [String; 2] {
+    let [of, seconds] = match value {
+        ValueType::Flag => ["bool", ""],
+        ValueType::Text(_) if value.is_range() => {
+            ["Duration | tuple[Duration, Duration]", "float | tuple[float, float]"]
+        }
+        ValueType::Text(_) if value.is_duration() => ["Duration", "float"],
+        ValueType::Text(_) => ["str", ""],
+        ValueType::Number(_) => ["int", ""],
+        ValueType::Choice(names) => {
+            let names = names();
+            let names: Vec<String> = names.iter().map(|[name, _]| format!("\"{name}\"")).collect();
+            return [format!("Literal[{}]", names.join(", ")), String::new()];
+        }
+        ValueType::Channel(_) => ["Channel", ""],
+        ValueType::Channels(_) => ["Channel | Iterable[Channel]", ""],
+        ValueType::Groups(_) => ["Iterable[Channel | Iterable[Channel]]", ""],
+        ValueType::Delays(_) => ["Mapping[Channel, Duration]", "Mapping[Channel, float]"],
+    };
+    [of.to_owned(), seconds.to_owned()]
+}
+
+fn docstring(of: &RequestType, name: &str, options: &[&RequestOption], is_list: bool) -> String {
     let summary = if is_list {
         format!(
             "List the tags of each count of ``{}``, as an Arrow stream in order of time",
@@ -141,6 +221,18 @@ fn docstring(of: &RequestType, options: &[&RequestOption], is_list: bool) -> Str
                 text += &wrapped(&format!("\"{name}\": {help}."), 12);
             }
         }
+    }
+    let (_, returns, example) = RETURNS
+        .iter()
+        .find(|(of, ..)| *of == name)
+        .unwrap_or_else(|| panic!("{name}: tests/faces.rs says what it returns"));
+    text += "\n        Returns\n";
+    text += &wrapped(returns, 12);
+    text += "\n        Raises\n";
+    text += &wrapped(RAISES, 12);
+    text += "\n        Example\n";
+    for line in example.lines() {
+        let _ = writeln!(text, "            {line}");
     }
     text + "        \"\"\"\n"
 }

@@ -366,6 +366,13 @@ fn what_is_misspelt_is_said_and_what_was_meant() {
         (&["g2", "1,2"], "the run is missing after 1,2"),
         (&["delays", "1,2", run, run], "those of one run, and 2 are named"),
         (&["m", run], "'m'"),
+        (
+            &["coincidences"],
+            "Example: tagq coincidences --window 2ns run/\nAll options: tagq coincidences --help",
+        ),
+        (&["singles", "--bni", "1s", run], "Example: tagq rates run/\n"),
+        (&["delays"], "Example: tagq delays run/\n"),
+        (&["convert", "a"], "Example: tagq convert "),
     ] {
         let refused = tagq(args);
         assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);

@@ -174,3 +174,38 @@ fn colours_are_on_a_terminal_and_never_with_no_color() {
     let text = String::from_utf8(on_terminal(true).unwrap().stdout).unwrap();
     assert!(!text.contains("\u{1b}[48") && text.contains('\u{2588}'), "{text:?}");
 }
+
+/// The ends and the scale of the axis of values, and the title, as they are in the picture.
+#[test]
+fn a_figure_looks_as_it_is_asked_to() {
+    let folder = place();
+    let drawn = |words: &str| {
+        let asked = ask(folder.path(), &format!("{words} --plot=a.svg --force -q"));
+        assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+        fs::read_to_string(folder.path().join("a.svg")).unwrap()
+    };
+    let histogram = "histogram --start 1 --stop 2 --range 10ns run";
+    let plain = drawn(histogram);
+    assert!(!plain.contains(">1</text>") && !plain.contains(">100</text>"));
+    let log = drawn(&format!("{histogram} --log-y --title Pairs"));
+    for label in [">1</text>", ">10</text>", ">100</text>", ">Pairs</text>"] {
+        assert!(log.contains(label), "{label}");
+    }
+    let cut = drawn(&format!("{histogram} --ylim 0..40"));
+    assert!(cut.contains(">40</text>") && !cut.contains(">200</text>"));
+    let matrix = drawn("coincidences --window 2ns run --log-y");
+    assert!(matrix.contains(">100</text>") && matrix.contains("crispEdges"));
+    for (words, said) in [
+        ("rates run --plot --log-y", "bars, which start at zero"),
+        ("rates run --log-y", "--plot"),
+        ("g2 1,2 run --plot --ylim 2..1", "`2..1` is no range of values; write it as 0..1.5"),
+        ("g2 1,2 run --plot --log-y --ylim 0..1", "above zero with --log-y"),
+        ("watch rates run --plot --log-y", "drawn once"),
+    ] {
+        let refused = ask(folder.path(), words);
+        assert!(refused.code != 0 && refused.stderr.contains(said), "{words}: {}", refused.stderr);
+    }
+    // Two panels: the names of both lines, and the axis of values twice.
+    let panels = drawn("coincidences --window 2ns --bin 20ms --group 1,2 --group 3,4 run");
+    assert_eq!(panels.matches(">5</text>").count(), 2);
+}

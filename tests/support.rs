@@ -84,6 +84,15 @@ pub(crate) fn coincidences(args: &str, run: &Path) -> Value {
 }
 
 /// Returns the counts of all rows, by pair.
+/// Returns rows without the names of their channels, which those of a run without names do not have.
+pub(crate) fn without_names(rows: &Value) -> Value {
+    let mut rows = rows.clone();
+    for row in rows.as_array_mut().unwrap() {
+        row.as_object_mut().unwrap().retain(|key, _| key != "names");
+    }
+    rows
+}
+
 pub(crate) fn counts(answer: &Value) -> Vec<(u64, u64, u64)> {
     let rows = answer["rows"].as_array().unwrap();
     let n = |value: &Value| value.as_u64().unwrap();

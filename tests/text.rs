@@ -136,8 +136,9 @@ fn text_that_is_no_tags_is_named_by_its_line() {
         ("3\t17\n\n# x\n3\n", &["line 4", "one field"]),
         ("585950217716\t3\n", &["channel 585950217716 is above 65535", "--columns time,channel"]),
         ("-5\t3\n", &["line 1", "--columns time,channel"]),
-        ("channel,count,rate_hz\n1,2,3\n", &["line 1", "more than two fields"]),
-        ("dead time\n1,2\n", &["line 1: \"dead time\"", "header has the words channel and time"]),
+        ("channel,count,rate_hz\n1,2,3\n", &["line 1: no column is named `time`", "time=NAME"]),
+        ("dead time\n1,2\n", &["line 1: no column is named `channel`", "channel=NAME"]),
+        ("dead count\n1,2\n", &["line 1: \"dead count\"", "header has the words channel and time"]),
     ] {
         let path = folder.path().join("a.csv");
         fs::write(&path, text).unwrap();
@@ -347,11 +348,8 @@ fn times_in_a_unit_become_ticks_that_only_a_rebuild_changes() {
     let path = folder.path().join("times.csv");
     fs::write(&path, "time,channel\n1.5,3\n2.25,4\n").unwrap();
     let run = |args: &[&str]| output(command().args(args).arg(&path));
-    for name in ["ingest", "cat"] {
-        let missing = run(&[name, "-q", "--columns", "time=:ns"]);
-        assert_eq!(missing.code, 2, "{}", missing.stderr);
-        assert!(missing.stderr.contains("--tick"), "{}", missing.stderr);
-    }
+    let without = run(&["cat", "-q", "--columns", "time=:ns"]);
+    assert_eq!(without.text(), "3\t1500\n4\t2250\n");
     let printed = run(&["cat", "-q", "--columns", "time=:ns", "--tick", "250ps"]);
     assert_eq!(printed.text(), "3\t6\n4\t9\n");
     let out = folder.path().join("out.tsv");
@@ -380,4 +378,40 @@ fn times_in_a_unit_become_ticks_that_only_a_rebuild_changes() {
     let other = run(&["rates", "--columns", "time=:us"]);
     assert_eq!(other.code, 2, "{}", other.stderr);
     assert!(other.stderr.contains("time=time:ns"), "{}", other.stderr);
+}
+
+/// The first lines, the unit and the names are known again when the file grows and when it is ingested again.
+#[test]
+fn a_text_of_another_program_keeps_its_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("night.csv");
+    fs::write(&path, "Run 7\n\nChannel;Time [ns]\nBob;1,5\n").unwrap();
+    let run = |args: &[&str]| output(command().args(args).arg(&path));
+    let refused = run(&["rates"]);
+    assert!(refused.stderr.contains("line 1: \"Run 7\""), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--skip-lines 2"), "{}", refused.stderr);
+    let counts = |args: &[&str]| {
+        let answer = run(args).json();
+        let rows = answer["run"]["channels"].as_array().unwrap().clone();
+        let row = |row: &serde_json::Value| {
+            (row["name"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())
+        };
+        assert_eq!(answer["run"]["tick"], "1000000/1");
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let taken = run(&["ingest", "-q", "--skip-lines", "2"]);
+    assert_eq!(taken.code, 0, "{}", taken.stderr);
+    assert_eq!(counts(&["rates"]), [("Bob".to_owned(), 1)]);
+    File::options().append(true).open(&path).unwrap().write_all(b"Alice;2,25\nBob;3\n").unwrap();
+    assert_eq!(run(&["ingest", "-q"]).code, 0);
+    let expected = [("Bob".to_owned(), 2), ("Alice".to_owned(), 1)];
+    assert_eq!(counts(&["rates"]), expected);
+    let rebuilt = run(&["ingest", "-q", "--rebuild"]);
+    assert_eq!(rebuilt.code, 0, "{}", rebuilt.stderr);
+    assert_eq!(counts(&["rates"]), expected);
+    // 0.75 ns after Bob comes Alice.
+    let pairs = run(&["coincidences", "--window", "1ns", "--group", "Bob,Alice"]).json();
+    assert_eq!(pairs["rows"][0]["count"], 2);
+    let other = run(&["rates", "--skip-lines", "1"]);
+    assert!(other.code == 2 && other.stderr.contains("skip=2"), "{}", other.stderr);
 }

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from ._errors import unexpected
 from ._result import Result, Tuples
 
 if TYPE_CHECKING:
+    import datetime
+
+    import numpy
+
     from . import _tagq
 
     Channel = int | str
+    #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
+    Duration = str | datetime.timedelta | numpy.timedelta64
 
 
-def given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method that have a value, by name."""
+def given(arguments: dict[str, Any], of: str) -> dict[str, Any]:
+    """The arguments of the method ``of`` that have a value, by name."""
+    if unknown := arguments.pop("unknown", None):
+        raise unexpected(of, unknown, arguments)
     return {name: value for name, value in arguments.items() if name != "self" and value is not None}
 
 

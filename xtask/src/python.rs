@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 18] = [
+const LIBRARIES: [&str; 19] = [
     "maturin>=1.16,<2",
     "dask-jobqueue>=0.9",
     "distributed>=2024.5",
@@ -18,6 +18,7 @@ const LIBRARIES: [&str; 18] = [
     "hypothesis>=6.100",
     "matplotlib>=3.8",
     "moto[server]>=5",
+    "mypy>=1.15",
     "numpy>=2",
     "obstore>=0.8",
     "pandas>=3",

@@ -9,12 +9,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{
-    Destination, NewFile, OpenOptions, Progress as _, Recorded, Run, files::RunFile,
-    requests::Setup, store::Recording, write_run_file,
-};
+use tagq::{Destination, OpenOptions, Progress as _, Recorded, Run, requests::Setup};
 use tagq_export::{
-    Form, Selection, Written, report::table::quantities::thousands, write_tags_telling,
+    Form, Selection, Written, report::table::quantities::thousands, write_tags_file,
+    write_tags_telling,
 };
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter};
@@ -80,28 +78,13 @@ fn to_file(
     reporter: &Reporter,
     done: &mut dyn FnMut(u64, u64),
 ) -> anyhow::Result<Written> {
-    let fresh = NewFile::create(to, reporter)?;
-    let file = io::BufWriter::new(fresh.file()?);
-    let shown = || format!("{}: cannot be written", to.path.display());
-    let (file, written) = write_tags_telling(run, selection, file, form, done)?;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
-    let is_text = matches!(form, Form::Csv | Form::Tsv);
-    let bytes = file.metadata().with_context(shown)?.len();
-    fresh.keep(&file)?;
-    if is_text && let Some(run_file) = write_run_file(to.path, &described(run, bytes), reporter)? {
+    let (written, run_file) = write_tags_file(run, selection, (form, to), reporter, done)?;
+    if let Some(run_file) = run_file {
         let (run_file, out) = (run_file.display(), to.path.display());
         reporter
             .note(&format!("{run_file} holds tick, names and facts for {out}: keep both together"));
     }
     Ok(written)
-}
-
-/// Returns what a text of `bytes` bytes does not say of the tags of `run`.
-fn described(run: &Run, bytes: u64) -> RunFile {
-    let manifest = run.store().manifest();
-    let tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
-    let recording = Recording { format: "text".into(), ..Recorded::of(run).recording };
-    RunFile { bytes, tick, micro_tick: manifest.micro_tick, recording }
 }
 
 /// Returns the format, from --format or from the name of the file.
@@ -110,12 +93,14 @@ fn form(args: &ExportArgs) -> anyhow::Result<Form> {
         (None, Some(out)) => Form::of_name(out).ok_or_else(|| {
             let out = out.display();
             Usage(format!(
-                "{out}: its name does not say what to write; it ends with .arrow, .parquet, .csv or \
-                 .tsv, or --format says it"
+                "{out}: its name does not say what to write; it ends with .arrow, .parquet, .csv, \
+                 .tsv, .h5 or .npz, or --format says it"
             ))
             .into()
         }),
-        (None | Some(Form::Arrow | Form::Parquet), None) if io::stdout().is_terminal() => {
+        (None | Some(Form::Arrow | Form::Parquet | Form::Hdf5 | Form::Npz), None)
+            if io::stdout().is_terminal() =>
+        {
             Err(Usage(
                 "what would be written is not for a terminal; name a file with --output FILE, or \
                  write text with --format csv"

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     let Some(out) = &args.output.output else {
         return Err(Usage("the store to make is missing: -o STORE".into()).into());
     };
-    if args.partial.is_some() || args.each || args.output.format.is_some() {
+    if args.partial.is_some() || args.each || args.output.format().is_some() {
         return Err(Usage(
             "--partial, --each and --format are of the partial results of a plan".into(),
         )

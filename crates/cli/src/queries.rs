@@ -66,7 +66,9 @@ impl AnswerArgs {
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
         match &self.plot.plot {
-            Some(plot) => report::print_plot(&answers, plot, output, &reporter),
+            Some(plot) => {
+                report::print_plot(&answers, (plot, &self.plot.look()), output, &reporter)
+            }
             None => report::print(&answers, output, &reporter),
         }
     }

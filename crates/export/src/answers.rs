@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch,
-    RecordBatchOptions, StringArray, UInt16Array, UInt64Array, new_null_array,
+    RecordBatchOptions, StringArray, UInt16Array, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -59,16 +59,16 @@ pub(crate) fn batch(
     table: &Table,
     rows: Range<usize>,
 ) -> Result<RecordBatch, Error> {
-    let column = |field: &Arc<Field>| -> ArrayRef {
-        match table.get(field.name()) {
-            Some(column) => array(column, rows.clone()),
+    let column = |field: &Arc<Field>| -> Result<ArrayRef, Error> {
+        Ok(match table.get(field.name()) {
+            Some(column) => array(column, rows.clone())?,
             None if field.name() == "run" => {
                 Arc::new(StringArray::from_iter_values(rows.clone().map(|_| path)))
             }
             None => new_null_array(field.data_type(), rows.len()),
-        }
+        })
     };
-    let columns = schema.fields().iter().map(column).collect();
+    let columns = schema.fields().iter().map(column).collect::<Result<_, Error>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
@@ -83,20 +83,31 @@ fn description(answers: &[&Answer]) -> Result<HashMap<String, String>, Error> {
     let mut put = |key: &str, value: &Value| {
         described.insert(key.to_owned(), value.to_string());
     };
-    if let [Answer { query, run, .. }] = answers {
+    if let [Answer { query, run, total, .. }] = answers {
         put("tagq.query", query);
         put("tagq.run", &serde_json::to_value(run)?);
+        if let Some(total) = of_all(total.as_ref()) {
+            put("tagq.total", &serde_json::to_value(total)?);
+        }
         return Ok(described);
     }
     let mut runs = Vec::new();
-    for Answer { query, run, .. } in answers {
+    for Answer { query, run, total, .. } in answers {
         let mut facts = serde_json::to_value(run)?;
         facts["query"] = query.clone();
+        if let Some(total) = of_all(total.as_ref()) {
+            facts["total"] = serde_json::to_value(total)?;
+        }
         runs.push(facts);
     }
     put("tagq.query", answers.first().map_or(&Value::Null, |first| &first.query));
     put("tagq.runs", &json!(runs));
     Ok(described)
+}
+
+/// Returns a total of one row; those of the bins of a trace may be millions, too many for metadata.
+fn of_all(total: Option<&Table>) -> Option<&Table> {
+    total.filter(|total| total.len() == 1)
 }
 
 fn type_of(column: &Column) -> DataType {
@@ -106,11 +117,11 @@ fn type_of(column: &Column) -> DataType {
 
 fn item_type(of: CellType) -> DataType {
     match of {
-        CellType::Count => DataType::UInt64,
-        CellType::Integer => DataType::Int64,
+        CellType::Count | CellType::Integer => DataType::Int64,
         CellType::Float => DataType::Float64,
         CellType::Flag => DataType::Boolean,
         CellType::Channel => DataType::UInt16,
+        CellType::Name => DataType::Utf8,
     }
 }
 
@@ -118,7 +129,7 @@ fn item(of: DataType) -> Arc<Field> {
     Arc::new(Field::new_list_field(of, true))
 }
 
-fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
+fn array(column: &Column, rows: Range<usize>) -> Result<ArrayRef, Error> {
     let cells: Vec<Cell> = rows.map(|row| column.cells.at(row)).collect();
     if !column.is_list {
         return items(column.of, cells);
@@ -127,25 +138,34 @@ fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
         cells.into_iter().map(|cell| if let Cell::List(list) = cell { list } else { Vec::new() });
     let lists: Vec<Vec<Cell>> = lists.collect();
     let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
-    let values = items(column.of, lists.concat());
-    Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None))
+    let values = items(column.of, lists.concat())?;
+    Ok(Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None)))
 }
 
 /// Converts cells of one type; cells of another type, which do not occur, would be null.
-fn items(of: CellType, cells: Vec<Cell>) -> ArrayRef {
+fn items(of: CellType, cells: Vec<Cell>) -> Result<ArrayRef, Error> {
     macro_rules! array {
         ($array:ty, $cell:path) => {{
             let value = |cell| if let $cell(value) = cell { Some(value) } else { None };
             Arc::new(cells.into_iter().map(value).collect::<$array>())
         }};
     }
-    match of {
-        CellType::Count => array!(UInt64Array, Cell::Count),
+    Ok(match of {
+        CellType::Count => {
+            let value = |cell| match cell {
+                Cell::Count(count) => {
+                    i64::try_from(count).map(Some).map_err(|_| Error::Count(count))
+                }
+                _ => Ok(None),
+            };
+            Arc::new(cells.into_iter().map(value).collect::<Result<Int64Array, Error>>()?)
+        }
         CellType::Integer => array!(Int64Array, Cell::Integer),
         CellType::Float => array!(Float64Array, Cell::Float),
         CellType::Flag => array!(BooleanArray, Cell::Flag),
         CellType::Channel => array!(UInt16Array, Cell::Channel),
-    }
+        CellType::Name => array!(StringArray, Cell::Name),
+    })
 }
 
 #[cfg(test)]
@@ -174,6 +194,7 @@ mod tests {
             run,
             singles: None,
             rows,
+            total: None,
             figure: None,
         }
     }
@@ -193,19 +214,24 @@ mod tests {
         let batches: Vec<RecordBatch> = batches_of(&schema, &answer).map(Result::unwrap).collect();
         let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
         assert_eq!(rows, [BATCH_ROWS, BATCH_ROWS, 1]);
-        let last = batches[2].column(0).as_primitive::<arrow_array::types::UInt64Type>().value(0);
-        assert_eq!(last, 2 * BATCH_ROWS as u64);
+        let last = batches[2].column(0).as_primitive::<arrow_array::types::Int64Type>().value(0);
+        assert_eq!(last, (2 * BATCH_ROWS).cast_signed() as i64);
     }
 
     #[test]
     fn lists_are_lists_and_what_is_not_defined_is_null() {
         let rows = Table::default()
             .with(Column::groups("channels", vec![vec![3, 15], vec![3, 15, 16]].into()))
-            .with(Column::counts("count", vec![61, u64::MAX].into()))
+            .with(Column::counts("count", vec![61, i64::MAX as u64].into()))
             .with(Column::integers("start_ticks", vec![-5, i64::MIN].into()))
             .with(Column::floats("car", vec![None, Some(0.5)].into()))
             .with(Column::flags("partial", vec![true, false].into()))
             .with(Column::channels("channel", vec![Some(65_535), None].into()))
+            .with(Column::of_cells(
+                "name",
+                CellType::Name,
+                vec![Cell::Name("H".into()), Cell::Missing].into(),
+            ))
             .with(Column::count_lists("singles", vec![vec![], vec![1, 2]].into()))
             .with(Column::float_lists("g2_covariance", vec![vec![None, Some(2.0)], vec![]].into()));
         let batch = answers(&[answer("a", rows)]).unwrap();
@@ -215,16 +241,43 @@ mod tests {
             &[3, 15, 16]
         );
         assert_eq!(
-            batch.column(1).as_primitive::<arrow_array::types::UInt64Type>().value(1),
-            u64::MAX
+            batch.column(1).as_primitive::<arrow_array::types::Int64Type>().value(1),
+            i64::MAX
         );
         assert!(batch.column(3).is_null(0) && batch.column(5).is_null(1));
-        let covariance = batch.column(7).as_list::<i32>().value(0);
+        assert_eq!(
+            batch.column(6).as_string::<i32>().iter().collect::<Vec<_>>(),
+            [Some("H"), None]
+        );
+        let covariance = batch.column(8).as_list::<i32>().value(0);
         assert!(covariance.is_null(0) && !covariance.is_null(1));
         let metadata = batch.schema_ref().metadata().clone();
         assert_eq!(metadata["tagq.header"], "of a");
         assert_eq!(metadata["tagq.query"], r#"{"kind":"test"}"#);
         assert!(metadata["tagq.run"].contains(r#""commit":7"#));
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_errors() {
+        let one = Table::default().with(Column::counts("count", vec![u64::MAX].into()));
+        assert!(matches!(answers(&[answer("a", one)]), Err(Error::Count(u64::MAX))));
+    }
+
+    #[test]
+    fn totals_are_in_the_metadata() {
+        let table = |count| Table::default().with(Column::counts("count", vec![count].into()));
+        let of = |path| Answer { total: Some(table(9)), ..answer(path, table(2)) };
+        let counts = vec![4, 5].into();
+        let trace = Table::default().with(Column::counts("count", counts));
+        let trace = answers(&[Answer { total: Some(trace), ..of("a") }]).unwrap();
+        assert!(!trace.schema_ref().metadata().contains_key("tagq.total"));
+        let one = answers(&[of("a")]).unwrap();
+        assert_eq!(
+            (one.num_rows(), one.schema_ref().metadata()["tagq.total"].as_str()),
+            (1, r#"[{"count":9}]"#)
+        );
+        let both = answers(&[of("a"), of("b")]).unwrap();
+        assert!(both.schema_ref().metadata()["tagq.runs"].contains(r#""total":[{"count":9}]"#));
     }
 
     #[test]

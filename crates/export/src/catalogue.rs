@@ -3,8 +3,8 @@
 use std::{io::Write, sync::Arc};
 
 use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, StringArray, TimestampSecondArray, UInt64Array,
-    builder::{ListBuilder, UInt16Builder, UInt64Builder},
+    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
+    builder::{Int64Builder, ListBuilder, UInt16Builder},
 };
 use tagq::{FoundRun, Moment, RunFacts};
 
@@ -24,19 +24,21 @@ pub fn batch_of_runs(runs: &[FoundRun]) -> Result<RecordBatch, Error> {
         Arc::new(runs.iter().map(of).collect::<Float64Array>())
     };
     let numbers = |of: fn(&RunFacts) -> u64| -> ArrayRef {
-        let of = |run: &FoundRun| run.facts.as_ref().map(of);
-        Arc::new(runs.iter().map(of).collect::<UInt64Array>())
+        // Below 2^63, because each tag takes several bytes of a file.
+        let of = |run: &FoundRun| run.facts.as_ref().map(|facts| of(facts).cast_signed());
+        Arc::new(runs.iter().map(of).collect::<Int64Array>())
     };
     let ended = runs.iter().map(|run| run.ended.map(Moment::seconds));
     let ended = ended.collect::<TimestampSecondArray>().with_timezone("UTC");
     let mut channels = ListBuilder::new(UInt16Builder::new());
-    let mut counts = ListBuilder::new(UInt64Builder::new());
+    let mut counts = ListBuilder::new(Int64Builder::new());
     for run in runs {
         let of =
             |facts: &RunFacts| facts.channels.iter().map(|of| Some(of.channel)).collect::<Vec<_>>();
         channels.append_option(run.facts.as_ref().map(of));
-        let of =
-            |facts: &RunFacts| facts.channels.iter().map(|of| Some(of.count)).collect::<Vec<_>>();
+        let of = |facts: &RunFacts| {
+            facts.channels.iter().map(|of| Some(of.count.cast_signed())).collect::<Vec<_>>()
+        };
         counts.append_option(run.facts.as_ref().map(of));
     }
     let rates = runs.iter().map(|run| run.facts.as_ref().and_then(RunFacts::rate_hz));

@@ -26,6 +26,14 @@ pub enum Error {
     /// The metadata of an answer could not be serialized.
     #[error("the description of the answer cannot be written down: {0}")]
     Description(#[from] serde_json::Error),
+    /// Only tags can be written as arrays.
+    #[error(
+        ".h5 and .npz hold times, channels and micro times of tags, and nothing else; write .parquet or .arrow"
+    )]
+    NoArrays,
+    /// A count is too large for a column of Arrow.
+    #[error("a count is {0}, and columns of counts hold numbers below 2^63")]
+    Count(u64),
     /// Lists cannot be written as text.
     #[error("a column of {0} cannot be written as text; write .arrow or .parquet")]
     NoText(arrow_schema::DataType),

@@ -30,6 +30,10 @@ pub enum Form {
     Csv,
     /// Tab-separated text with a header.
     Tsv,
+    /// Photon-HDF5; of tags alone.
+    Hdf5,
+    /// Arrays of NumPy in an archive; of tags alone.
+    Npz,
 }
 
 impl Form {
@@ -48,7 +52,11 @@ impl FromStr for Form {
             "parquet" => Ok(Self::Parquet),
             "csv" => Ok(Self::Csv),
             "tsv" => Ok(Self::Tsv),
-            _ => Err(format!("`{text}` is no form of tags; they are arrow, parquet, csv, tsv")),
+            "h5" | "hdf5" => Ok(Self::Hdf5),
+            "npz" => Ok(Self::Npz),
+            _ => Err(format!(
+                "`{text}` is no form of tags; they are arrow, parquet, csv, tsv, h5, npz"
+            )),
         }
     }
 }
@@ -67,7 +75,7 @@ impl<W: Write + Send> BatchWriter<W> {
     /// Starts a file or stream in this format.
     ///
     /// # Errors
-    /// Errors of `out`; [`Error::NoText`] for lists as text.
+    /// Errors of `out`; [`Error::NoText`] for lists as text, [`Error::NoArrays`] for formats of tags alone.
     pub fn new(out: W, form: Form, schema: &Schema) -> Result<Self, Error> {
         Ok(Self(match form {
             Form::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
@@ -79,6 +87,7 @@ impl<W: Write + Send> BatchWriter<W> {
             }
             Form::Csv => Writer::Text(TextWriter::new(out, b',', schema)?),
             Form::Tsv => Writer::Text(TextWriter::new(out, b'\t', schema)?),
+            Form::Hdf5 | Form::Npz => return Err(Error::NoArrays),
         }))
     }
 

@@ -22,6 +22,7 @@ mod catalogue;
 mod form;
 mod schema;
 mod selection;
+mod tags_out;
 mod text;
 mod unit;
 mod view;
@@ -42,5 +43,5 @@ pub use selection::{Projection, Selection};
 pub use tagq::store::TimeUnit;
 pub use write::{
     Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,
-    write_tags_telling,
+    write_tags_file, write_tags_telling,
 };

@@ -206,14 +206,26 @@ pub enum Error {
         /// The columns given.
         given: TextColumns,
     },
-    /// Times in a unit cannot become ticks.
+    /// Times that are floats in a unit cannot become ticks.
     #[error(
-        "{path}: its times have a unit, and the tick that they shall have is not known; give it by `--tick`",
+        "{path}: its times are floats in a unit, and the tick to which they are rounded is not known; give it, as in \
+         `--tick 1ps`",
         path = path.display()
     )]
     NoTick {
         /// The file.
         path: PathBuf,
+    },
+    /// Sources of a run name their channels in different ways.
+    #[error(
+        "{path}: {what}; make two runs of them, or write the same numbers into both",
+        path = path.display()
+    )]
+    ChannelNames {
+        /// The file.
+        path: PathBuf,
+        /// Which channel, and how both call it.
+        what: String,
     },
     /// A channel label is larger than a store holds.
     #[error(
@@ -294,6 +306,7 @@ impl Error {
             | Self::Line { path, .. }
             | Self::Columns { path, .. }
             | Self::NoTick { path }
+            | Self::ChannelNames { path, .. }
             | Self::Channel { path, .. }
             | Self::Late { path, .. }
             | Self::Rebase { path, .. }

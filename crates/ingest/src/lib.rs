@@ -31,6 +31,7 @@ mod read;
 mod run_file;
 mod source_file;
 
+mod arrays;
 mod foreign;
 mod formats;
 mod payload;
@@ -52,7 +53,7 @@ pub use formats::{
     becker::late_settings,
     columns::{ChosenColumns, ColumnNames, Columns},
     described,
-    format::{Header, Summary},
+    format::{Header, ROUNDED, Summary},
     name::FormatName,
     needs_header, source_stem,
     tags::encode,

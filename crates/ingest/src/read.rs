@@ -13,7 +13,7 @@ use tagq_store::{Recording, Tag};
 
 use crate::{
     error::Error,
-    formats::format::{BEYOND_PERIOD, Complete, Decoded, Piece, Sink, Summary},
+    formats::format::{Complete, Decoded, ODD, Piece, Sink, Summary},
     payload::{Decoding, Payload},
     run_file::RunFile,
     settings::Settings,
@@ -88,6 +88,7 @@ pub fn read_recorded(
                 dead.clone_from(&recording.dead);
             }
             Decoded::LeftOut(what, count) => add_left_out(recording, what, count),
+            Decoded::Channel(label, name) => recording.channel_names.push((label, name)),
             Decoded::Dead(edge) => {
                 edge.note(latest, &mut edges);
                 for span in edges.dead.drain(..) {
@@ -110,7 +111,7 @@ pub fn read_recorded(
 
 /// Counts records that are no tags, or odd ones.
 pub(crate) fn add_left_out(recording: &mut Recording, what: &str, records: u64) {
-    let kinds = if what == BEYOND_PERIOD { &mut recording.odd } else { &mut recording.left_out };
+    let kinds = if ODD.contains(&what) { &mut recording.odd } else { &mut recording.left_out };
     match kinds.iter_mut().find(|(other, _)| other == what) {
         Some((_, sum)) => *sum += records,
         None => kinds.push((what.into(), records)),

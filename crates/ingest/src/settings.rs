@@ -1,11 +1,8 @@
 //! How to read a file.
 
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use tagq_store::{Tick, TimeUnit, threads};
@@ -53,7 +50,10 @@ pub struct Settings {
     pub columns: Option<Columns>,
     /// The columns by which the same file was read before. A header overrules their order.
     pub columns_before: Option<Columns>,
-    /// The tick of the times that are handed on, for columns of times in another unit. A table may state it itself.
+    /// The names that channels got when the same file was read before, for text whose channels are names.
+    pub names_before: Vec<(u16, String)>,
+    /// The tick of the times that are handed on, for columns of times in another unit. A table may state it itself;
+    /// without either it is a picosecond.
     pub tick: Option<Tick>,
     /// Another thread sets this to stop the reading.
     pub cancelled: Option<Arc<AtomicBool>>,
@@ -69,24 +69,25 @@ impl Settings {
         Columns::names(self.columns.as_ref(), self.columns_before.as_ref())
     }
 
-    /// The unit of times in a text or a table; `None` if they are ticks.
-    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        Columns::unit(self.columns.as_ref(), self.columns_before.as_ref())
+    /// The unit of times in a text or a table, whose column has a name with this unit; `None` if they are ticks.
+    pub(crate) fn time_unit(&self, of_name: Option<TimeUnit>) -> Option<TimeUnit> {
+        Columns::unit(self.columns.as_ref(), self.columns_before.as_ref(), of_name)
     }
 
-    /// How times of the file at `path` become ticks; `None` if they are ticks. The file may state its tick.
-    ///
-    /// # Errors
-    /// [`Error::NoTick`] if neither it nor the settings do.
-    pub(crate) fn to_ticks(
-        &self,
-        stated: Option<Tick>,
-        path: &Path,
-    ) -> Result<Option<ToTicks>, Error> {
-        let Some(unit) = self.time_unit() else { return Ok(None) };
-        let tick = stated.or(self.tick);
-        let to_ticks = tick.and_then(|tick| ToTicks::new(unit, tick));
-        to_ticks.map(Some).ok_or_else(|| Error::NoTick { path: path.into() })
+    /// The lines of a text before its header and its tags.
+    pub(crate) fn skip_lines(&self) -> u64 {
+        Columns::skipped(self.columns.as_ref(), self.columns_before.as_ref())
+    }
+
+    /// How times in `unit` become ticks; `None` if they are ticks. The file may state its tick.
+    pub(crate) fn to_ticks(&self, unit: Option<TimeUnit>, stated: Option<Tick>) -> Option<ToTicks> {
+        unit.and_then(|unit| ToTicks::new(unit, self.tick_in_unit(stated)))
+    }
+
+    /// The tick of times in a unit. Without one that is stated or given it is the same for all units and all digits,
+    /// so that the files of a run have one, and a file keeps it as it grows.
+    pub(crate) fn tick_in_unit(&self, stated: Option<Tick>) -> Tick {
+        stated.or(self.tick).unwrap_or(TimeUnit::Ps.length())
     }
 
     /// Returns [`Error::Cancelled`] after cancellation.

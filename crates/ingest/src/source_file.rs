@@ -19,6 +19,7 @@ use crate::{
         opened::{Opened, Stamp},
     },
     run_file::RunFile,
+    settings::Settings,
 };
 
 /// An open file of tags.
@@ -63,18 +64,22 @@ impl SourceFile {
         ClosedFile { path: self.opened.path.as_path().into(), stamp: self.opened.stamp(), headers }
     }
 
-    /// Reads the header of the file, which has this format if one is given; `None` when the file holds nothing yet.
+    /// Reads the header of the file, which is read as `settings` say; `None` when the file holds nothing yet.
     ///
     /// # Errors
     /// [`Error::NotTags`] and [`Error::Foreign`] for other files.
-    pub fn header(&self, format: Option<FormatName>) -> Result<Option<Header>, Error> {
+    pub fn header(&self, settings: &Settings) -> Result<Option<Header>, Error> {
         let payload = Payload::begin(&self.opened)?;
         let start = payload.start()?;
         if start.is_empty() {
             return Ok(None);
         }
-        let reader = self.reader_in(format_of(&payload, &start, format)?, &payload)?;
-        let header = reader.map(|reader| reader.header(&payload)).transpose()?;
+        let format = format_of(&payload, &start, settings.format)?;
+        let reader = self.reader_in(format, &payload)?;
+        let header = reader.map(|reader| reader.header(&payload, settings)).transpose()?;
+        // Times that have a unit get a tick.
+        let in_unit = settings.time_unit(None).map(|_| settings.tick_in_unit(None));
+        let header = header.map(|header| Header { tick: header.tick.or(in_unit), ..header });
         let beside = RunFile::beside(payload.path, payload.size);
         Ok(header.map(|header| beside.map_or(header.clone(), |beside| beside.complete(header))))
     }
@@ -169,7 +174,7 @@ mod tests {
     use tagq_store::{Creation, Tick, Writer};
 
     use super::*;
-    use crate::{Change, Settings, SourcePart, formats::picoquant::PARSED, ingest_holding};
+    use crate::{Change, SourcePart, formats::picoquant::PARSED, ingest_holding};
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/fixtures/picoquant");
     /// A record of mode T2 that is no tag: the counter of a HydraHarp overflows.
@@ -186,7 +191,7 @@ mod tests {
             assert!(file.first_time(&settings).unwrap().is_some());
             SourcePart::Whole { rebase: None }
         };
-        assert!(file.header(None).unwrap().is_some());
+        assert!(file.header(&settings).unwrap().is_some());
         let file = file.close().open().unwrap();
         ingest_holding(&file, "x", part, &settings, writer, &mut None).unwrap();
         writer.commit().unwrap();
@@ -213,16 +218,17 @@ mod tests {
         let path = folder.path().join("x.ptu");
         fs::copy(format!("{FIXTURES}/t2.ptu"), &path).unwrap();
         let file = SourceFile::open(&path).unwrap();
-        let of_t2 = file.header(None).unwrap().unwrap();
+        let settings = Settings::default();
+        let of_t2 = file.header(&settings).unwrap().unwrap();
         assert_eq!(of_t2.micro_tick, None);
         let closed = file.close();
         PARSED.set(0);
-        assert_eq!(closed.open().unwrap().header(None).unwrap(), Some(of_t2));
+        assert_eq!(closed.open().unwrap().header(&settings).unwrap(), Some(of_t2));
         assert_eq!(PARSED.get(), 0);
         let other = folder.path().join("other");
         fs::copy(format!("{FIXTURES}/t3.ptu"), &other).unwrap();
         fs::rename(&other, &path).unwrap();
-        let of_t3 = closed.open().unwrap().header(None).unwrap().unwrap();
+        let of_t3 = closed.open().unwrap().header(&settings).unwrap().unwrap();
         assert!(of_t3.micro_tick.is_some());
         assert_eq!(PARSED.get(), 1);
     }

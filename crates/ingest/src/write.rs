@@ -15,9 +15,12 @@ use flate2::write::GzEncoder;
 use tagq_store::{Tag, Tick, format::MICRO_NONE};
 
 use crate::{
+    arrays::{About, ArrayForm, Columns, Units},
     formats::{
+        photon_hdf5,
         picoquant::{self, by_pulse::ByPulse, writer::PtuTimes},
         swabian::{self, Edge},
+        tables::numpy,
         tags::{
             self,
             encode::{self, Encoder},
@@ -34,6 +37,8 @@ const TEXT_TAGS: usize = 1 << 16;
 /// Each thread holds a unit of tags and what it becomes, some 24 MiB.
 const THREADS_MAX: usize = 16;
 const LEVEL: i32 = 3;
+/// The ends of the names of files of Photon-HDF5; the first one is listed.
+const HDF5_SUFFIXES: [&str; 2] = [".h5", ".hdf5"];
 
 /// The form in which a file of tags is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +86,22 @@ pub enum Content {
     Ptu,
     /// Records of 16 bytes of Swabian's Time Tagger.
     Swabian,
+    /// Arrays of Photon-HDF5.
+    PhotonHdf5,
+    /// Arrays of NumPy in an archive.
+    Npz,
 }
 
 impl Content {
-    const ALL: [Self; 5] = [Self::Messages, Self::Tabs, Self::Commas, Self::Ptu, Self::Swabian];
+    const ALL: [Self; 7] = [
+        Self::Messages,
+        Self::Tabs,
+        Self::Commas,
+        Self::Ptu,
+        Self::Swabian,
+        Self::PhotonHdf5,
+        Self::Npz,
+    ];
 
     /// The name of its format, see [`FormatName`](crate::FormatName).
     pub fn format_name(self) -> &'static str {
@@ -93,6 +110,39 @@ impl Content {
             Self::Tabs | Self::Commas => text::NAME,
             Self::Ptu => picoquant::NAME,
             Self::Swabian => swabian::NAME,
+            Self::PhotonHdf5 => photon_hdf5::NAME,
+            Self::Npz => numpy::NPZ,
+        }
+    }
+
+    /// How it is written, if it is a file of arrays.
+    fn arrays(self) -> Option<ArrayForm> {
+        match self {
+            Self::Messages | Self::Tabs | Self::Commas | Self::Ptu | Self::Swabian => None,
+            Self::PhotonHdf5 => Some(ArrayForm::PhotonHdf5),
+            Self::Npz => Some(ArrayForm::Npz),
+        }
+    }
+
+    /// Whether a file of it states the tick.
+    pub fn states_tick(self) -> bool {
+        match self {
+            Self::Messages | Self::Tabs | Self::Commas => false,
+            Self::Ptu | Self::Swabian | Self::PhotonHdf5 | Self::Npz => true,
+        }
+    }
+
+    /// Whether a file of it has a place for any micro times.
+    pub fn has_micro(self) -> bool {
+        self.arrays().is_some()
+    }
+
+    /// Whether a file of it has a place for names of channels.
+    pub fn has_names(self) -> bool {
+        match self {
+            Self::Messages | Self::Tabs | Self::Commas | Self::Swabian | Self::Npz => false,
+            // Channels of a PTU file have their names by their numbers.
+            Self::Ptu | Self::PhotonHdf5 => true,
         }
     }
 
@@ -100,7 +150,12 @@ impl Content {
     pub fn has_dead(self) -> bool {
         match self {
             Self::Swabian => true,
-            Self::Messages | Self::Tabs | Self::Commas | Self::Ptu => false,
+            Self::Messages
+            | Self::Tabs
+            | Self::Commas
+            | Self::Ptu
+            | Self::PhotonHdf5
+            | Self::Npz => false,
         }
     }
 
@@ -112,6 +167,8 @@ impl Content {
             Self::Commas => text::COMMAS_SUFFIX,
             Self::Ptu => picoquant::SUFFIX,
             Self::Swabian => swabian::SUFFIX,
+            Self::PhotonHdf5 => HDF5_SUFFIXES[0],
+            Self::Npz => ".npz",
         }
     }
 }
@@ -121,6 +178,8 @@ impl Content {
 pub struct Times {
     /// The unit of times.
     pub tick: Tick,
+    /// The unit of micro times, if some tags have one.
+    pub micro_tick: Option<Tick>,
     /// The period of the sync pulses, if each time is that of a pulse plus the micro time of the tag, in the same
     /// unit: for files that keep both.
     pub sync_period: Option<Tick>,
@@ -128,7 +187,7 @@ pub struct Times {
 
 impl From<Tick> for Times {
     fn from(tick: Tick) -> Self {
-        Self { tick, sync_period: None }
+        Self { tick, micro_tick: None, sync_period: None }
     }
 }
 
@@ -136,9 +195,14 @@ impl Times {
     /// The same times without pulses if a file of this content has no place for them; `None` if it cannot state the
     /// tick.
     pub fn stated_by(self, content: Content) -> Option<Self> {
-        let Self { tick, sync_period } = self;
+        let Self { tick, micro_tick, sync_period } = self;
         let plain = Self::from(tick);
+        if let Some(form) = content.arrays() {
+            let are_stated = form.states(tick) && micro_tick.is_none_or(|tick| form.states(tick));
+            return are_stated.then_some(Self { micro_tick, ..plain });
+        }
         match content {
+            Content::PhotonHdf5 | Content::Npz => None,
             Content::Messages | Content::Tabs | Content::Commas => Some(plain),
             Content::Ptu if sync_period.is_some_and(|p| PtuTimes::t3(tick, p).is_some()) => {
                 Some(self)
@@ -152,7 +216,11 @@ impl Times {
 impl Form {
     /// Returns all forms.
     pub fn all() -> impl Iterator<Item = Self> {
-        let forms = |content| Packing::ALL.map(|packing| Self { content, packing });
+        let forms = |content: Content| {
+            let packings =
+                if content.arrays().is_some() { &[Packing::Plain][..] } else { &Packing::ALL };
+            packings.iter().map(move |&packing| Self { content, packing })
+        };
         Content::ALL.into_iter().flat_map(forms)
     }
 
@@ -164,6 +232,11 @@ impl Form {
     /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
+        let name = HDF5_SUFFIXES.iter().find_map(|suffix| {
+            let stem = name.strip_suffix(suffix.as_bytes())?;
+            Some([stem, HDF5_SUFFIXES[0].as_bytes()].concat())
+        });
+        let name = name.as_deref().unwrap_or(path.file_name()?.as_encoded_bytes());
         Self::all().find(|form| name.ends_with(form.suffix().as_bytes()))
     }
 
@@ -212,6 +285,9 @@ impl Content {
                     out.write_all(&ptu.header())?;
                 }
                 out.write_all(&ptu.records(tags, micro, *before)?)?;
+            }
+            Self::PhotonHdf5 | Self::Npz => {
+                return Err(io::Error::other("arrays are written after the last tag"));
             }
             Self::Swabian => {
                 let picoseconds = swabian::picoseconds(times.tick);
@@ -267,6 +343,10 @@ struct Unit {
 #[derive(Debug)]
 pub struct TagWriter<W> {
     form: Form,
+    times: Times,
+    /// The columns of a file of arrays.
+    columns: Option<Columns>,
+    about: About,
     tags: Vec<Tag>,
     edges: Vec<(usize, Edge)>,
     /// Edges that come after the tags so far.
@@ -311,8 +391,13 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         }
         let write = move || write_announced(out, &announced);
         let writer = thread::Builder::new().name("write".into()).spawn(write)?;
+        let has_arrays = form.content.arrays().is_some();
+        let columns = has_arrays.then(|| Columns::new(times.micro_tick.is_some())).transpose()?;
         Ok(Self {
             form,
+            times,
+            columns,
+            about: About::default(),
             tags: Vec::new(),
             edges: Vec::new(),
             later: VecDeque::new(),
@@ -336,11 +421,14 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     }
 
     /// Takes more tags, and the micro time of each, [`MICRO_NONE`] for none; none of them has one if `micro` is
-    /// empty. They are written by files with [`Times::sync_period`].
+    /// empty. They are written by files with [`Times::sync_period`] or arrays.
     ///
     /// # Errors
     /// Those of the output. Nothing more can be written then.
     pub fn push_with_micro(&mut self, tags: &[Tag], micro: &[u32]) -> io::Result<()> {
+        if let Some(columns) = &mut self.columns {
+            return columns.push(tags, micro);
+        }
         if let Some(by_pulse) = &mut self.by_pulse {
             let micro = micro.iter().copied().chain(std::iter::repeat(MICRO_NONE));
             tags.iter().zip(micro).for_each(|(&tag, micro)| by_pulse.push(tag, micro));
@@ -360,6 +448,11 @@ impl<W: Write + Send + 'static> TagWriter<W> {
             rest = later;
         }
         Ok(())
+    }
+
+    /// Takes the names of channels, which are written if the form has a place for them.
+    pub fn name_channels(&mut self, names: &[(u16, String)]) {
+        self.about.channel_names = names.to_vec();
     }
 
     /// Takes a time during which nothing was recorded: its first and last time, [`i64::MAX`] if it has no end. It
@@ -387,6 +480,13 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
+        if let Some((columns, form)) = self.columns.take().zip(self.form.content.arrays()) {
+            let mut out = self.join()?;
+            let Times { tick, micro_tick, .. } = self.times;
+            columns.finish(form, Units { tick, micro_tick }, &self.about, &mut out)?;
+            out.flush()?;
+            return Ok(out);
+        }
         self.take_by_pulse(true)?;
         self.take_edges(None);
         if self.is_first || !self.tags.is_empty() || !self.edges.is_empty() {

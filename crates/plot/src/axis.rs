@@ -1,6 +1,6 @@
 //! Axes: their content, unit and tick positions.
 
-use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct as _};
 
 use crate::{
     quantity::{Quantity, unit_of},
@@ -58,14 +58,32 @@ pub struct Mark {
 impl Serialize for Axis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (unit, size) = self.unit();
-        let mut axis = serializer.serialize_struct("Axis", 6)?;
+        let mut axis = serializer.serialize_struct("Axis", 7)?;
         axis.serialize_field("label", &self.label)?;
+        axis.serialize_field("quantity", &self.quantity)?;
         axis.serialize_field("unit", unit)?;
         axis.serialize_field("size", &size)?;
         axis.serialize_field("low", &self.low)?;
         axis.serialize_field("high", &self.high)?;
         axis.serialize_field("is_logarithmic", &(self.scale == Scale::Logarithmic))?;
         axis.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Axis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Plain {
+            label: String,
+            quantity: Quantity,
+            low: f64,
+            high: f64,
+            is_logarithmic: bool,
+        }
+        let Plain { label, quantity, low, high, is_logarithmic } =
+            Plain::deserialize(deserializer)?;
+        let scale = if is_logarithmic { Scale::Logarithmic } else { Scale::Linear };
+        Ok(Self { label, quantity, low, high, scale })
     }
 }
 
@@ -102,7 +120,7 @@ impl Axis {
     pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Logarithmic => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Logarithmic => (value.max(0.0) / self.low).ln() / (self.high / self.low).ln(),
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn of(
         // Columns of several channels would hide each other.
         (y, if series.len() > 1 { Shape::Line } else { Shape::Columns }, None)
     };
-    (note, Plot::Chart(Chart { x, y, shape, reference, series }))
+    (note, Plot::Chart(Chart { x, y, shape, reference, has_panels: false, series }))
 }
 
 /// Returns one series for each channel. The bins of a trace are added up.

@@ -11,6 +11,7 @@ use crate::{
     groups, map,
     quantity::Quantity,
     trace,
+    words::typeset,
 };
 
 impl Figure {
@@ -52,8 +53,8 @@ impl Figure {
         };
         let title = format!("{what}, {}", run_name(answer));
         Self {
-            title: escaped(&title).into_owned(),
-            header: escaped(&answer.header).into_owned(),
+            title: typeset(&escaped(&title)),
+            header: typeset(&escaped(&answer.header)),
             note,
             plot,
         }

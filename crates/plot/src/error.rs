@@ -12,6 +12,21 @@ pub enum Error {
         /// Height in pixels.
         height: u32,
     },
+    /// An axis cannot have these ends.
+    #[error(
+        "an axis from {low} to {high} is none: write --ylim LO..HI with LO below HI, and above zero with --log-y"
+    )]
+    Limits {
+        /// The lower end.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
+    /// The figure has no axis of values that can be changed.
+    #[error(
+        "this figure has bars, which start at zero, or counts in cells: --log-y and --ylim are for values over an axis"
+    )]
+    NoAxis,
     /// The pixels could not be compressed.
     #[error("the picture cannot be written as PNG")]
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),

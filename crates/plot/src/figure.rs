@@ -1,6 +1,6 @@
 //! The content of a figure, independent of the renderer.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tagq::{RunFacts, Table, escaped};
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
-/// and an axis has `label`, `unit`, `size` (that of the unit), `low`, `high` and `is_logarithmic`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high` and `is_logarithmic`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The counted quantity, and the run.
     pub title: String,
@@ -24,7 +24,7 @@ pub struct Figure {
 }
 
 /// The values of a figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Plot {
     /// Values over an axis.
@@ -38,7 +38,7 @@ pub enum Plot {
 }
 
 /// Values over an axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
     /// Horizontal axis, from left to right.
     pub x: Axis,
@@ -48,12 +48,14 @@ pub struct Chart {
     pub shape: Shape,
     /// An expected value.
     pub reference: Option<f64>,
+    /// Whether each series has a panel of its own, with the same axes.
+    pub has_panels: bool,
     /// One series per channel or group.
     pub series: Vec<Series>,
 }
 
 /// How values are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Steps that start at zero.
@@ -65,7 +67,7 @@ pub enum Shape {
 }
 
 /// Values in axis order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Names of its channels.
     pub name: String,
@@ -74,7 +76,7 @@ pub struct Series {
 }
 
 /// The value of a bin.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Start of the bin.
     pub from: f64,
@@ -89,7 +91,7 @@ pub struct Point {
 }
 
 /// Values one below the other.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
     /// Axis of the values; starts at zero.
     pub axis: Axis,
@@ -98,7 +100,7 @@ pub struct Bars {
 }
 
 /// A value with a name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// Names of its channels.
     pub name: String,
@@ -111,7 +113,7 @@ pub struct Bar {
 }
 
 /// Counts of pairs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
     /// The first channels of the pairs.
     pub rows: Vec<String>,
@@ -119,6 +121,8 @@ pub struct Matrix {
     pub columns: Vec<String>,
     /// Row by row; `None` if a pair was not counted.
     pub cells: Vec<Option<u64>>,
+    /// Whether colours are logarithmic.
+    pub is_logarithmic: bool,
 }
 
 impl Matrix {
@@ -126,10 +130,19 @@ impl Matrix {
     pub fn most(&self) -> u64 {
         self.cells.iter().flatten().copied().max().unwrap_or(0)
     }
+
+    /// Returns the axis of the counts.
+    pub(crate) fn axis(&self) -> Axis {
+        let most = self.most().max(1) as f64;
+        if self.is_logarithmic {
+            return Axis::logarithmic("coincidences", Quantity::Count, 0.5, most);
+        }
+        Axis::linear("coincidences", Quantity::Count, 0.0, most)
+    }
 }
 
 /// Values for cells of two axes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Map {
     /// Horizontal axis, from left to right.
     pub x: Axis,

@@ -93,7 +93,8 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
     let names = |channels: Vec<u16>| -> Vec<String> {
         channels.into_iter().map(|channel| name_of(&answer.run, channel)).collect()
     };
-    Some(Matrix { rows: names(firsts), columns: names(seconds), cells })
+    let (rows, columns) = (names(firsts), names(seconds));
+    Some(Matrix { rows, columns, cells, is_logarithmic: false })
 }
 
 /// Creates bars of these values.

@@ -14,6 +14,8 @@ use crate::{
 
 /// Maximum number of rows on a page.
 const MOST_ROWS: usize = 5_000;
+/// A longer table is closed until the reader opens it.
+const OPEN_ROWS: usize = 200;
 
 const STYLE: &str = "\
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --faint: #595959; --grid: #ddd; }
@@ -41,13 +43,17 @@ th { position: sticky; top: 0; background: var(--paper); }
 /// Returns the page.
 pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> String {
     let title = svg::escaped(&figure.title);
-    let rows = answer.rows.len();
+    let table = answer.rows_with_totals();
+    // Channels are written as names already.
+    let columns = || table.columns().iter().filter(|column| column.of != CellType::Name);
+    let rows = table.len();
     let shown = rows.min(MOST_ROWS);
     let mut text = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<figure style=\"margin: 0\">\n\
-         {}</figure>\n<p>{}: {} tags, {}</p>\n<div class=\"scrolled\">\n<table>\n<thead><tr>",
+         {}</figure>\n<p>{}: {} tags, {}</p>\n<details{}>\n<summary>{} rows</summary>\n\
+         <div class=\"scrolled\">\n<table>\n<thead><tr>",
         svg::element(drawing),
         svg::escaped(&answer.run.path),
         thousands(answer.run.tags),
@@ -55,20 +61,22 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
             "one source".to_owned()
         } else {
             format!("{} sources", answer.run.sources)
-        }
+        },
+        if rows <= OPEN_ROWS { " open=\"open\"" } else { "" },
+        thousands(rows as u64)
     );
-    for column in answer.rows.columns() {
+    for column in columns() {
         let _ = write!(text, "<th>{}</th>", svg::escaped(&column.key));
     }
     text.push_str("</tr></thead>\n<tbody>\n");
     for at in 0..shown {
         text.push_str("<tr>");
-        for column in answer.rows.columns() {
+        for column in columns() {
             let _ = write!(text, "<td>{}</td>", svg::escaped(&field(column, at, &answer.run)));
         }
         text.push_str("</tr>\n");
     }
-    text.push_str("</tbody>\n</table>\n</div>\n");
+    text.push_str("</tbody>\n</table>\n</div>\n</details>\n");
     if shown < rows {
         let left_out = thousands((rows - shown) as u64);
         let _ = writeln!(text, "<p>and {left_out} more rows, which --format csv gives</p>");

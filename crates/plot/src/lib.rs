@@ -24,6 +24,7 @@ mod map;
 mod trace;
 
 mod figure;
+mod look;
 
 mod axis;
 mod quantity;
@@ -45,6 +46,7 @@ mod error;
 pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
+pub use look::Look;
 pub use picture::Picture;
 pub use quantity::Quantity;
 pub use terminal::{Room, text};

@@ -28,6 +28,11 @@ impl Picture {
         }
     }
 
+    /// Returns a figure as an SVG element, to be embedded in a page.
+    pub fn element(figure: &Figure) -> String {
+        svg::element(&layout::drawn(figure))
+    }
+
     /// Returns the bytes of the file: identical for identical answers.
     ///
     /// # Errors

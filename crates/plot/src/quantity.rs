@@ -1,7 +1,10 @@
 //! Measured quantities and their display units.
 
+use serde::{Deserialize, Serialize};
+
 /// The quantity along an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Seconds.
     Time,

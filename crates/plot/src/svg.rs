@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::drawing::{Anchor, Dash, Drawing, Place, Thing, Words};
+use crate::{
+    colour::Colour,
+    drawing::{Anchor, Dash, Drawing, Place, Thing, Words},
+};
 
 /// Fonts that readers may have installed; the first one was used to measure the text, and the others
 /// are not wider.
@@ -35,8 +38,11 @@ fn write_thing(text: &mut String, thing: &Thing) {
             let solid =
                 if *opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
             let (class, colour) = (class(&fill.class(), "fill"), fill.hex());
+            // Cells of a map touch each other: smoothed edges would leave hairlines.
+            let crisp =
+                if matches!(fill, Colour::Map(_)) { " shape-rendering=\"crispEdges\"" } else { "" };
             let path = path(corners);
-            let _ = writeln!(text, "<path{class} d=\"{path}Z\" fill=\"{colour}\"{solid}/>");
+            let _ = writeln!(text, "<path{class} d=\"{path}Z\" fill=\"{colour}\"{solid}{crisp}/>");
         }
         Thing::Lines { lines, colour, width, dash } => {
             let class = class(&colour.class(), "line");

@@ -71,7 +71,14 @@ pub(crate) fn of(
     (
         format!("{what} over time"),
         note,
-        Plot::Chart(Chart { x, y, shape: Shape::Line, reference: None, series }),
+        Plot::Chart(Chart {
+            x,
+            y,
+            shape: Shape::Line,
+            reference: None,
+            has_panels: series.len() > 1,
+            series,
+        }),
     )
 }
 

@@ -27,6 +27,44 @@ pub(crate) fn fixed(value: f64, places: usize) -> String {
     out
 }
 
+/// Sets a text of the command line for a figure: minus signs, and ticks that are long fractions as short decimals.
+pub(crate) fn typeset(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let is_as = word.trim_end_matches([',', ';', ')']) == "as";
+        let fraction = words.last().and_then(|word| {
+            let start = word.find(|letter: char| letter.is_ascii_digit())?;
+            let (above, below) = word[start..].split_once('/')?;
+            Some((
+                word[..start].to_owned(),
+                above.parse::<f64>().ok()? / below.parse::<f64>().ok()?,
+            ))
+        });
+        match fraction {
+            Some((before, value)) if is_as => {
+                words.pop();
+                let (unit, size) = unit_of(Quantity::Time, value * 1e-18);
+                let value = value * 1e-18 / size;
+                let number = fixed(value, places(value, 4));
+                let after = &word[2..];
+                words.push(format!("{before}{number} {unit}{after}"));
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut out = String::new();
+    let mut before = ' ';
+    let joined = words.join(" ");
+    let mut letters = joined.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_sign = matches!(before, ' ' | '(' | '=' | '±') && letter == '-';
+        let is_minus = is_sign && letters.peek().is_some_and(char::is_ascii_digit);
+        out.push(if is_minus { MINUS } else { letter });
+        before = letter;
+    }
+    out
+}
+
 /// Formats a value and its error in one unit, the error with two significant digits.
 pub(crate) fn with_err(value: f64, err: f64) -> String {
     let places = places(err, 2);
@@ -79,6 +117,19 @@ fn grouped(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_is_set_for_a_page() {
+        for (text, expected) in [
+            ("from -10 ns to (-5), k=-1", "from \u{2212}10 ns to (\u{2212}5), k=\u{2212}1"),
+            ("run-3, a - b, 1-2, -x", "run-3, a - b, 1-2, -x"),
+            ("tick 9696969697/100 as (assumed)", "tick 96.97 ps (assumed)"),
+            ("tick 9696969697/100 as; T", "tick 96.97 ps; T"),
+            ("tick 1/3 ps, as it is", "tick 1/3 ps, as it is"),
+        ] {
+            assert_eq!(typeset(text), expected);
+        }
+    }
 
     #[test]
     fn numbers_are_grouped_and_errors_have_two_digits() {

@@ -23,7 +23,7 @@ fn answer(figure: FigureKind, rows: Table) -> Answer {
         names: vec![(15, "Bob".into())],
     };
     let header = "rule all: |\u{394}t| \u{2264} 12 ticks; T = 2 s; tick 156.25 ps (assumed)".into();
-    Answer { header, query: json!({}), run, singles: None, rows, figure: Some(figure) }
+    Answer { header, query: json!({}), run, singles: None, rows, total: None, figure: Some(figure) }
 }
 
 fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> FigureKind {

@@ -1,12 +1,15 @@
 //! The answer to a request.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use arrow_array::RecordBatchIterator;
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyCapsule, PyList},
+    types::{PyBytes, PyCapsule, PyList, PyTuple},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,16 +18,21 @@ use tagq_export::report::{
     json,
     table::{self, TableStyle},
 };
+use tagq_plot::{Figure, Picture};
 
-use crate::{errors, stream};
+use crate::{
+    errors,
+    saving::{self, Content},
+    stream,
+};
 
 /// An answer: a header, the query as it was counted, the run, and columns of rows.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Answer {
     content: tagq::Answer,
     schema: SchemaRef,
-    /// Its figure, as JSON, once it was asked for.
-    figure: OnceLock<String>,
+    /// Once it was asked for.
+    figure: OnceLock<Figure>,
 }
 
 /// An answer for another process: what is read of it in Python.
@@ -34,7 +42,8 @@ struct PlainAnswer {
     query: Value,
     run: RunFacts,
     columns: Vec<Plain>,
-    figure: String,
+    total: Option<Vec<Plain>>,
+    figure: Figure,
 }
 
 /// A column without its way to compute cells.
@@ -56,6 +65,7 @@ enum PlainCell {
     Float(u64),
     Flag(bool),
     Channel(u16),
+    Name(String),
     List(Vec<Self>),
 }
 
@@ -69,6 +79,14 @@ impl Plain {
             shown: shown.clone(),
             cells: cells.iter().map(PlainCell::of).collect(),
         }
+    }
+
+    fn of_table(table: &Table) -> Vec<Self> {
+        table.columns().iter().map(Self::of).collect()
+    }
+
+    fn table(columns: Vec<Self>) -> Table {
+        columns.into_iter().map(Self::column).fold(Table::default(), Table::with)
     }
 
     fn column(self) -> Column {
@@ -87,6 +105,7 @@ impl PlainCell {
             Cell::Float(value) => Self::Float(value.to_bits()),
             Cell::Flag(value) => Self::Flag(value),
             Cell::Channel(value) => Self::Channel(value),
+            Cell::Name(name) => Self::Name(name),
             Cell::List(items) => Self::List(items.into_iter().map(Self::of).collect()),
         }
     }
@@ -99,6 +118,7 @@ impl PlainCell {
             Self::Float(bits) => Cell::Float(f64::from_bits(bits)),
             Self::Flag(value) => Cell::Flag(value),
             Self::Channel(value) => Cell::Channel(value),
+            Self::Name(name) => Cell::Name(name),
             Self::List(items) => Cell::List(items.into_iter().map(Self::cell).collect()),
         }
     }
@@ -142,14 +162,14 @@ impl Answer {
 
     /// Returns all that [`Answer::of_state`] makes the same answer from.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let tagq::Answer { header, query, run, rows, .. } = &self.content;
-        let columns = rows.columns().iter().map(Plain::of).collect();
+        let tagq::Answer { header, query, run, rows, total, .. } = &self.content;
         let plain = PlainAnswer {
             header: header.clone(),
             query: query.clone(),
             run: run.clone(),
-            columns,
-            figure: self.figure()?.into(),
+            columns: Plain::of_table(rows),
+            total: total.as_ref().map(Plain::of_table),
+            figure: self.drawn().clone(),
         };
         let bytes = serde_json::to_vec(&plain).map_err(|e| errors::of_run(&e.into()))?;
         Ok(PyBytes::new(py, &bytes))
@@ -160,24 +180,61 @@ impl Answer {
     fn of_state(bytes: &[u8]) -> PyResult<Self> {
         let plain: PlainAnswer =
             serde_json::from_slice(bytes).map_err(|e| errors::of_run(&e.into()))?;
-        let PlainAnswer { header, query, run, columns, figure } = plain;
-        let rows = columns.into_iter().map(Plain::column).fold(Table::default(), Table::with);
-        let answer = tagq::Answer { header, query, run, singles: None, rows, figure: None };
+        let PlainAnswer { header, query, run, columns, total, figure } = plain;
+        let (rows, total) = (Plain::table(columns), total.map(Plain::table));
+        let answer = tagq::Answer { header, query, run, singles: None, rows, total, figure: None };
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
     /// Returns the figure of the answer as JSON (`tagq_plot::Figure`).
-    fn figure(&self) -> PyResult<&str> {
-        if self.figure.get().is_none() {
-            let figure = serde_json::to_string(&tagq_plot::Figure::of(&self.content));
-            let figure = figure.map_err(|e| errors::of_run(&e.into()))?;
-            return Ok(self.figure.get_or_init(|| figure));
-        }
-        Ok(self.figure.get().map_or("", String::as_str))
+    fn figure(&self) -> PyResult<String> {
+        serde_json::to_string(self.drawn()).map_err(|e| errors::of_run(&e.into()))
     }
 
-    /// Returns a column: a NumPy type and its bytes, or a list of lists. Undefined floats are NaN; the
-    /// channel number of all channels together is -1.
+    /// Returns the figure of the answer as an SVG element.
+    fn svg(&self) -> String {
+        Picture::element(self.drawn())
+    }
+
+    /// Returns the answer whose rows are the totals of this one.
+    fn total(&self) -> PyResult<Option<Self>> {
+        let total = self.content.total.clone();
+        total
+            .map(|rows| {
+                Self::new(tagq::Answer { rows, total: None, figure: None, ..self.content.clone() })
+            })
+            .transpose()
+    }
+
+    /// Writes the answer to a file, in the format that its name selects, as the command line does.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+        let content = Content::of_name(&path)?;
+        py.detach(|| {
+            saving::save(&path, replace, |out| content.write(&self.content, self.drawn(), out))
+        })
+    }
+
+    /// Returns the cells of some rows, row by row. Undefined floats are NaN, other undefined cells are None.
+    fn rows<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let table = &self.content.rows;
+        if rows.iter().any(|&row| row >= table.len()) {
+            return Err(pyo3::exceptions::PyIndexError::new_err("there is no such row"));
+        }
+        let cell = |column: &Column, row| match column.cells.at(row) {
+            Cell::Missing if column.of == CellType::Float => {
+                Ok(f64::NAN.into_pyobject(py)?.into_any())
+            }
+            cell => object(py, cell),
+        };
+        let row = |row| -> PyResult<_> {
+            let cells = table.columns().iter().map(|column| cell(column, row));
+            PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// Returns a column: a NumPy type and its bytes, or a list. Undefined floats are NaN.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let Some(column) = self.content.rows.get(name) else {
             return Err(pyo3::exceptions::PyKeyError::new_err(format!(
@@ -199,12 +256,22 @@ impl Answer {
         }
         match column.of {
             _ if column.is_list => list_of(py, cells()),
-            CellType::Integer if has_gaps() => list_of(py, cells()),
-            CellType::Count => flat!("<u8", Cell::Count, 0_u64),
+            CellType::Name => list_of(py, cells()),
+            CellType::Integer | CellType::Channel if has_gaps() => list_of(py, cells()),
+            CellType::Count => {
+                let signed = |cell| match cell {
+                    Cell::Count(count) => {
+                        i64::try_from(count).map_err(|_| tagq_export::Error::Count(count))
+                    }
+                    _ => Ok(0),
+                };
+                let values: Result<Vec<i64>, _> = cells().map(signed).collect();
+                flat("<i8", bytemuck::cast_slice(&values.map_err(errors::of_export)?))
+            }
             CellType::Integer => flat!("<i8", Cell::Integer, 0_i64),
             CellType::Float => flat!("<f8", Cell::Float, f64::NAN),
             CellType::Flag => flat!("|b1", Cell::Flag, 0_u8),
-            CellType::Channel => flat!("<i4", Cell::Channel, -1_i32),
+            CellType::Channel => flat!("<i8", Cell::Channel, 0_i64),
         }
     }
 
@@ -223,19 +290,27 @@ impl Answer {
     }
 }
 
-/// Converts cells to Python values: numbers, lists of numbers, and `None`.
+impl Answer {
+    fn drawn(&self) -> &Figure {
+        self.figure.get_or_init(|| Figure::of(&self.content))
+    }
+}
+
+/// Converts a cell to a Python value: a number, a text, a list of them, or `None`.
+fn object(py: Python<'_>, cell: Cell) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match cell {
+        Cell::Missing => py.None().into_bound(py),
+        Cell::Count(value) => value.into_pyobject(py)?.into_any(),
+        Cell::Integer(value) => value.into_pyobject(py)?.into_any(),
+        Cell::Float(value) => value.into_pyobject(py)?.into_any(),
+        Cell::Flag(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Cell::Channel(value) => value.into_pyobject(py)?.into_any(),
+        Cell::Name(name) => name.into_pyobject(py)?.into_any(),
+        Cell::List(items) => list_of(py, items.into_iter())?,
+    })
+}
+
 fn list_of(py: Python<'_>, cells: impl Iterator<Item = Cell>) -> PyResult<Bound<'_, PyAny>> {
-    let object = |cell: Cell| -> PyResult<Bound<'_, PyAny>> {
-        Ok(match cell {
-            Cell::Missing => py.None().into_bound(py),
-            Cell::Count(value) => value.into_pyobject(py)?.into_any(),
-            Cell::Integer(value) => value.into_pyobject(py)?.into_any(),
-            Cell::Float(value) => value.into_pyobject(py)?.into_any(),
-            Cell::Flag(value) => value.into_pyobject(py)?.to_owned().into_any(),
-            Cell::Channel(value) => value.into_pyobject(py)?.into_any(),
-            Cell::List(items) => list_of(py, items.into_iter())?,
-        })
-    };
-    let objects: Vec<_> = cells.map(object).collect::<PyResult<_>>()?;
+    let objects: Vec<_> = cells.map(|cell| object(py, cell)).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, objects)?.into_any())
 }

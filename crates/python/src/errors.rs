@@ -33,6 +33,7 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
             | tagq::Error::NothingIngested { .. },
             _,
         ) => "NotFoundError",
+        (tagq::Error::Files(tagq::files::Error::Line { .. }), _) => "TextError",
         (_, 2) => "QuestionError",
         (_, 3) => "DamageError",
         (_, 4) => "BusyError",
@@ -63,6 +64,14 @@ pub(crate) fn wrong_type(message: impl Into<String>) -> PyErr {
 /// Creates the exception for a run that was closed.
 pub(crate) fn closed() -> PyErr {
     exception("ClosedError", "this run was closed; open it again with tagq.open")
+}
+
+/// Creates the exception for a recorder that was closed.
+pub(crate) fn recorder_closed() -> PyErr {
+    exception(
+        "ClosedError",
+        "this recorder was closed; make another one of the same path to continue",
+    )
 }
 
 /// Creates the exception for an object that belongs to the parent of a forked process.

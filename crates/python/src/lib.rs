@@ -13,9 +13,13 @@ mod options;
 mod origin;
 mod parts;
 mod process;
+mod recording;
 mod run;
+mod saving;
+mod simulating;
 mod stream;
 mod tags;
+mod tools;
 mod tuples;
 mod waiting;
 
@@ -32,8 +36,11 @@ mod _tagq {
         making::NewStore,
         options::request_types,
         parts::PyPlan,
+        recording::Recorder,
         run::{Run, ask_sum, ingest, open},
+        simulating::simulate,
         tags::{Batch, PyColumn, Scan, Tags},
+        tools::{convert, delays, export, info, name, set, verify},
         tuples::Tuples,
     };
 

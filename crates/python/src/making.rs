@@ -56,8 +56,7 @@ impl NewStore {
         Ok(Self { making: OwnMutex::new(making) })
     }
 
-    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit integers, micro times as
-    /// unsigned 32-bit integers.
+    /// Appends tags, in the bytes of [`tags_of`].
     #[pyo3(signature = (times, channels, micro = None))]
     fn append(
         &self,
@@ -66,12 +65,7 @@ impl NewStore {
         channels: &Bound<'_, PyBytes>,
         micro: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<()> {
-        let times = times.as_bytes().as_chunks().0.iter();
-        let times: Vec<i64> = times.map(|&bytes| i64::from_le_bytes(bytes)).collect();
-        let channels = channels.as_bytes().as_chunks().0.iter();
-        let channels: Vec<u16> = channels.map(|&bytes| u16::from_le_bytes(bytes)).collect();
-        let micro = micro.map_or(&[][..], |micro| micro.as_bytes()).as_chunks().0.iter();
-        let micro: Vec<u32> = micro.map(|&bytes| u32::from_le_bytes(bytes)).collect();
+        let (times, channels, micro) = tags_of(times, channels, micro);
         self.with(py, |making| making.append(&times, &channels, &micro))
     }
 
@@ -185,15 +179,35 @@ impl Making {
         }
         let appended = self.store()?.append_with_micro(times, channels, micro);
         self.rows += times.len() as u64;
-        appended.map_err(|error| match error {
-            tagq::Error::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
-                "{error}; sort them first, as by numpy.argsort(time, kind=\"stable\")"
-            )),
-            tagq::Error::Store(error @ tagq::store::Error::Span { .. }) => {
-                question(error.to_string())
-            }
-            error => errors::of_run(&error),
-        })
+        appended.map_err(of_append)
+    }
+}
+
+/// Reads tags from bytes: times as little-endian 64-bit integers, channels as unsigned 16-bit integers, micro times as
+/// unsigned 32-bit integers.
+pub(crate) fn tags_of(
+    times: &Bound<'_, PyBytes>,
+    channels: &Bound<'_, PyBytes>,
+    micro: Option<&Bound<'_, PyBytes>>,
+) -> (Vec<i64>, Vec<u16>, Vec<u32>) {
+    let times = times.as_bytes().as_chunks().0.iter();
+    let channels = channels.as_bytes().as_chunks().0.iter();
+    let micro = micro.map_or(&[][..], |micro| micro.as_bytes()).as_chunks().0.iter();
+    (
+        times.map(|&bytes| i64::from_le_bytes(bytes)).collect(),
+        channels.map(|&bytes| u16::from_le_bytes(bytes)).collect(),
+        micro.map(|&bytes| u32::from_le_bytes(bytes)).collect(),
+    )
+}
+
+/// Converts an error from appending tags.
+pub(crate) fn of_append(error: tagq::Error) -> PyErr {
+    match error {
+        tagq::Error::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
+            "{error}; sort them first, as by numpy.argsort(time, kind=\"stable\")"
+        )),
+        tagq::Error::Store(error @ tagq::store::Error::Span { .. }) => question(error.to_string()),
+        error => errors::of_run(&error),
     }
 }
 

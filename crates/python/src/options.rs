@@ -72,25 +72,72 @@ fn options(keywords: &Bound<'_, PyDict>, known: &[&RequestOption]) -> PyResult<O
     let mut options = OptionValues::new();
     for (name, value) in keywords {
         let name: String = name.extract()?;
-        let option = known.iter().find(|option| keyword(option.name) == name);
         if value.is_none() {
             continue;
         }
-        let Some(option) = option else {
-            options.insert(name, Value::Null);
-            continue;
+        let own = known.iter().find(|option| keyword(option.name) == name);
+        let of_seconds = || {
+            let stem = name.strip_suffix("_s")?;
+            known.iter().find(|option| option.name == stem && option.value.is_duration())
         };
-        let converted = convert(&name, option.value, &value)?;
+        let (option, unit) = match (own, of_seconds()) {
+            (Some(option), _) => (option, DurationUnit::Own),
+            (None, Some(option)) => (option, DurationUnit::Seconds),
+            (None, None) => {
+                options.insert(name, Value::Null);
+                continue;
+            }
+        };
+        let converted = convert(&name, option.value, unit, &value)?;
         // An option that is not set may be given with others that it excludes.
-        if converted != Value::Bool(false) {
-            options.insert(option.name.to_owned(), converted);
+        if converted == Value::Bool(false) {
+            continue;
+        }
+        if options.insert(option.name.to_owned(), converted).is_some() {
+            let name = option.name;
+            return Err(question(format!(
+                "{name}: `{}` and `{name}_s` are one option; give one of them",
+                keyword(name)
+            )));
         }
     }
     Ok(options)
 }
 
+/// The unit of a duration in Python.
+#[derive(Clone, Copy)]
+enum DurationUnit {
+    /// That of the text, or of the `timedelta`.
+    Own,
+    /// Seconds as numbers.
+    Seconds,
+}
+
+/// Converts a duration, or a range of durations, to the text that requests take.
+fn duration(
+    name: &str,
+    unit: DurationUnit,
+    is_range: bool,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    if let (DurationUnit::Own, Ok(text)) = (unit, value.extract()) {
+        return Ok(text);
+    }
+    let function = match unit {
+        DurationUnit::Own => "text_of",
+        DurationUnit::Seconds => "text_of_seconds",
+    };
+    let module = value.py().import("tagq._durations")?;
+    module.call_method1(function, (name, value, is_range))?.extract()
+}
+
 /// Converts a value to the type of the option.
-fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn convert(
+    name: &str,
+    to: ValueType,
+    unit: DurationUnit,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Value> {
     let wrong =
         |wanted: &str| wrong_type(format!("{name}: {wanted} is wanted, not {}", type_name(value)));
     match to {
@@ -98,10 +145,11 @@ fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Valu
             let flag: bool = value.extract().map_err(|_| wrong("True or False"))?;
             Ok(flag.into())
         }
+        ValueType::Text(_) if to.is_duration() => {
+            Ok(duration(name, unit, to.is_range(), value)?.into())
+        }
         ValueType::Text(_) => {
-            let text: String = value
-                .extract()
-                .map_err(|_| wrong("a text (a time with its unit, as \"2ns\" or \"13t\")"))?;
+            let text: String = value.extract().map_err(|_| wrong("a text"))?;
             Ok(text.into())
         }
         ValueType::Number(_) => {
@@ -126,20 +174,24 @@ fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Valu
                     type_name(value)
                 ))
             })?;
-            groups.map(|group| channels(name, &group?)).collect()
+            let groups: Vec<_> = groups.collect::<PyResult<_>>()?;
+            // One group may be given without a list around it.
+            if !groups.is_empty() && groups.iter().all(|of| iterate(of).is_none()) {
+                return Ok(vec![channels(name, value)?].into());
+            }
+            groups.iter().map(|group| channels(name, group)).collect()
         }
         ValueType::Delays(_) => {
             let pairs = value.call_method0("items").map_err(|_| {
-                wrong_type(format!("{name}: a dict is wanted, as {{15: \"-4ns\"}}"))
+                let example = match unit {
+                    DurationUnit::Own => "\"-4ns\"",
+                    DurationUnit::Seconds => "-4e-9",
+                };
+                wrong_type(format!("{name}: a dict is wanted, as {{15: {example}}}"))
             })?;
             let pair = |pair: PyResult<Bound<'_, PyAny>>| -> PyResult<Value> {
                 let (of, delay): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
-                let text: String = delay.extract().map_err(|_| {
-                    wrong_type(format!(
-                        "{name}: a text with its unit is wanted, as \"-4.0625ns\" or \"-26t\", not {}",
-                        type_name(&delay)
-                    ))
-                })?;
+                let text = duration(name, unit, false, &delay)?;
                 Ok(vec![channel_value(name, &of)?, text.into()].into())
             };
             pairs.try_iter()?.map(pair).collect()
@@ -182,11 +234,19 @@ fn channel_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
-/// Converts several channels from any iterable.
+/// Parses one channel, or several from any iterable.
+pub(crate) fn channel_list(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Channel>> {
+    match iterate(value) {
+        Some(channels) => channels.map(|of| channel(name, &of?)).collect(),
+        None => Ok(vec![channel(name, value)?]),
+    }
+}
+
+/// Converts one channel, or several from any iterable.
 fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let channels = iterate(value).ok_or_else(|| {
-        wrong_type(format!("{name}: channels are wanted, as [3, 15], not {}", type_name(value)))
-    })?;
+    let Some(channels) = iterate(value) else {
+        return Ok(vec![channel_value(name, value)?].into());
+    };
     channels.map(|channel| channel_value(name, &channel?)).collect()
 }
 

@@ -1,6 +1,7 @@
 //! The list of the coincidences, computed while it is read.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         mpsc::{Receiver, sync_channel},
@@ -17,7 +18,13 @@ use tagq::{
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
-use crate::{errors, process::Own, stream, waiting::PythonProgress};
+use crate::{
+    errors,
+    process::Own,
+    saving::{self, Content},
+    stream,
+    waiting::PythonProgress,
+};
 
 /// Name of the thread that computes a list.
 const THREAD: &str = "tagq-list";
@@ -88,6 +95,19 @@ impl Tuples {
     #[getter]
     fn columns(&self) -> Vec<&str> {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// Writes the list to a file while it is found, in the format that its name selects.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+        let content = Content::of_name(&path)?;
+        let told = PythonProgress::default();
+        py.detach(|| {
+            saving::save(&path, replace, |out| {
+                let written = self.of.with(&told, |listing| content.write_list(listing, out));
+                written.map_err(errors::of_export)
+            })
+        })
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -47,6 +47,22 @@ def test_the_example_makes_a_picture(folder: Path, tmp_path: Path) -> None:
     assert image.shape[0] > 400 and len(colours) > 20
 
 
+def test_the_merger_of_the_book_sorts_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/book/src/cookbook/live.md").read_text()
+    (block,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Merger" in block]
+    names: dict[str, object] = {}
+    exec(block, names)
+    rng = numpy.random.default_rng(1)
+    times = {channel: numpy.cumsum(rng.integers(0, 9, 2_000)) for channel in (1, 2, 3, 4)}
+    cut = [(channel, of[at : at + 200]) for at in range(0, 2_000, 200) for channel, of in times.items()]
+    names["record"](cut)  # type: ignore[operator]
+    run = tagq.open("live.tagq")
+    for channel, expected in times.items():
+        assert run.time[run.channel == channel].tolist() == expected.tolist()
+    assert len(run) == 8_000
+
+
 def test_everything_public_is_described() -> None:
     for name in tagq.__all__:
         of = getattr(tagq, name)

@@ -143,7 +143,7 @@ def test_every_record_type_is_decoded_as_by_numpy(tmp_path: Path, record_type: i
         assert run.micro_tick == "25 ps"
         assert numpy.array_equal(micro_of(run), events["micro"][order])
     else:
-        assert run.micro is None
+        assert run.micro_times is None
 
 
 @pytest.mark.parametrize("record_type", T2_TYPES + T3_TYPES, ids=hex)
@@ -173,8 +173,8 @@ def test_numpy_and_ptufile_agree_on_photons(tmp_path: Path, record_type: int) ->
 
 def micro_of(run: tagq.Run) -> numpy.ndarray:
     """Returns the micro times as int64, -1 for none."""
-    assert run.micro is not None
-    return run.micro.astype("i8").filled(-1)
+    assert run.micro_times is not None
+    return run.micro_times.astype("i8").filled(-1)
 
 
 def sha256(values: numpy.ndarray, form: str) -> str:

@@ -27,9 +27,9 @@ def test_micro_times_come_back(tmp_path: Path, micro, kind: str, column) -> None
     store = tmp_path / "made.tagq"
     run = tagq.from_arrays(TIME, CHANNEL, tick="1ps", micro=micro, micro_tick="4ps", store=store)
     expected = [0, int(micro.data[1]), None, int(micro.data[3])]
-    assert run.micro.tolist() == expected
-    assert (run.micro.dtype, run.micro_tick) == (numpy.dtype(kind), "4 ps")
-    assert not run.micro.data.flags.writeable
+    assert run.micro_times.tolist() == expected
+    assert (run.micro_times.dtype, run.micro_tick) == (numpy.dtype(kind), "4 ps")
+    assert not run.micro_times.data.flags.writeable
     assert cli_json("info", store)["micro"] == {"tick": "4000000/1"}
     schema = {"time": polars.Int64, "channel": polars.UInt8, "micro": column}
     frame = polars.DataFrame(run.tags())
@@ -49,19 +49,19 @@ def test_micro_times_come_back(tmp_path: Path, micro, kind: str, column) -> None
     cli("export", store, "-q", "-o", parquet)
     for table in (run.tags(), frame, pyarrow.parquet.read_table(parquet)):
         again = tagq.from_table(table, tick="1ps")
-        assert again.micro.tolist() == expected and again.micro.dtype == run.micro.dtype
+        assert again.micro_times.tolist() == expected and again.micro_times.dtype == run.micro_times.dtype
         # A Polars frame has no metadata.
         assert again.micro_tick == (None if table is frame else "4 ps")
     renamed = tagq.from_table(frame.rename({"micro": "m"}), tick="1ps", micro="m", micro_tick="2ps")
-    assert renamed.micro.tolist() == expected and renamed.micro_tick == "2 ps"
+    assert renamed.micro_times.tolist() == expected and renamed.micro_tick == "2 ps"
 
 
 def test_a_run_without_micro_times_has_no_column(run: tagq.Run) -> None:
-    assert run.micro is None and run.micro_tick is None
+    assert run.micro_times is None and run.micro_tick is None
     assert run.tags().columns == ["time", "channel"]
     assert list(run.scan().collect_schema()) == ["time", "channel"]
     none = tagq.from_arrays(TIME, CHANNEL, tick="1ps", micro=numpy.ma.masked_all(4, dtype="i4"), micro_tick="1ps")
-    assert none.micro is None and none.micro_tick is None
+    assert none.micro_times is None and none.micro_tick is None
 
 
 WRONG = [
@@ -115,8 +115,8 @@ def test_micro_times_are_counted_by_channel_and_interval() -> None:
     whole = numpy.ones(500, dtype=bool)
     options = {"bin": "10t", "range": "0t..50t"}
     expected = [count for of in (1, 2, 3) for count in counted(whole, of)]
-    assert polars.DataFrame(run.micro_times(**options))["count"].to_list() == expected
-    frame = polars.DataFrame(run.micro_times([3, 1], trace="250t", **options))
+    assert polars.DataFrame(run.micro(**options))["count"].to_list() == expected
+    frame = polars.DataFrame(run.micro([3, 1], trace="250t", **options))
     interval = (time - time[0]) // 250
     expected = [
         count for number in range(interval.max() + 1) for of in (3, 1) for count in counted(interval == number, of)
@@ -128,8 +128,8 @@ def test_micro_times_are_counted_by_channel_and_interval() -> None:
 def test_micro_times_and_sync_pulses_of_a_file(tmp_path: Path) -> None:
     recorded = Path(__file__).parents[3] / "data/fixtures/picoquant/t3.ptu"
     run = tagq.open(shutil.copy(recorded, tmp_path))
-    micro = run.micro[run.channel == 1]
-    counts = polars.DataFrame(run.micro_times([1]))["count"].to_list()
+    micro = run.micro_times[run.channel == 1]
+    counts = polars.DataFrame(run.micro([1]))["count"].to_list()
     assert counts == numpy.bincount(micro).tolist()
     assert polars.DataFrame(next(run.watch("micro", channels=[1])))["count"].to_list() == counts
     # The period of the pulses is 1000 ticks.

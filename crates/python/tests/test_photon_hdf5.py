@@ -45,9 +45,9 @@ def check(path: Path, arrays: Photons) -> None:
     detectors = arrays.get("detectors", numpy.zeros(len(run.time)))
     assert numpy.array_equal(run.channel, detectors)
     if "nanotimes" in arrays:
-        assert numpy.array_equal(run.micro, arrays["nanotimes"])
+        assert numpy.array_equal(run.micro_times, arrays["nanotimes"])
     else:
-        assert run.micro is None
+        assert run.micro_times is None
 
 
 @pytest.mark.parametrize("types", [("i8", "u1", "u2"), ("u8", "u2", "u4"), (">i8", ">i4", ">u2"), ("i4", "i8", "i2")])

@@ -28,7 +28,7 @@ def same(path: Path, columns: str | None = None, micro: bool = False, tick: str 
     assert numpy.array_equal(run.time, made.time)
     assert numpy.array_equal(run.channel, made.channel)
     if micro:
-        assert numpy.array_equal(run.micro, made.micro)
+        assert numpy.array_equal(run.micro_times, made.micro_times)
 
 
 def stream(table: pyarrow.Table, path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_table_gives_the_run_of_its_arrays(tmp_path: Path, name: str) -> None:
     WRITERS[name](table, tmp_path / name)
     same(tmp_path / name, micro=True)
     renamed = tmp_path / f"renamed.{name}"
-    WRITERS[name](table.rename_columns(["t_ps", "arm", "other", "note"]), renamed)
-    same(renamed, columns="time=t_ps,channel=arm")
+    WRITERS[name](table.rename_columns(["stamp", "arm", "other", "note"]), renamed)
+    same(renamed, columns="time=stamp,channel=arm")
 
 
 def test_arrays_of_numpy_give_the_run_of_their_arrays(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ units, ticks = st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(TICKS))
 decimals = st.decimals(-(10**9), 10**9, allow_nan=False).filter(lambda number: number.as_tuple().exponent > -40)
 
 
+@pytest.mark.filterwarnings("ignore:.*have digits below:tagq.TagqWarning")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(numbers=st.lists(decimals, min_size=1), unit=units, tick=ticks)
 def test_decimal_numbers_of_a_text(tmp_path: Path, numbers: list[Decimal], unit: str, tick: str) -> None:
@@ -81,8 +82,10 @@ def test_floats_of_a_table(tmp_path: Path, numbers: list[float], unit: str, tick
 def test_a_unit_is_kept_and_its_tick_can_only_be_rebuilt(tmp_path: Path) -> None:
     path = tmp_path / "times.csv"
     path.write_text("time,channel\n1.5,3\n2.25,4\n")
-    with pytest.raises(tagq.TagqError, match="the tick"):
-        tagq.open(path, columns="time=:ns")
+    without = tmp_path / "without.csv"
+    without.write_text(path.read_text())
+    run = tagq.open(without, columns="time=:ns")
+    assert (run.tick, run.time.tolist()) == ("1 ps", [1_500, 2_250])
     assert tagq.open(path, columns="time=:ns", tick="250ps").time.tolist() == [6, 9]
     assert tagq.open(path).time.tolist() == [6, 9]
     assert tagq.ingest(path, tick="1ps", rebuild=True).time.tolist() == [1_500, 2_250]

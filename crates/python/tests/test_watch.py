@@ -72,7 +72,7 @@ def test_a_function_is_watched_with_its_interval(growing: Path) -> None:
     run = tagq.open(growing)
     watched = run.watch(lambda run: (len(run), run.rates()["count"].sum()), every="10ms", timeout="200ms")
     seen = list(watched)
-    assert seen and all(rows * 2 == counts for rows, counts in seen), "each channel, and all of them"
+    assert seen and all(rows == counts for rows, counts in seen)
 
 
 def test_while_another_writes_its_commits_are_watched(growing: Path) -> None:
@@ -94,7 +94,7 @@ def test_while_another_writes_its_commits_are_watched(growing: Path) -> None:
 def test_leaving_the_loop_lets_go_of_the_store(growing: Path) -> None:
     run = tagq.open(growing)
     for result in run.watch("rates"):
-        assert len(result) == 5, "four channels, and all of them"
+        assert len(result) == 4
         break
     tagq.ingest(growing, rebuild=True)
 

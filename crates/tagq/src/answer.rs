@@ -6,7 +6,7 @@ use tagq_store::{Source, Tick};
 use crate::{figure::FigureKind, remarks::remarks, run::Run, table::Table};
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// A query, its run and its results.
 #[derive(Debug, Clone)]
@@ -21,8 +21,18 @@ pub struct Answer {
     pub singles: Option<Table>,
     /// The results.
     pub rows: Table,
+    /// The sums of rows, which are no rows of the table: of all of them, or of those of each bin of time. `None` if the
+    /// rows of the kind have no sum.
+    pub total: Option<Table>,
     /// How the rows are drawn; `None` if there is no figure for them.
     pub figure: Option<FigureKind>,
+}
+
+impl Answer {
+    /// Returns the rows as a person reads them, with their totals among them.
+    pub fn rows_with_totals(&self) -> Table {
+        self.total.as_ref().map_or_else(|| self.rows.clone(), |total| self.rows.with_totals(total))
+    }
 }
 
 /// Facts about the run that was counted.

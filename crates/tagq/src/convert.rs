@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq_ingest::{
-    Error as FilesError, FormatName, RunFile, Settings, SourceFile, read_recorded,
+    Error as FilesError, RunFile, Settings, SourceFile, read_recorded,
     write::{Content, Form, TagWriter, Times},
 };
 use tagq_store::{Recording, Store, Tag, Tick, format::MICRO_NONE};
@@ -66,7 +66,7 @@ struct Described {
     stated_tick: Option<Tick>,
     /// The period of the pulses that every time is a micro time after.
     sync_period: Option<Tick>,
-    has_micro: bool,
+    micro_tick: Option<Tick>,
     recording: Recording,
     /// What a file of one source never holds.
     lost: Vec<&'static str>,
@@ -129,7 +129,7 @@ fn write_recorded<W: Write + Send + 'static>(
     shown: &Path,
 ) -> Result<(W, Converted, Recording), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
-    let mut described = Described::of(tags, tick, settings.format)?;
+    let mut described = Described::of(tags, tick, settings)?;
     let times = described.times(tags, form.content)?;
     let mut writer = TagWriter::new(out, form, times, settings.threads).map_err(io_error)?;
     let recording = &mut described.recording;
@@ -150,8 +150,9 @@ fn write_recorded<W: Write + Send + 'static>(
         Error::Files(FilesError::Sink(source)) => io_error(source),
         error => error,
     })?;
+    writer.name_channels(&described.recording.channel_names);
     let lost = described.lost(times, form.content);
-    let tick = described.stated_tick.filter(|_| !states_tick(form.content));
+    let tick = described.stated_tick.filter(|_| !form.content.states_tick());
     let remarks = recorded_remarks(&described.recording, tags);
     let converted = Converted { tags, torn, lost, kept: Vec::new(), run_file: None, tick, remarks };
     Ok((writer.finish().map_err(io_error)?, converted, described.recording))
@@ -193,21 +194,21 @@ impl Converted {
 
 impl Described {
     /// Describes `tags`. `given` is the unit of times of a file that does not state it.
-    fn of(tags: Tags<'_>, given: Option<Tick>, format: Option<FormatName>) -> Result<Self, Error> {
+    fn of(tags: Tags<'_>, given: Option<Tick>, settings: &Settings) -> Result<Self, Error> {
         let path = match tags {
             Tags::Run(run) => return Ok(Self::of_run(run)),
             Tags::File(path) => path,
             Tags::Input(stream) => stream.path(),
         };
         // A tick that is only usual for the format yields to the one of the user.
-        let header = SourceFile::open(path)?.header(format)?.unwrap_or_default();
+        let header = SourceFile::open(path)?.header(settings)?.unwrap_or_default();
         let tick = if header.tick_assumed { given.or(header.tick) } else { header.tick.or(given) };
         let is_micro = header.tick == header.micro_tick;
         Ok(Self {
             tick,
             stated_tick: if header.tick_assumed { given } else { tick },
             sync_period: header.sync_period.filter(|_| is_micro),
-            has_micro: header.micro_tick.is_some(),
+            micro_tick: header.micro_tick,
             recording: Recording::default(),
             lost: Vec::new(),
         })
@@ -221,7 +222,7 @@ impl Described {
             tick: Some(manifest.tick),
             stated_tick: Some(manifest.tick).filter(|_| !manifest.tick_assumed),
             sync_period: period.filter(|_| manifest.micro_tick == Some(manifest.tick)),
-            has_micro: manifest.micro_tick.is_some(),
+            micro_tick: manifest.micro_tick,
             recording,
             lost,
         }
@@ -236,6 +237,10 @@ impl Described {
             Content::Messages | Content::Tabs | Content::Commas => {
                 return Ok(self.tick.unwrap_or(Tick::DEFAULT).into());
             }
+            Content::PhotonHdf5 => {
+                "a file of Photon-HDF5 states the units of its times as floats of seconds"
+            }
+            Content::Npz => "an archive of arrays states the unit of its times",
             Content::Ptu => {
                 "a PTU file states the unit of its times as a decimal number of seconds"
             }
@@ -251,7 +256,7 @@ impl Described {
             };
             return Err(Error::NoTick { path: path.into(), command: None });
         };
-        let times = Times { tick, sync_period: self.sync_period };
+        let times = Times { tick, micro_tick: self.micro_tick, sync_period: self.sync_period };
         times.stated_by(content).ok_or(Error::TickForm { tick, needs })
     }
 
@@ -260,10 +265,12 @@ impl Described {
         let Recording { channel_names, facts, left_out, dead, dead_since, .. } = &self.recording;
         let has_dead = !dead.is_empty() || dead_since.is_some();
         let lost = [
-            (TICK, self.stated_tick.is_some() && !states_tick(content)),
-            ("the micro times", self.has_micro && times.sync_period.is_none()),
-            // Channels of a PTU file have their names by their numbers.
-            (NAMES, !channel_names.is_empty() && content != Content::Ptu),
+            (TICK, self.stated_tick.is_some() && !content.states_tick()),
+            (
+                "the micro times",
+                self.micro_tick.is_some() && times.sync_period.is_none() && !content.has_micro(),
+            ),
+            (NAMES, !channel_names.is_empty() && !content.has_names()),
             (FACTS, !facts.is_empty() || !left_out.is_empty()),
             (DEAD, has_dead && !content.has_dead()),
         ];
@@ -278,13 +285,6 @@ const FACTS: &str = "the facts";
 const DEAD: &str = "the dead time";
 /// What a run file holds.
 const KEPT_BESIDE: [&str; 4] = [TICK, NAMES, FACTS, DEAD];
-
-fn states_tick(content: Content) -> bool {
-    match content {
-        Content::Messages | Content::Tabs | Content::Commas => false,
-        Content::Ptu | Content::Swabian => true,
-    }
-}
 
 /// Returns the number of tags, and what was left out at the end.
 fn of_file<W: Write + Send + 'static>(

@@ -38,6 +38,7 @@ mod details;
 mod input;
 mod new_store;
 mod notes;
+mod recorder;
 
 mod setup;
 
@@ -77,6 +78,7 @@ pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun};
 pub use progress::{Progress, Silent};
 pub use recorded::{Recorded, write_run_file};
+pub use recorder::Recorder;
 pub use remarks::{recorded_remarks, remarks};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},

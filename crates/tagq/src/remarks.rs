@@ -1,5 +1,6 @@
 //! What a user must know about a source each time: that it is cut, or is not as its own header says.
 
+use tagq_ingest::ROUNDED;
 use tagq_store::{Recording, Source, Tick};
 
 /// Fewer odd tags are noise: one in so many.
@@ -62,7 +63,14 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
         _ => {}
     }
     for (what, count) in &recording.odd {
-        if count.saturating_mul(ODD_MIN) > tags {
+        if what == ROUNDED {
+            remarks.push(format!(
+                "{} of {} times have digits below 1 ps and were rounded; `tagq ingest --rebuild --tick 1fs` keeps three \
+                 more",
+                thousands(*count),
+                thousands(tags)
+            ));
+        } else if count.saturating_mul(ODD_MIN) > tags {
             let period = recording.pulses.map(|pulses| format!(" of {}", pulses.period));
             remarks.push(format!(
                 "{} of {} tags have a {what}{}: the sync was divided, or the file is damaged",
@@ -117,5 +125,10 @@ mod tests {
         };
         assert_eq!(of(10), [""; 0]);
         assert!(of(1_234)[0].starts_with("1,234 of 10,000 tags have a micro time beyond the sync"));
+        let odd = vec![(ROUNDED.to_owned(), 1)];
+        let rounded = recorded_remarks(&Recording { odd, ..Recording::default() }, 10_000);
+        assert!(
+            rounded[0].starts_with("1 of 10,000 times have digits below 1 ps and were rounded")
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The table of an answer: columns of cells, each with its key and its display format.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{
     Deserialize, Serialize, Serializer,
@@ -43,6 +43,8 @@ pub enum CellType {
     Flag,
     /// A channel; missing means all channels together.
     Channel,
+    /// The name of a channel.
+    Name,
 }
 
 /// One cell.
@@ -60,6 +62,8 @@ pub enum Cell {
     Flag(bool),
     /// Of [`CellType::Channel`].
     Channel(u16),
+    /// Of [`CellType::Name`].
+    Name(String),
     /// Of a column of lists.
     List(Vec<Cell>),
 }
@@ -237,9 +241,20 @@ impl Column {
         let is_empty = match self.of {
             CellType::Float => self.cells.iter().all(|cell| cell.is_missing()),
             CellType::Flag => self.cells.iter().all(|cell| cell == Cell::Flag(false)),
-            CellType::Count | CellType::Integer | CellType::Channel => false,
+            CellType::Count | CellType::Integer | CellType::Channel | CellType::Name => false,
         };
         self.shown.priority != Priority::Never && !is_empty
+    }
+}
+
+/// Returns the name of a channel, or those of the channels of a group; a channel without one is missing.
+fn name_of(cell: Cell, names: &BTreeMap<u16, String>) -> Cell {
+    match cell {
+        Cell::Channel(channel) => names.get(&channel).cloned().map_or(Cell::Missing, Cell::Name),
+        Cell::List(items) => {
+            Cell::List(items.into_iter().map(|item| name_of(item, names)).collect())
+        }
+        _ => Cell::Missing,
     }
 }
 
@@ -257,7 +272,8 @@ impl Cell {
             | Self::Integer(_)
             | Self::Float(_)
             | Self::Flag(_)
-            | Self::Channel(_) => false,
+            | Self::Channel(_)
+            | Self::Name(_) => false,
         }
     }
 
@@ -267,7 +283,9 @@ impl Cell {
             Self::Count(count) => Some(*count as f64),
             Self::Integer(value) => Some(*value as f64),
             Self::Float(value) => Some(*value),
-            Self::Missing | Self::Flag(_) | Self::Channel(_) | Self::List(_) => None,
+            Self::Missing | Self::Flag(_) | Self::Channel(_) | Self::Name(_) | Self::List(_) => {
+                None
+            }
         }
     }
 
@@ -276,9 +294,12 @@ impl Cell {
         match self {
             Self::Channel(channel) => vec![*channel],
             Self::List(items) => items.iter().flat_map(Self::group).collect(),
-            Self::Missing | Self::Count(_) | Self::Integer(_) | Self::Float(_) | Self::Flag(_) => {
-                Vec::new()
-            }
+            Self::Missing
+            | Self::Count(_)
+            | Self::Integer(_)
+            | Self::Float(_)
+            | Self::Flag(_)
+            | Self::Name(_) => Vec::new(),
         }
     }
 }
@@ -293,6 +314,7 @@ impl std::fmt::Display for Cell {
             Self::Float(value) => value.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
             Self::Channel(channel) => channel.fmt(f),
+            Self::Name(name) => name.fmt(f),
             Self::List(items) => {
                 let items: Vec<String> = items.iter().map(Self::to_string).collect();
                 f.write_str(&items.join(","))
@@ -310,6 +332,7 @@ impl Serialize for Cell {
             Self::Float(value) => serializer.serialize_f64(*value),
             Self::Flag(flag) => serializer.serialize_bool(*flag),
             Self::Channel(channel) => serializer.serialize_u16(*channel),
+            Self::Name(name) => serializer.serialize_str(name),
             Self::List(items) => items.serialize(serializer),
         }
     }
@@ -336,6 +359,43 @@ impl Table {
     pub(crate) fn with_after(mut self, at: usize, columns: Vec<Column>) -> Self {
         let rest = self.columns.split_off((at + 1).min(self.columns.len()));
         columns.into_iter().chain(rest).fold(self, Self::with)
+    }
+
+    /// Adds a column with the names of the channels after each column of channels, if there are names: `name` after
+    /// `channel`, `names` after `channels`. Tables for a person show the names in place of the channels.
+    #[must_use]
+    pub(crate) fn with_names(self, names: &[(u16, String)]) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        let names: Arc<BTreeMap<u16, String>> = Arc::new(names.iter().cloned().collect());
+        let named = |column: Column| {
+            let is_channel = column.of == CellType::Channel;
+            let key = if column.is_list { "names" } else { "name" };
+            let names = Arc::clone(&names);
+            let cells = column.cells.clone().map(move |cell| name_of(cell, &names));
+            let of_names =
+                Column { is_list: column.is_list, ..Column::of_cells(key, CellType::Name, cells) };
+            [Some(column), is_channel.then(|| of_names.hidden())]
+        };
+        self.columns.into_iter().flat_map(named).flatten().fold(Self::default(), Self::with)
+    }
+
+    /// Returns the rows with those of `totals` between them: each total comes after the rows that it sums up, of which
+    /// there are equally many. A column that `totals` lacks is missing there.
+    #[must_use]
+    pub(crate) fn with_totals(&self, totals: &Self) -> Self {
+        let each = self.len().checked_div(totals.len()).unwrap_or(0);
+        let column = |column: &Column| {
+            let (rows, total) =
+                (column.cells.clone(), totals.get(&column.key).map(|of| of.cells.clone()));
+            let cell = move |at: usize| match (at / (each + 1), at % (each + 1)) {
+                (block, place) if place < each => rows.at(block * each + place),
+                (block, _) => total.as_ref().map_or(Cell::Missing, |total| total.at(block)),
+            };
+            Column { cells: Cells::made(self.len() + totals.len(), cell), ..column.clone() }
+        };
+        self.columns.iter().map(column).fold(Self::default(), Self::with)
     }
 
     /// Returns the columns, in the order of the keys.
@@ -413,5 +473,38 @@ mod tests {
         );
         assert_eq!((table.len(), table.get("count").is_some()), (2, true));
         assert!(Table::default().is_empty());
+    }
+
+    #[test]
+    fn names_stand_beside_their_channels() {
+        let table = Table::default()
+            .with(Column::groups("channels", vec![vec![3, 15], vec![3, 16]].into()))
+            .with(Column::channels("channel", vec![Some(16), Some(3)].into()));
+        assert_eq!(table.clone().with_names(&[]), table);
+        let named = table.with_names(&[(3, "H".into()), (15, "V".into()), (99, "none".into())]);
+        assert_eq!(
+            serde_json::to_string(&named).unwrap(),
+            r#"[{"channels":[3,15],"names":["H","V"],"channel":16,"name":null},{"channels":[3,16],"names":["H",null],"channel":3,"name":"H"}]"#
+        );
+        assert!(!named.get("name").unwrap().is_shown());
+    }
+
+    #[test]
+    fn totals_stand_after_the_rows_that_they_sum_up() {
+        let channel =
+            |of: Vec<u16>| Column::channels("channel", of.into_iter().map(Some).collect());
+        let rows = Table::default()
+            .with(channel(vec![1, 2, 1, 2]))
+            .with(Column::counts("count", vec![3, 4, 5, 6].into()));
+        let totals = Table::default().with(Column::counts("count", vec![7, 11].into()));
+        let all = rows.with_totals(&totals);
+        let counts: Vec<Cell> = all.get("count").unwrap().cells.iter().collect();
+        assert_eq!(counts, [3, 4, 7, 5, 6, 11].map(Cell::Count));
+        assert_eq!(all.get("channel").unwrap().cells.at(5), Cell::Missing);
+        let none =
+            Table::default().with(channel(vec![])).with(Column::counts("count", vec![].into()));
+        let total = Table::default().with(Column::counts("count", vec![0].into()));
+        assert_eq!(none.with_totals(&total).numbers("count"), [Some(0.0)]);
+        assert_eq!(none.with_totals(&Table::default()), none);
     }
 }

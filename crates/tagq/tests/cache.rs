@@ -74,6 +74,25 @@ fn compare(store: &Path, questions: &[Request]) {
     }
 }
 
+#[test]
+fn a_start_without_a_stop_gets_one_that_comes_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    let next = |ends: [&str; 2]| {
+        let [start, stop] = ends;
+        let options = json!({"start": start, "stop": stop, "mode": "next", "range": "0t..10t"});
+        Request::of_options("histogram", options.as_object().unwrap().clone()).unwrap()
+    };
+    let questions = [next(["1", "1"]), next(["1", "2"])];
+    let label = |row: i64| if row == 9 { 1 } else { CROWD };
+    append(&store, &(0..150_000).map(|row| (row, label(row))).collect::<Vec<_>>(), true);
+    compare(&store, &questions);
+    assert!(!kept_files(&store).is_empty());
+    // The stops of the tag in row 9.
+    append(&store, &[(150_000, CROWD), (150_001, 1), (150_001, 2)], false);
+    compare(&store, &questions);
+}
+
 fn kept_files(store: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(store.join("cache")) else { return vec![] };
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

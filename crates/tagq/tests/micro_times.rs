@@ -44,7 +44,7 @@ fn asked<const N: usize>(
         Cell::Flag(flag) => flag.into(),
         Cell::Count(count) => i64::try_from(count).unwrap(),
         Cell::Integer(value) => value,
-        Cell::Float(_) | Cell::Missing | Cell::List(_) => panic!("a whole number"),
+        Cell::Float(_) | Cell::Missing | Cell::Name(_) | Cell::List(_) => panic!("a whole number"),
     };
     Ok((0..answer.rows.len()).map(|row| cells.map(|cells| value(cells.at(row)))).collect())
 }

@@ -1,6 +1,6 @@
 //! The program and its commands.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
@@ -65,16 +65,47 @@ pub(crate) fn parse() -> Args {
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
 }
 
-/// Prints an error with its control characters escaped, because an argument may be the name of a file.
+/// The last line of an error of the arguments.
+const MORE: &str = "For more information, try '--help'.";
+
+/// Prints a help, or an error with an example of its command. Control characters are escaped, because an argument may be
+/// the name of a file.
 fn end(error: &clap::Error) -> ! {
-    let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
-    if std::env::args_os().all(is_plain) {
+    if !error.use_stderr() {
         error.exit();
     }
-    let text = error.render().to_string();
+    let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
+    let mut text = if std::env::args_os().all(is_plain) {
+        error.render().ansi().to_string()
+    } else {
+        let text = error.render().to_string();
+        text.lines().map(|line| escaped(line) + "\n").collect()
+    };
+    if let Some((name, example)) = std::env::args().nth(1).and_then(|word| example(&word)) {
+        text.truncate(text.trim_end().trim_end_matches(MORE).trim_end().len());
+        let more = ["\n\nExample: ", &example, "\nAll options: tagq ", &name, " --help\n"];
+        text += &more.concat();
+    }
     // Ignored if stderr cannot be written: the exit code also reports the failure.
-    let _ = text.lines().try_for_each(|line| writeln!(io::stderr(), "{}", escaped(line)));
+    let _ = anstream::stderr().write_all(text.as_bytes());
     std::process::exit(error.exit_code())
+}
+
+/// Returns the command that is called so, and the first example of its help.
+fn example(word: &str) -> Option<(String, String)> {
+    let program = program();
+    let is_named = |of: &&clap::Command| {
+        of.get_name() == word || of.get_all_aliases().any(|other| other == word)
+    };
+    let begins = |of: &&clap::Command| of.get_name().starts_with(word);
+    let mut beginning = program.get_subcommands().filter(begins);
+    let of = program
+        .get_subcommands()
+        .find(is_named)
+        .or_else(|| beginning.next().filter(|_| beginning.next().is_none()))?;
+    let help = of.get_after_help().or_else(|| of.get_after_long_help())?.to_string();
+    let line = help.lines().skip_while(|line| *line != "Examples:").nth(1)?;
+    Some((of.get_name().to_owned(), line.trim().to_owned()))
 }
 
 /// Returns the program as a clap command.

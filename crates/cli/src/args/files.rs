@@ -36,12 +36,13 @@ pub(crate) struct CatArgs {
 
 /// Write tags in another format, given by the name of OUT
 ///
-/// OUT ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz. The content of a file
+/// OUT ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or with .h5, .hdf5
+/// (Photon-HDF5) or .npz (NumPy). The content of a file
 /// decides how it is read, not its name, and its tags keep their order. The tags of a folder or a store are
 /// written in order of time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a
 /// header. Compressed output consists of members that can be read one by one, with checksums. Micro times are
-/// written to a .ptu if they are those of a PicoQuant file of mode T3, and left out otherwise; tagq export writes
-/// them. What else OUT has no place for goes to a run file beside it (night.json of night.tags.zst): tick, names,
+/// written to .h5 and .npz, and to a .ptu if they are those of a PicoQuant file of mode T3; other formats leave them
+/// out. What else OUT has no place for goes to a run file beside it (night.json of night.tags.zst): tick, names,
 /// facts and dead time. OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -64,8 +65,8 @@ pub(crate) struct ConvertArgs {
 
 /// Write the tags of a run for other programs
 ///
-/// FILE ends with .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, channel, and micro
-/// if the run has micro times, in order of time. The metadata of .arrow and .parquet contains the tick. Without
+/// FILE ends with .arrow, .parquet, .csv, .tsv, .h5 (Photon-HDF5) or .npz (NumPy). The columns are time, in ticks as recorded, channel, and micro
+/// if the run has micro times, in order of time. All but text contain the tick. Without
 /// --output an Arrow stream goes to standard output. FILE appears only when it is complete, and memory does not grow with the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -79,7 +80,7 @@ pub(crate) struct ExportArgs {
     /// The file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write this format: arrow, parquet, csv or tsv [default: by the name of FILE, else an Arrow stream]
+    /// Write this format: arrow, parquet, csv, tsv, h5 or npz [default: by the name of FILE, else an Arrow stream]
     #[arg(long, value_name = "FORM")]
     pub format: Option<Form>,
     /// Replace FILE if it exists

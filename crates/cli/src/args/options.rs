@@ -116,10 +116,14 @@ pub(crate) struct StoreArgs {
     #[arg(long, value_name = "NAME")]
     pub source_format: Option<FormatName>,
     /// The columns of a table or text: time=NAME,channel=NAME; of text without a header their order:
-    /// channel,time or time,channel. Times that are no ticks have a unit: time=NAME:ns or channel,time:ns
+    /// channel,time or time,channel. Times that are no ticks have a unit: time=NAME:ns or channel,time:ns, or a
+    /// name that says it, as `Time [ps]` or time_ps
     /// [default: usual names; channel,time; or as it was taken before]
     #[arg(long, value_name = "NAMES")]
     pub columns: Option<Columns>,
+    /// Lines of a text before its header and its tags [default: 0; or as it was taken before]
+    #[arg(long, value_name = "N")]
+    pub skip_lines: Option<u64>,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -133,6 +137,15 @@ impl QueryArgs {
 }
 
 impl StoreArgs {
+    /// The columns of texts and tables.
+    fn columns(&self) -> Option<Columns> {
+        let columns = self.columns.clone();
+        match self.skip_lines {
+            Some(lines) => Some(Columns::after_lines(columns, lines)),
+            None => columns,
+        }
+    }
+
     /// How they say to open a run.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
@@ -140,7 +153,7 @@ impl StoreArgs {
             recursive: self.recursive,
             tick_here: self.tick,
             format: self.source_format,
-            columns: self.columns.clone(),
+            columns: self.columns(),
             ..OpenOptions::default()
         }
     }
@@ -149,7 +162,7 @@ impl StoreArgs {
     pub(crate) fn reading(&self) -> Settings {
         Settings {
             format: self.source_format,
-            columns: self.columns.clone(),
+            columns: self.columns(),
             tick: self.tick,
             ..Settings::default()
         }
@@ -160,10 +173,17 @@ impl StoreArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = OUTPUT)]
 #[command(group = clap::ArgGroup::new("files").multiple(true))]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct OutputArgs {
     /// How to give the answer [default: as FILE is named; table on a terminal, else json]
     #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    format: Option<Format>,
+    /// JSON: short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// In tables on a terminal: all rows, in place of the first 40
+    #[arg(long)]
+    pub all: bool,
     /// In tables: all digits, plain seconds and hertz
     #[arg(long)]
     pub exact: bool,
@@ -173,4 +193,11 @@ pub(crate) struct OutputArgs {
     /// Replace FILE if it is there
     #[arg(long, requires = "files")]
     pub force: bool,
+}
+
+impl OutputArgs {
+    /// Returns the format that is asked for.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.or(self.json.then_some(Format::Json))
+    }
 }

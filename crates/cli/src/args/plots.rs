@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use tagq_plot::Picture;
+use tagq_plot::{Look, Picture};
 
 /// Option to draw an answer.
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,41 @@ pub(crate) struct PlotArgs {
         group = "files"
     )]
     pub plot: Option<PlotTo>,
+    /// Draw values on a logarithmic axis, and counts of pairs and maps in logarithmic colours
+    #[arg(long, requires = "plot")]
+    pub log_y: bool,
+    /// Draw values from LO to HI, in counts, hertz or as a ratio
+    #[arg(long, value_name = "LO..HI", requires = "plot", allow_hyphen_values = true)]
+    pub ylim: Option<Limits>,
+    /// Write TEXT over the figure
+    #[arg(long, value_name = "TEXT", requires = "plot")]
+    pub title: Option<String>,
+}
+
+/// The ends of an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limits(f64, f64);
+
+impl FromStr for Limits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends = text.split_once("..").and_then(|(low, high)| {
+            Some(Self(low.trim().parse().ok()?, high.trim().parse().ok()?))
+        });
+        let ends = ends.filter(|Self(low, high)| low < high);
+        ends.ok_or_else(|| {
+            format!("`{text}` is no range of values; write it as 0..1.5 or 1e3..1e6")
+        })
+    }
+}
+
+impl PlotArgs {
+    /// How figures shall look.
+    pub(crate) fn look(&self) -> Look {
+        let limits = self.ylim.map(|Limits(low, high)| (low, high));
+        Look { title: self.title.clone(), is_logarithmic: self.log_y, limits }
+    }
 }
 
 /// Destination of a figure.

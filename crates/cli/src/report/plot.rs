@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use console::Term;
 use tagq::{Answer, Destination, NewFile, Progress as _};
 use tagq_export::report::table::{self, quantities::thousands};
-use tagq_plot::{Figure, Picture, Room, text};
+use tagq_plot::{Figure, Look, Picture, Room, text};
 
 use super::{
     print::{Output, print, put},
@@ -36,14 +36,14 @@ pub(crate) fn check_plot(plot: &PlotTo, output: Output<'_>, answers: usize) -> a
 /// figure goes to stderr. With a figure in a file, the table is printed only if it fits the screen.
 pub(crate) fn print_plot(
     answers: &[Answer],
-    plot: &PlotTo,
+    (plot, look): (&PlotTo, &Look),
     output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let has_form = output.args.format.is_some() || output.args.output.is_some();
+    let has_form = output.args.format().is_some() || output.args.output.is_some();
     match plot {
         PlotTo::File(out, picture) => {
-            write(answers, &output.to(out), *picture, reporter)?;
+            write(answers, &output.to(out), (*picture, look), reporter)?;
             let term = Term::stdout();
             let rows: usize = answers.iter().map(|answer| answer.rows.len()).sum();
             if has_form || !term.is_term() || rows <= size(&term).0 {
@@ -55,7 +55,7 @@ pub(crate) fn print_plot(
             print(answers, output, reporter)?;
             let term = Term::stderr();
             let is_coloured = is_coloured(&term, &io::stderr());
-            let drawn = drawn(answers, &term, is_coloured);
+            let drawn = drawn(answers, look, &term, is_coloured)?;
             // The answer is already printed, so a figure that cannot be drawn is not an error.
             let _ = io::stderr().lock().write_all(drawn.as_bytes());
             Ok(())
@@ -63,7 +63,7 @@ pub(crate) fn print_plot(
         PlotTo::Terminal => {
             let term = Term::stdout();
             let is_coloured = is_coloured(&term, &io::stdout());
-            put(drawn(answers, &term, is_coloured).as_bytes(), output, reporter)
+            put(drawn(answers, look, &term, is_coloured)?.as_bytes(), output, reporter)
         }
     }
 }
@@ -82,12 +82,12 @@ fn heads(answers: &[Answer]) -> String {
 fn write(
     answers: &[Answer],
     to: &Destination<'_>,
-    picture: Picture,
+    (picture, look): (Picture, &Look),
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let out = to.path;
     for answer in answers {
-        let bytes = picture.draw(&Figure::of(answer), answer)?;
+        let bytes = picture.draw(&Figure::of(answer).with(look)?, answer)?;
         let fresh = NewFile::create(to, reporter)?;
         let mut file = fresh.file()?;
         file.write_all(&bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
@@ -98,7 +98,12 @@ fn write(
 }
 
 /// Returns all answers, one below the other.
-fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
+fn drawn(
+    answers: &[Answer],
+    look: &Look,
+    term: &Term,
+    is_coloured: bool,
+) -> anyhow::Result<String> {
     let mut drawn = String::new();
     for (i, answer) in answers.iter().enumerate() {
         if i > 0 {
@@ -110,17 +115,17 @@ fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
         // One line for the title and one for the prompt after the figure.
         let lines = height.saturating_sub(of_head + 2).clamp(12, 30);
         drawn.push_str(&head);
-        drawn.push_str(&figure(answer, Room { columns, lines, is_coloured }));
+        let figure = Figure::of(answer).with(look)?;
+        drawn.push_str(&titled(&figure, Room { columns, lines, is_coloured }));
     }
-    drawn
+    Ok(drawn)
 }
 
 /// Returns the title and the drawing.
-fn figure(answer: &Answer, room: Room) -> String {
-    let figure = Figure::of(answer);
+fn titled(figure: &Figure, room: Room) -> String {
     let mut title: String = figure.title.chars().take(room.columns).collect();
     title.push('\n');
-    title + &text(&figure, room)
+    title + &text(figure, room)
 }
 
 /// Returns the answers of one update. Figures share the rest of the screen equally.
@@ -142,11 +147,9 @@ pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
     // One line shows the state of the run, and one holds the cursor.
     let lines = height.saturating_sub(of_texts + figures + 2) / figures.max(1);
     let room = Room { columns, lines: lines.clamp(8, 30), is_coloured };
-    let drawn = each().zip(texts).map(
-        |((answer, is_plot), text)| {
-            if *is_plot { text + &figure(answer, room) } else { text }
-        },
-    );
+    let drawn = each().zip(texts).map(|((answer, is_plot), text)| {
+        if *is_plot { text + &titled(&Figure::of(answer), room) } else { text }
+    });
     drawn.collect::<Vec<_>>().join("\n")
 }
 

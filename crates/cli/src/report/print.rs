@@ -62,7 +62,7 @@ pub(crate) fn check(output: Output<'_>) -> anyhow::Result<()> {
 }
 
 fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
-    match (output.format, &output.output) {
+    match (output.format(), &output.output) {
         (Some(format), _) => Ok(format),
         (None, Some(out)) => Format::of_name(out).ok_or_else(|| {
             Usage(format!(

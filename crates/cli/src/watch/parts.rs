@@ -6,6 +6,7 @@ use tagq::{
     OpenOptions,
     requests::{REQUEST_TYPES, Request, Setup},
 };
+use tagq_plot::Look;
 
 use crate::{
     Usage,
@@ -119,6 +120,11 @@ fn request_of(command: &Command) -> Result<&RequestCommand, Usage> {
 
 /// Whether the answers are drawn.
 fn is_plot(answer: &AnswerArgs) -> Result<bool, Usage> {
+    if answer.plot.look() != Look::default() {
+        let what =
+            "--log-y, --ylim and --title are for figures that are drawn once; leave them out";
+        return Err(Usage(what.into()));
+    }
     match &answer.plot.plot {
         None => Ok(false),
         Some(PlotTo::Terminal) => Ok(true),
@@ -136,7 +142,7 @@ fn format_of(answer: &AnswerArgs) -> Result<Option<Format>, Usage> {
             "repeated answers are written to standard output; leave --output out".into(),
         ));
     }
-    match answer.output.format {
+    match answer.output.format() {
         Some(Format::Csv | Format::Arrow | Format::Parquet) => {
             Err(Usage("repeated answers are shown as table or as lines of json".into()))
         }

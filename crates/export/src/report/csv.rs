@@ -57,16 +57,24 @@ pub(crate) fn names_of(column: &Column, width: usize) -> Vec<String> {
     if !column.is_list {
         return vec![column.key.clone().into_owned()];
     }
-    let stem = if column.key == "channels" { "channel" } else { &column.key };
+    let stem = match &*column.key {
+        "channels" => "channel",
+        "names" => "name",
+        key => key,
+    };
     let letters = ('a'..='z').map(|letter| letter.to_string());
     let suffixes = letters.chain((27..).map(|number: usize| number.to_string()));
     suffixes.take(width).map(|suffix| format!("{stem}_{suffix}")).collect()
 }
 
 pub(crate) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
+    let field = |cell: &Cell| match cell {
+        Cell::Name(name) => quoted(name),
+        cell => cell.to_string(),
+    };
     let mut fields = match column.cells.at(at) {
-        Cell::List(items) => items.iter().map(Cell::to_string).collect(),
-        cell => vec![cell.to_string()],
+        Cell::List(items) => items.iter().map(field).collect(),
+        cell => vec![field(&cell)],
     };
     if column.is_list {
         fields.resize(width, String::new());

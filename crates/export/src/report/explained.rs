@@ -11,10 +11,7 @@ use tagq::{
 
 use super::{
     json::pretty,
-    table::{
-        plain,
-        quantities::{short, thousands},
-    },
+    table::quantities::{short, thousands},
 };
 
 #[derive(Serialize)]
@@ -70,24 +67,21 @@ pub fn table(explained: &[Explained]) -> String {
             let _ = writeln!(text, "{}", escaped(&run.path));
         }
         let _ = writeln!(text, "{}\n", escaped(header));
-        let _ = writeln!(
-            text,
-            "not counted; would read{}, of {} rows; level {}, threads {}\n",
-            if plan.at_least { " at least" } else { "" },
-            thousands(run.tags),
-            plan.level,
-            plan.threads
-        );
-        let sign = if plan.at_least { "\u{2265} " } else { "" };
-        let skipped = thousands(plan.blocks_skipped as u64);
-        let mut table = plain(&["rows", "bytes", "passes", "blocks skipped"], 0);
-        table.add_row([
-            format!("{sign}{}", thousands(plan.rows)),
-            format!("{sign}{}", thousands(plan.bytes)),
-            format!("{sign}{}", short(plan.passes)),
-            format!("{skipped} of {}", thousands(plan.blocks as u64)),
-        ]);
-        let _ = writeln!(text, "{table}\n\nkernels: {}", plan.kernels.join("; "));
+        let _ = writeln!(text, "Nothing was counted. The query would read\n");
+        let most =
+            |number: String| if plan.at_least { format!("at least {number}") } else { number };
+        let of = |part: String, all: u64| format!("{part} of {}", thousands(all));
+        for (what, value) in [
+            ("rows", of(most(thousands(plan.rows)), run.tags)),
+            ("bytes", most(thousands(plan.bytes))),
+            ("passes", most(short(plan.passes))),
+            ("blocks skipped", of(thousands(plan.blocks_skipped as u64), plan.blocks as u64)),
+            ("method", plan.kernels.join("; ")),
+            ("instructions", plan.level.to_string()),
+            ("threads", plan.threads.to_string()),
+        ] {
+            let _ = writeln!(text, "{what:16}{value}");
+        }
     }
     text
 }

@@ -77,6 +77,14 @@ struct One<'a> {
     query: &'a Value,
     run: &'a RunFacts,
     rows: &'a Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<&'a Table>,
+}
+
+impl<'a> One<'a> {
+    fn of(Answer { query, run, rows, total, .. }: &'a Answer) -> Self {
+        Self { schema_version: SCHEMA_VERSION, query, run, rows, total: total.as_ref() }
+    }
 }
 
 #[derive(Serialize)]
@@ -85,6 +93,8 @@ struct Several<'a> {
     query: &'a Value,
     runs: Vec<RunOfSeveral<'a>>,
     rows: RowsOfSeveral<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<RowsOfSeveral<'a>>,
 }
 
 /// A run and its query as counted there, because runs may have different ticks.
@@ -102,13 +112,17 @@ pub(crate) struct RowOfSeveral<'a> {
     pub row: Row<'a>,
 }
 
-/// The rows of all runs, in order.
-struct RowsOfSeveral<'a>(&'a [Answer]);
+/// The rows of a table of all runs, in order.
+struct RowsOfSeveral<'a> {
+    answers: &'a [Answer],
+    table: fn(&Answer) -> Option<&Table>,
+}
 
 impl Serialize for RowsOfSeveral<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().flat_map(|Answer { run, rows, .. }| {
-            rows.rows().map(|row| RowOfSeveral { run: &run.path, row })
+        serializer.collect_seq(self.answers.iter().flat_map(|answer| {
+            let rows = (self.table)(answer).into_iter().flat_map(Table::rows);
+            rows.map(|row| RowOfSeveral { run: &answer.run.path, row })
         }))
     }
 }
@@ -116,10 +130,7 @@ impl Serialize for RowsOfSeveral<'_> {
 /// Writes the answers row by row.
 pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     match answers {
-        [Answer { query, run, rows, .. }] => {
-            let one = One { schema_version: SCHEMA_VERSION, query, run, rows };
-            one.serialize(&mut shown(&mut *out))?;
-        }
+        [answer] => One::of(answer).serialize(&mut shown(&mut *out))?,
         several => {
             let runs = several.iter();
             let runs = runs.map(|Answer { run, query, .. }| RunOfSeveral { run, query }).collect();
@@ -127,7 +138,11 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
                 schema_version: SCHEMA_VERSION,
                 query: &several[0].query,
                 runs,
-                rows: RowsOfSeveral(several),
+                rows: RowsOfSeveral { answers, table: |answer| Some(&answer.rows) },
+                total: several[0]
+                    .total
+                    .as_ref()
+                    .map(|_| RowsOfSeveral { answers, table: |answer| answer.total.as_ref() }),
             };
             several.serialize(&mut shown(&mut *out))?;
         }
@@ -139,8 +154,8 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// Errors of the serializer.
-pub fn line(Answer { query, run, rows, .. }: &Answer) -> serde_json::Result<String> {
-    text_of(&One { schema_version: SCHEMA_VERSION, query, run, rows })
+pub fn line(answer: &Answer) -> serde_json::Result<String> {
+    text_of(&One::of(answer))
 }
 
 #[derive(Serialize)]
@@ -158,6 +173,8 @@ struct Answered<'a> {
     query: &'a Value,
     run: &'a RunFacts,
     rows: &'a Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<&'a Table>,
 }
 
 /// Returns the answers as one line of JSON: the `number`th update, `at_s` seconds after 1970, answered in `took_s`
@@ -171,8 +188,12 @@ pub fn update(
     took_s: f64,
     answers: &[Answer],
 ) -> serde_json::Result<String> {
-    let answers =
-        answers.iter().map(|Answer { query, run, rows, .. }| Answered { query, run, rows });
+    let answers = answers.iter().map(|Answer { query, run, rows, total, .. }| Answered {
+        query,
+        run,
+        rows,
+        total: total.as_ref(),
+    });
     let answers = answers.collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };
     Ok(text_of(&update)? + "\n")

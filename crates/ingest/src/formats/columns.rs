@@ -4,7 +4,10 @@ use std::{fmt, str::FromStr};
 
 use tagq_store::TimeUnit;
 
-use super::text::columns::TextColumns;
+use super::{
+    naming::{Meaning, Name, Quantity, UnitOfName},
+    text::columns::TextColumns,
+};
 
 /// The columns that hold the tags, and the unit of their times.
 ///
@@ -16,7 +19,8 @@ use super::text::columns::TextColumns;
 /// assert_eq!(columns.chosen, ChosenColumns::Order(TextColumns::TimeChannel));
 /// assert_eq!(columns.time_unit, Some(TimeUnit::Ns));
 /// let names = ColumnNames { time: Some("start".into()), ..ColumnNames::default() };
-/// assert_eq!("time=start".parse(), Ok(Columns { chosen: ChosenColumns::Named(names), time_unit: None }));
+/// let chosen = ChosenColumns::Named(names);
+/// assert_eq!("time=start".parse(), Ok(Columns { chosen, time_unit: None, skip_lines: 0 }));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +29,15 @@ pub struct Columns {
     pub chosen: ChosenColumns,
     /// The unit of the times; `None` if they are whole ticks.
     pub time_unit: Option<TimeUnit>,
+    /// Lines of a text before its header and its tags.
+    pub skip_lines: u64,
 }
 
 /// The columns that hold the tags: an order of two, or names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChosenColumns {
+    /// Those that have usual names; without names, the channel and then the time.
+    Usual,
     /// The order of two columns without names.
     Order(TextColumns),
     /// Names of columns.
@@ -39,9 +47,9 @@ pub enum ChosenColumns {
 /// The names of the columns of tags. A column without a name here has one of its usual names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnNames {
-    /// The column of times; else `time`, `timestamp` or `t`.
+    /// The column of times; else `time`, `timestamp` or `t`, or else one that means times.
     pub time: Option<String>,
-    /// The column of channels; else `channel`, `ch` or `detector`.
+    /// The column of channels; else `channel`, `ch` or `detector`, or else one that means channels.
     pub channel: Option<String>,
     /// The column of micro times; else `micro`, if there is one.
     pub micro: Option<String>,
@@ -60,6 +68,8 @@ pub(crate) struct Places {
     pub time: usize,
     pub channel: usize,
     pub micro: Option<usize>,
+    /// The unit that the name of the column of times states.
+    pub time_unit: Option<TimeUnit>,
 }
 
 /// Why the columns of tags are not known.
@@ -67,13 +77,13 @@ pub(crate) struct Places {
 pub(crate) struct NoColumns {
     /// In words.
     pub what: String,
-    /// Whether several columns could be one of them.
-    pub is_several: bool,
+    /// Whether the names are those of a header all the same: a column of tags is among them.
+    pub is_header: bool,
 }
 
 impl NoColumns {
     fn missing(what: String) -> Self {
-        Self { what, is_several: false }
+        Self { what, is_header: false }
     }
 
     fn several(what: &str, key: &str, places: &[usize], names: &[String]) -> Self {
@@ -85,7 +95,7 @@ impl NoColumns {
             format!("name the right one by --columns {key}=NAME")
         };
         let found = quoted(&found).join(" and ");
-        Self { what: format!("the {what} could be {found}; {fix}"), is_several: true }
+        Self { what: format!("the {what} could be {found}; {fix}"), is_header: true }
     }
 }
 
@@ -98,9 +108,14 @@ impl Columns {
         if self.states_times() && self.time_unit != before.time_unit {
             return true;
         }
+        if self.skip_lines > 0 && self.skip_lines != before.skip_lines {
+            return true;
+        }
         match (&self.chosen, &before.chosen) {
             (ChosenColumns::Order(order), ChosenColumns::Order(before)) => order != before,
-            (ChosenColumns::Order(_), ChosenColumns::Named(_)) => false,
+            (ChosenColumns::Usual, _)
+            | (_, ChosenColumns::Usual)
+            | (ChosenColumns::Order(_), ChosenColumns::Named(_)) => false,
             (ChosenColumns::Named(names), ChosenColumns::Order(_)) => {
                 !is_of(&names.time, TIMES[0]) || !is_of(&names.channel, CHANNELS[0])
             }
@@ -117,14 +132,14 @@ impl Columns {
     pub(crate) fn order(&self) -> Option<TextColumns> {
         match &self.chosen {
             ChosenColumns::Order(order) => Some(*order),
-            ChosenColumns::Named(_) => None,
+            ChosenColumns::Usual | ChosenColumns::Named(_) => None,
         }
     }
 
     /// The names, if columns are chosen by names.
     pub(crate) fn named(&self) -> Option<&ColumnNames> {
         match &self.chosen {
-            ChosenColumns::Order(_) => None,
+            ChosenColumns::Usual | ChosenColumns::Order(_) => None,
             ChosenColumns::Named(names) => Some(names),
         }
     }
@@ -136,51 +151,162 @@ impl Columns {
 
     /// Whether they say which column has the times, and so in which unit.
     fn states_times(&self) -> bool {
-        let is_named = self.named().is_none_or(|names| names.time.is_some());
-        is_named || self.time_unit.is_some()
+        let is_chosen = match &self.chosen {
+            ChosenColumns::Usual => false,
+            ChosenColumns::Order(_) => true,
+            ChosenColumns::Named(names) => names.time.is_some(),
+        };
+        is_chosen || self.time_unit.is_some()
     }
 
-    /// The unit of times by the columns that are given, or else by those of an earlier reading.
-    pub(crate) fn unit(given: Option<&Self>, before: Option<&Self>) -> Option<TimeUnit> {
+    /// The unit of times by the columns that are given, or else by those of an earlier reading, or else by the name
+    /// of their column.
+    pub(crate) fn unit(
+        given: Option<&Self>,
+        before: Option<&Self>,
+        of_name: Option<TimeUnit>,
+    ) -> Option<TimeUnit> {
         let stating = [given, before].into_iter().flatten().find(|columns| columns.states_times());
-        stating.and_then(|columns| columns.time_unit)
+        stating.map_or(of_name, |columns| columns.time_unit)
+    }
+
+    /// These columns, or else the usual ones, of a text with so many lines before its header and its tags.
+    #[must_use]
+    pub fn after_lines(columns: Option<Self>, skip_lines: u64) -> Self {
+        let usual = Self { chosen: ChosenColumns::Usual, time_unit: None, skip_lines };
+        columns.map_or(usual, |columns| Self { skip_lines, ..columns })
+    }
+
+    /// The lines of a text before its header and its tags.
+    pub(crate) fn skipped(given: Option<&Self>, before: Option<&Self>) -> u64 {
+        let lines = [given, before].into_iter().flatten().map(|columns| columns.skip_lines);
+        lines.into_iter().find(|&lines| lines > 0).unwrap_or(0)
+    }
+
+    /// Parses the columns by which a source was read, as [`fmt::Display`] wrote them: the name of a column states no
+    /// unit there.
+    pub fn of_stored(text: &str) -> Option<Self> {
+        Self::parse(text, name_and_unit).ok()
+    }
+
+    /// Parses columns; `unit_of` takes the unit off the name of the column of times.
+    fn parse(
+        text: &str,
+        unit_of: impl Fn(&str) -> (&str, Option<TimeUnit>),
+    ) -> Result<Self, String> {
+        let skip = |part: &str| part.trim().strip_prefix("skip=").map(str::to_owned);
+        let skipped: Vec<String> = text.split(',').filter_map(skip).collect();
+        let skip_lines = match &skipped[..] {
+            [] => 0,
+            [lines] => lines.parse().map_err(|_| format!("`{lines}` is no number of lines"))?,
+            _ => return Err(format!("`{text}` says twice how many lines are skipped")),
+        };
+        let parts: Vec<&str> = text.split(',').filter(|part| skip(part).is_none()).collect();
+        if parts.is_empty() && !skipped.is_empty() {
+            return Ok(Self { chosen: ChosenColumns::Usual, time_unit: None, skip_lines });
+        }
+        let rest = parts.join(",");
+        if !rest.contains('=') {
+            let Some((before, after)) = rest.split_once("time:") else {
+                let chosen = ChosenColumns::Order(rest.parse()?);
+                return Ok(Self { chosen, time_unit: None, skip_lines });
+            };
+            let (unit, after) = after.split_at(after.find(',').unwrap_or(after.len()));
+            let order = format!("{before}time{after}").parse()?;
+            let time_unit = Some(unit.parse()?);
+            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit, skip_lines });
+        }
+        let mut names = ColumnNames::default();
+        let mut time_unit = None;
+        for part in parts {
+            let named = part.split_once('=').filter(|(_, name)| !name.is_empty());
+            let column = named.and_then(|(key, name)| match key.trim() {
+                "time" if time_unit.is_none() => {
+                    let (name, unit) = unit_of(name);
+                    time_unit = unit;
+                    Some((&mut names.time, name))
+                }
+                "channel" => Some((&mut names.channel, name)),
+                "micro" => Some((&mut names.micro, name)),
+                _ => None,
+            });
+            match column {
+                Some((column @ None, name)) => {
+                    *column = Some(name).filter(|name| !name.is_empty()).map(Into::into);
+                }
+                _ => {
+                    return Err(format!(
+                        "`{text}` names no columns; they are time=NAME,channel=NAME, and micro=NAME \
+                         if there is one; a unit of times follows their name, as in time=NAME:ns"
+                    ));
+                }
+            }
+        }
+        Ok(Self { chosen: ChosenColumns::Named(names), time_unit, skip_lines })
+    }
+}
+
+impl ChosenColumns {
+    /// The unit that the name of the column of times states.
+    pub(crate) fn unit_of_name(&self) -> Option<TimeUnit> {
+        match self {
+            Self::Named(ColumnNames { time: Some(name), .. }) => match Name::of(name).unit {
+                UnitOfName::Known(unit) => Some(unit),
+                UnitOfName::Unknown(_) | UnitOfName::None => None,
+            },
+            Self::Usual | Self::Order(_) | Self::Named(_) => None,
+        }
     }
 }
 
 impl ColumnNames {
-    /// Finds the columns of tags among `names`.
+    /// Finds the columns of tags among `names`: by the names given here, else by usual names, else by their meaning.
     pub(crate) fn find(&self, names: &[String]) -> Result<Places, NoColumns> {
-        let find = |what: &str, key: &str, name: Option<&String>, usual: &[&str]| {
-            let is_it = |other: &String| match name {
-                Some(name) => other == name,
-                None => usual.iter().any(|word| other.eq_ignore_ascii_case(word)),
-            };
-            let found: Vec<usize> = (0..names.len()).filter(|&at| is_it(&names[at])).collect();
-            match (&found[..], name) {
-                (&[place], _) => Ok(Some(place)),
-                ([], None) => Ok(None),
-                ([], Some(name)) => Err(NoColumns::missing(format!(
-                    "it has no column `{name}` for the {what}; {}",
-                    shown(names)
-                ))),
-                (several, _) => Err(NoColumns::several(what, key, several, names)),
-            }
-        };
-        let must = |what: &str, key: &str, name: Option<&String>, usual: &[&str]| {
-            find(what, key, name, usual)?.ok_or_else(|| {
+        let found = [
+            Sought { what: "time", of: Quantity::Time, name: self.time.as_ref(), usual: &TIMES },
+            Sought {
+                what: "channel",
+                of: Quantity::Channel,
+                name: self.channel.as_ref(),
+                usual: &CHANNELS,
+            },
+        ]
+        .map(|sought| sought.place(names));
+        let is_header = found.iter().any(|found| matches!(found, Ok(Some(_))));
+        let [time, channel] = found;
+        let must = |place: Option<usize>, what: &str, usual: &[&str]| {
+            place.ok_or_else(|| {
                 let usual = usual.join("`, `");
-                NoColumns::missing(format!(
-                    "no column is named `{usual}`; name the column of the {what} by --columns \
-                     {key}=NAME; {}",
+                let what = format!(
+                    "no column is named `{usual}`, or like one of these; name the column of the {what} by \
+                     --columns {what}=NAME; {}",
                     shown(names)
-                ))
+                );
+                NoColumns { what, is_header }
             })
         };
-        Ok(Places {
-            time: must("time", "time", self.time.as_ref(), &TIMES)?,
-            channel: must("channel", "channel", self.channel.as_ref(), &CHANNELS)?,
-            micro: find("micro time", "micro", self.micro.as_ref(), &MICROS)?,
-        })
+        let (time, channel) = (must(time?, "time", &TIMES)?, must(channel?, "channel", &CHANNELS)?);
+        let micro = Sought {
+            what: "micro",
+            of: Quantity::Micro,
+            name: self.micro.as_ref(),
+            usual: &MICROS,
+        };
+        let time_unit = match Name::of(&names[time]).unit {
+            UnitOfName::Known(unit) => Some(unit),
+            UnitOfName::Unknown(unit) if self.time.is_none() => {
+                let name = &names[time];
+                return Err(NoColumns {
+                    what: format!(
+                        "the unit {unit} of the column `{name}` is not known; say the unit of its times as in \
+                         --columns time={name}:ns, or that they are ticks by --columns time={name}: and --tick"
+                    ),
+                    is_header: true,
+                });
+            }
+            UnitOfName::Unknown(_) | UnitOfName::None => None,
+        };
+        Ok(Places { time, channel, micro: micro.place(names)?, time_unit })
     }
 
     /// The names at these places.
@@ -190,6 +316,43 @@ impl ColumnNames {
             time: name(places.time),
             channel: name(places.channel),
             micro: places.micro.and_then(name),
+        }
+    }
+}
+
+/// A column of tags that is sought among names.
+struct Sought<'a> {
+    /// Its key in `--columns`.
+    what: &'static str,
+    of: Quantity,
+    /// The name that it was given.
+    name: Option<&'a String>,
+    usual: &'static [&'static str],
+}
+
+impl Sought<'_> {
+    /// Returns its place; `None` if no name was given and no column has a usual one.
+    fn place(&self, names: &[String]) -> Result<Option<usize>, NoColumns> {
+        let Self { what, of, name, usual } = *self;
+        let places = |is_it: &dyn Fn(&String) -> bool| -> Vec<usize> {
+            (0..names.len()).filter(|&at| is_it(&names[at])).collect()
+        };
+        let found = if let Some(name) = name {
+            places(&|other| other == name)
+        } else {
+            let usual = places(&|other| usual.iter().any(|word| other.eq_ignore_ascii_case(word)));
+            let means = |other: &String| Name::of(other).meaning == Meaning::Of(of);
+            if usual.is_empty() { places(&means) } else { usual }
+        };
+        match (&found[..], name) {
+            (&[place], _) => Ok(Some(place)),
+            ([], None) => Ok(None),
+            ([], Some(name)) => Err(NoColumns::missing(format!(
+                "it has no column `{name}` for the {}; {}",
+                of.words(),
+                shown(names)
+            ))),
+            (several, _) => Err(NoColumns::several(of.words(), what, several, names)),
         }
     }
 }
@@ -213,13 +376,19 @@ fn quoted(names: &[String]) -> Vec<String> {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.time_unit.map(|unit| format!(":{}", unit.name())).unwrap_or_default();
+        let skip = match (&self.chosen, self.skip_lines) {
+            (_, 0) => String::new(),
+            (ChosenColumns::Usual, lines) => format!("skip={lines}"),
+            (_, lines) => format!(",skip={lines}"),
+        };
         match &self.chosen {
+            ChosenColumns::Usual => Ok(()),
             ChosenColumns::Order(TextColumns::TimeChannel) => write!(f, "time{unit},channel"),
             ChosenColumns::Order(TextColumns::ChannelTime) => write!(f, "channel,time{unit}"),
             ChosenColumns::Named(ColumnNames { time, channel, micro }) => {
                 let time = match time {
                     // The name itself ends like a unit.
-                    Some(name) if unit.is_empty() && name_and_unit(name).0 != name => {
+                    Some(name) if unit.is_empty() && stated_unit(name) != (name, None) => {
                         Some(format!("{name}:"))
                     }
                     Some(name) => Some(format!("{name}{unit}")),
@@ -230,53 +399,28 @@ impl fmt::Display for Columns {
                 let named: Vec<String> = named.map(|(key, name)| format!("{key}={name}")).collect();
                 f.write_str(&named.join(","))
             }
-        }
+        }?;
+        f.write_str(&skip)
     }
 }
 
 impl FromStr for Columns {
     type Err = String;
 
-    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these. Times may have
-    /// a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`.
+    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and `skip=LINES`.
+    /// Times may have a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`, or by their name, as in
+    /// `time=start_ns`; `time=start_ns:` are ticks.
     fn from_str(text: &str) -> Result<Self, String> {
-        if !text.contains('=') {
-            let Some((before, after)) = text.split_once("time:") else {
-                let order = text.parse()?;
-                return Ok(Self { chosen: ChosenColumns::Order(order), time_unit: None });
-            };
-            let (unit, after) = after.split_at(after.find(',').unwrap_or(after.len()));
-            let order = format!("{before}time{after}").parse()?;
-            let time_unit = Some(unit.parse()?);
-            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit });
-        }
-        let mut names = ColumnNames::default();
-        let mut time_unit = None;
-        for part in text.split(',') {
-            let named = part.split_once('=').filter(|(_, name)| !name.is_empty());
-            let column = named.and_then(|(key, name)| match key.trim() {
-                "time" if time_unit.is_none() => {
-                    let (name, unit) = name_and_unit(name);
-                    time_unit = unit;
-                    Some((&mut names.time, name))
-                }
-                "channel" => Some((&mut names.channel, name)),
-                "micro" => Some((&mut names.micro, name)),
-                _ => None,
-            });
-            match column {
-                Some((column @ None, name)) => {
-                    *column = Some(name).filter(|name| !name.is_empty()).map(Into::into);
-                }
-                _ => {
-                    return Err(format!(
-                        "`{text}` names no columns; they are time=NAME,channel=NAME, and micro=NAME \
-                         if there is one; a unit of times follows their name, as in time=NAME:ns"
-                    ));
-                }
-            }
-        }
-        Ok(Self { chosen: ChosenColumns::Named(names), time_unit })
+        Self::parse(text, stated_unit)
+    }
+}
+
+/// Splits a text as [`name_and_unit`] does. Without a colon the name may state the unit.
+fn stated_unit(text: &str) -> (&str, Option<TimeUnit>) {
+    let (name, unit) = name_and_unit(text);
+    match Name::of(name).unit {
+        UnitOfName::Known(of_name) if name == text => (name, Some(of_name)),
+        UnitOfName::Known(_) | UnitOfName::Unknown(_) | UnitOfName::None => (name, unit),
     }
 }
 
@@ -350,8 +494,8 @@ mod tests {
             ("time=:ps", "time=t:ns", Some(TimeUnit::Ps)),
         ] {
             let [given, before] = [given, before].map(|text| text.parse::<Columns>().unwrap());
-            assert_eq!(Columns::unit(Some(&given), Some(&before)), unit, "{given} {before}");
-            assert_eq!(Columns::unit(None, Some(&before)), Some(TimeUnit::Ns));
+            assert_eq!(Columns::unit(Some(&given), Some(&before), None), unit, "{given} {before}");
+            assert_eq!(Columns::unit(None, Some(&before), None), Some(TimeUnit::Ns));
         }
     }
 
@@ -361,7 +505,8 @@ mod tests {
         let find = |of: &[&str]| usual.find(&names(of)).map(|at| (at.time, at.channel, at.micro));
         assert_eq!(find(&["x", "T", "CH"]), Ok((1, 2, None)));
         assert_eq!(find(&["x", "detector", "Timestamp", "Micro"]), Ok((2, 1, Some(3))));
-        assert!(find(&["times", "channel"]).unwrap_err().what.contains("time=NAME"));
+        assert!(find(&["start", "channel"]).unwrap_err().what.contains("time=NAME"));
+        assert_eq!(find(&["x", "Times [ps]", "Detectors"]), Ok((1, 2, None)));
         assert!(find(&["time"]).unwrap_err().what.contains("its columns are `time`"));
         let named = ColumnNames { time: Some("a".into()), ..ColumnNames::default() };
         assert_eq!(named.find(&names(&["time", "ch", "a"])).unwrap().time, 2);
@@ -390,11 +535,11 @@ mod tests {
             (&["t", "ch", "micro", "Micro"], "the micro time could be `micro` and `Micro`"),
         ] {
             let refused = usual.find(&names(header)).unwrap_err();
-            assert!(refused.is_several && refused.what.contains(words), "{}", refused.what);
+            assert!(refused.is_header && refused.what.contains(words), "{}", refused.what);
         }
         let named = ColumnNames { time: Some("time".into()), ..ColumnNames::default() };
         assert!(named.find(&names(&["t", "time", "ch"])).is_ok());
-        assert!(named.find(&names(&["time", "time", "ch"])).unwrap_err().is_several);
+        assert!(named.find(&names(&["time", "time", "ch"])).unwrap_err().is_header);
     }
 
     #[test]

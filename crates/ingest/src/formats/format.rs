@@ -31,7 +31,7 @@ pub(crate) trait Format: Sync {
 /// Reads files whose header was parsed.
 pub(crate) trait Reader: Send + Sync {
     /// Returns the facts about the recording that stand before the first tag.
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error>;
+    fn header(&self, payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error>;
 
     /// Returns the header with zeros in place of what the recorder changes when a measurement ends. A source is
     /// known again by these bytes instead of the header's. Empty for files to which is only appended.
@@ -76,6 +76,8 @@ pub struct Header {
     pub sync_period: Option<Tick>,
     /// Names of channels.
     pub channel_names: Vec<(u16, String)>,
+    /// Whether channels are names in the file, which got these numbers in their order.
+    pub are_names_counted: bool,
     /// Whether it states facts about the measurement.
     pub has_facts: bool,
 }
@@ -89,6 +91,7 @@ impl Header {
             micro_tick,
             sync_period: recording.pulses.map(|pulses| pulses.period),
             has_facts: !recording.facts.is_empty(),
+            are_names_counted: false,
             channel_names: recording.channel_names,
         }
     }
@@ -198,8 +201,10 @@ pub(crate) enum Decoded<'a> {
     Complete(Complete),
     /// What the header of the file says, and the unit of the micro times if there are some, before any tag.
     Recording(Box<Recording>, Option<Tick>),
-    /// So many records of this kind are no tags, or are odd ones if it is [`BEYOND_PERIOD`]. Records before [`Settings::known_bytes`] are not counted again.
+    /// So many records of this kind are no tags, or are odd ones if it is one of [`ODD`]. Records before [`Settings::known_bytes`] are not counted again.
     LeftOut(&'static str, u64),
+    /// A channel of this label has this name; told before its first tag, by text whose channels are names.
+    Channel(u16, String),
     /// The instrument recorded nothing for a while; told once, as [`Decoded::LeftOut`], before later tags.
     Dead(Dead),
 }
@@ -213,6 +218,7 @@ impl Decoded<'_> {
             Self::Complete(complete) => Decoded::Complete(complete),
             Self::Recording(recording, micro_tick) => Decoded::Recording(recording, micro_tick),
             Self::LeftOut(what, records) => Decoded::LeftOut(what, records),
+            Self::Channel(label, name) => Decoded::Channel(label, name),
             Self::Dead(edge) => Decoded::Dead(edge),
         }
     }
@@ -222,13 +228,21 @@ impl Decoded<'_> {
         match self {
             Self::Tags(piece) => piece.tags.len() as u64,
             Self::Rows(rows) => rows.len() as u64,
-            Self::Complete(_) | Self::Recording(..) | Self::LeftOut(..) | Self::Dead(_) => 0,
+            Self::Complete(_)
+            | Self::Recording(..)
+            | Self::LeftOut(..)
+            | Self::Channel(..)
+            | Self::Dead(_) => 0,
         }
     }
 }
 
 /// Photons whose micro time is longer than the period of the sync.
 pub(crate) const BEYOND_PERIOD: &str = "micro time beyond the sync period";
+/// Times of a text that have more digits than the tick that its unit makes.
+pub const ROUNDED: &str = "time between two ticks, rounded to the nearest";
+/// What is odd about tags.
+pub(crate) const ODD: [&str; 2] = [BEYOND_PERIOD, ROUNDED];
 
 /// An edge of a time during which nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -122,7 +122,7 @@ impl Found {
 }
 
 impl<R: Records> Reader for RecordFile<R> {
-    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, _: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         let Head { recording, tick, micro_tick, .. } = &self.head;
         Ok(Header::new(*tick, *micro_tick, recording.clone()))
     }

@@ -27,6 +27,14 @@ pub(crate) struct ToTicks {
     denominator: u128,
 }
 
+/// A time in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InTicks {
+    pub ticks: i64,
+    /// Whether it was between two ticks.
+    pub is_rounded: bool,
+}
+
 /// Why a number is no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeFault {
@@ -37,6 +45,9 @@ pub(crate) enum TimeFault {
 }
 
 impl ToTicks {
+    /// Whole numbers as they are.
+    pub(crate) const WHOLE: Self = Self { numerator: 2, denominator: 1 };
+
     /// From times in `unit` to ticks of length `tick`; `None` if the unit has too many ticks, which no unit has.
     pub(crate) fn new(unit: TimeUnit, tick: Tick) -> Option<Self> {
         let ticks = unit.length().in_ticks(tick)?;
@@ -44,9 +55,16 @@ impl ToTicks {
         Some(Self { numerator: numerator.checked_mul(2)?, denominator })
     }
 
+    /// The whole number of ticks that a unit has, if it has one.
+    pub(crate) fn factor(self) -> Option<i64> {
+        let divisor = 2 * self.denominator;
+        let factor = self.numerator.is_multiple_of(divisor).then(|| self.numerator / divisor);
+        factor.and_then(|factor| i64::try_from(factor).ok())
+    }
+
     /// The ticks of a whole number of units.
     pub(crate) fn of_integer(self, value: i128) -> Result<i64, TimeFault> {
-        self.nearest(self.scaled(value.unsigned_abs())?, false, value < 0)
+        Ok(self.nearest(self.scaled(value.unsigned_abs())?, false, value < 0)?.ticks)
     }
 
     /// The ticks of a float, taken as the binary fraction that it is.
@@ -76,11 +94,11 @@ impl ToTicks {
         }
         let Floor { floor, is_more } =
             self.fraction::<16>(zeros, digits[..len].iter().rev().copied());
-        self.nearest(scaled + floor, is_more, value < 0.0)
+        Ok(self.nearest(scaled + floor, is_more, value < 0.0)?.ticks)
     }
 
     /// The ticks of a decimal number, such as `-12.5` or `1.25e-3`.
-    pub(crate) fn of_decimal(self, text: &[u8]) -> Result<i64, TimeFault> {
+    pub(crate) fn of_decimal(self, text: &[u8]) -> Result<InTicks, TimeFault> {
         let (is_negative, number) = match text {
             [b'-', number @ ..] => (true, number),
             [b'+', number @ ..] | number => (false, number),
@@ -138,7 +156,7 @@ impl ToTicks {
     }
 
     /// The nearest tick. The time is `scaled` half ticks times the denominator, and a fraction more if `is_more`.
-    fn nearest(self, scaled: u128, is_more: bool, is_negative: bool) -> Result<i64, TimeFault> {
+    fn nearest(self, scaled: u128, is_more: bool, is_negative: bool) -> Result<InTicks, TimeFault> {
         let (ticks, rest) = (scaled / (2 * self.denominator), scaled % (2 * self.denominator));
         let is_up = match rest.cmp(&self.denominator) {
             Ordering::Less => false,
@@ -146,7 +164,9 @@ impl ToTicks {
             Ordering::Greater => true,
         };
         let ticks = i128::try_from(ticks + u128::from(is_up)).map_err(|_| TimeFault::Range)?;
-        i64::try_from(if is_negative { -ticks } else { ticks }).map_err(|_| TimeFault::Range)
+        let ticks = i64::try_from(if is_negative { -ticks } else { ticks });
+        let is_rounded = rest > 0 || is_more;
+        Ok(InTicks { ticks: ticks.map_err(|_| TimeFault::Range)?, is_rounded })
     }
 }
 
@@ -166,6 +186,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn decimal(to_ticks: ToTicks, text: &str) -> Result<i64, TimeFault> {
+        to_ticks.of_decimal(text.as_bytes()).map(|time| time.ticks)
+    }
 
     fn to_ticks(unit: &str, tick: &str) -> ToTicks {
         ToTicks::new(unit.parse().unwrap(), tick.parse().unwrap()).unwrap()
@@ -196,7 +220,7 @@ mod tests {
             ("0.000e400", 0),
             ("-0", 0),
         ] {
-            assert_eq!(ps.of_decimal(text.as_bytes()), Ok(ticks), "{text}");
+            assert_eq!(decimal(ps, text), Ok(ticks), "{text}");
         }
         for (text, fault) in [
             ("9223372036854775.8075", TimeFault::Range),
@@ -216,7 +240,7 @@ mod tests {
             ("--1", TimeFault::NoNumber),
             ("1,5", TimeFault::NoNumber),
         ] {
-            assert_eq!(ps.of_decimal(text.as_bytes()), Err(fault), "{text}");
+            assert_eq!(decimal(ps, text), Err(fault), "{text}");
         }
         // These floats are a little above the decimal numbers: in Python, Fraction(0.0005) > Fraction("0.0005").
         for (float, ticks) in [(0.0005, 1), (0.0015, 2), (0.0025, 3), (-0.5, -500), (-0.0, 0)] {
@@ -232,7 +256,18 @@ mod tests {
         assert_eq!(ps.of_integer(-7), Ok(-7_000));
         assert_eq!(ps.of_integer(i128::from(u64::MAX)), Err(TimeFault::Range));
         // Three ticks of 1/3 ps are a picosecond; of 2 s, odd seconds are as near to two ticks.
-        assert_eq!(to_ticks("ps", "1/3ps").of_decimal(b"7.5"), Ok(22));
+        assert_eq!(decimal(to_ticks("ps", "1/3ps"), "7.5"), Ok(22));
+        for (text, is_rounded) in
+            [("1.25", false), ("1.2500", false), ("1e-3", false), ("0.0005", true), ("1e-40", true)]
+        {
+            let time = ps.of_decimal(text.as_bytes()).unwrap();
+            assert_eq!(time.is_rounded, is_rounded, "{text}");
+        }
+        assert_eq!(ps.factor(), Some(1_000));
+        assert_eq!(
+            (to_ticks("ps", "4ps").factor(), to_ticks("s", "1/3ps").factor()),
+            (None, Some(3_000_000_000_000))
+        );
         let halves: Vec<_> = (0..5).map(|n| to_ticks("s", "2s").of_integer(n).unwrap()).collect();
         assert_eq!(halves, [0, 0, 1, 2, 2]);
     }
@@ -269,12 +304,16 @@ mod tests {
             let sign = if mantissa < 0 { "-" } else { "" };
             let text = format!("{sign}{}.{:0places$}", magnitude / ten, magnitude % ten, places = places as usize);
             let value = Ratio::new(mantissa.into(), ten);
-            prop_assert_eq!(to_ticks.of_decimal(text.as_bytes()), expected(value), "{}", text);
+            prop_assert_eq!(decimal(to_ticks, &text), expected(value), "{}", text);
             let moved = format!("{text}e{shift}");
             let power = Ratio::from_integer(10_i128).pow(shift);
-            prop_assert_eq!(to_ticks.of_decimal(moved.as_bytes()), expected(value * power), "{}", moved);
+            prop_assert_eq!(decimal(to_ticks, &moved), expected(value * power), "{}", moved);
             let float = mantissa as f64 / 2_f64.powi(binary);
             let value = Ratio::new(mantissa.into(), 1_i128 << binary);
+            prop_assert_eq!(
+                to_ticks.of_decimal(text.as_bytes()).map(|time| time.is_rounded),
+                expected(Ratio::new(mantissa.into(), ten)).map(|_| !(Ratio::new(i128::from(mantissa), ten) * scale).is_integer()),
+            );
             prop_assert_eq!(to_ticks.of_float(float), expected(value), "{}", float);
             prop_assert_eq!(to_ticks.of_integer(mantissa.into()), expected(i128::from(mantissa).into()));
         }

@@ -102,7 +102,11 @@ impl Decoded<'_> {
                 let (times, channels) = (rows.times(), rows.channels());
                 size_of_val(times) + size_of_val(channels) + size_of_val(rows.micro())
             }
-            Self::Complete(_) | Self::Recording(..) | Self::LeftOut(..) | Self::Dead(_) => 0,
+            Self::Complete(_)
+            | Self::Recording(..)
+            | Self::LeftOut(..)
+            | Self::Channel(..)
+            | Self::Dead(_) => 0,
         };
         bytes.clamp(OUTPUT_BYTES, RECEIVED_BYTES)
     }
@@ -147,6 +151,11 @@ impl Outlet<'_> {
         buffer.extend_from_slice(tags);
         let micro = Cow::default();
         (self.take)(Decoded::Tags(Piece { tags: buffer.into(), micro }))
+    }
+
+    /// Tells the name of a channel.
+    pub(crate) fn channel(&mut self, label: u16, name: &str) -> Result<(), Error> {
+        (self.take)(Decoded::Channel(label, name.into()))
     }
 
     /// Hands on what a decoder of another unit made.

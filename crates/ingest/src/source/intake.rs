@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq_store::{CHANNEL_MAX, Recording, Rows, SourceFacts, Writer};
+use tagq_store::{CHANNEL_MAX, Recording, Rows, Source, SourceFacts, Writer};
 
 use super::{
     held::Held,
@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     Error,
-    formats::format::{Checkpoint, Complete, Dead, Piece},
+    formats::{
+        format::{Checkpoint, Complete, Dead, Piece},
+        tags, text,
+    },
     payload::crc::Crc,
     read::add_left_out,
     run_file::RunFile,
@@ -45,6 +48,8 @@ pub(super) struct Intake<'a> {
     pub rows: Sorted<'a>,
     /// What the run file beside the source says.
     beside: Option<RunFile>,
+    /// Labels of named channels in the file that have others in the run.
+    renumbered: Vec<(u16, u16)>,
 }
 
 /// Appends the rows of one source in order of time.
@@ -93,8 +98,18 @@ impl<'a> Intake<'a> {
         let rows = Sorted { writer, rebased, again, last };
         source.opened.describe(&mut facts);
         let lasting = source.lasting_head()?;
-        let mut intake =
-            Self { source, lasting, start, facts, crc, order, points, rows, beside: None };
+        let mut intake = Self {
+            source,
+            lasting,
+            start,
+            facts,
+            crc,
+            order,
+            points,
+            rows,
+            beside: None,
+            renumbered: Vec::new(),
+        };
         if start.byte == 0 {
             intake.begin_beside()?;
         }
@@ -122,6 +137,7 @@ impl<'a> Intake<'a> {
     }
 
     pub(super) fn take(&mut self, rows: Rows) -> Result<(), Error> {
+        let rows = if self.renumbered.is_empty() { rows } else { self.in_run(&rows) };
         let Self { order, rows: sorted, source, .. } = self;
         order
             .push(rows, |rows| sorted.append(rows))
@@ -174,6 +190,77 @@ impl<'a> Intake<'a> {
         add_left_out(self.facts.recording.get_or_insert_default(), what, records);
     }
 
+    /// Returns the names that channels of this text have so far, as numbers of the run.
+    pub(super) fn names_before(&self) -> Vec<(u16, String)> {
+        let recording = self.facts.recording.as_ref().filter(|of| of.format == text::NAME);
+        recording.map_or_else(Vec::new, |recording| recording.channel_names.clone())
+    }
+
+    /// Notes the name of a channel. It has the number that it has in earlier sources; one that is new there, a number
+    /// that no other name has.
+    pub(super) fn name_channel(&mut self, label: u16, name: String) {
+        let own = self.names_before();
+        let earlier = self.rows.writer.sources().iter().filter_map(names_of).flatten();
+        let known: Vec<&(u16, String)> = own.iter().chain(earlier).collect();
+        let is_free = |label: u16| known.iter().all(|(other, _)| *other != label);
+        let same = known.iter().find(|(_, other)| *other == name).map(|(label, _)| *label);
+        let number = same.or_else(|| [label].into_iter().chain(1..=u16::MAX).find(|&n| is_free(n)));
+        let number = number.unwrap_or(label);
+        if number != label {
+            self.renumbered.push((label, number));
+        }
+        let recording = self.facts.recording.get_or_insert_default();
+        recording.channel_names.push((number, name));
+    }
+
+    /// The same rows with the numbers of the run.
+    fn in_run(&self, rows: &Rows) -> Rows {
+        let number = |&label: &u16| {
+            let changed = self.renumbered.iter().find(|(from, _)| *from == label);
+            changed.map_or(label, |&(_, to)| to)
+        };
+        let channels = rows.channels().iter().map(number).collect();
+        Rows::new(rows.times().to_vec(), channels, rows.micro().to_vec())
+    }
+
+    /// Checks that channels have the same names in this source as in the earlier ones; `is_text` if it has columns.
+    ///
+    /// # Errors
+    /// [`Error::ChannelNames`].
+    pub(super) fn check_names(&self, is_text: bool) -> Result<(), Error> {
+        let differ = |label: u16, name: &str, other: &str, name_there: &str| {
+            let path = self.source.opened.path.clone();
+            let what =
+                format!("its channel {label} is {name}, and that of {other} is {name_there}");
+            Error::ChannelNames { path, what }
+        };
+        let quoted = |name: &str| format!("`{}`", name.escape_debug());
+        let recording = self.facts.recording.as_ref();
+        let own = recording.filter(|of| is_named(of)).map_or(&[][..], |of| &of.channel_names);
+        for other in self.rows.writer.sources().iter().filter(|source| source.rows > 0) {
+            let (facts, theirs) = (&other.facts, names_of(other).unwrap_or_default());
+            for (label, name) in own {
+                match theirs.iter().find(|(of, _)| of == label) {
+                    Some((_, there)) if there != name => {
+                        return Err(differ(*label, &quoted(name), &facts.name, &quoted(there)));
+                    }
+                    None if theirs.is_empty() && is_text && facts.columns.is_some() => {
+                        return Err(differ(*label, &quoted(name), &facts.name, "a number"));
+                    }
+                    _ => {}
+                }
+            }
+            if own.is_empty()
+                && is_text
+                && facts.columns.is_some()
+                && let Some((label, there)) = theirs.first()
+            {
+                return Err(differ(*label, "a number", &facts.name, &quoted(there)));
+            }
+        }
+        Ok(())
+    }
+
     /// Notes an edge of a time during which nothing was recorded.
     pub(super) fn note_dead(&mut self, edge: Dead) {
         let before = self.order.latest();
@@ -220,6 +307,18 @@ impl Sorted<'_> {
         }
         Ok(self.writer.append_rows(all)?)
     }
+}
+
+/// Whether the names of channels are those that a user gave, in a text or in a run file.
+fn is_named(recording: &Recording) -> bool {
+    let formats = [text::NAME, tags::NAME];
+    formats.contains(&&*recording.format) && !recording.channel_names.is_empty()
+}
+
+/// The names that a user gave to the channels of a source.
+fn names_of(source: &Source) -> Option<&[(u16, String)]> {
+    let recording = source.facts.recording.as_ref().filter(|of| is_named(of))?;
+    Some(&recording.channel_names)
 }
 
 fn moved(rows: &Rows, ticks: i64) -> Result<Rows, Failure> {

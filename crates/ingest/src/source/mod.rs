@@ -17,7 +17,10 @@ use order::HORIZON;
 
 use crate::{
     Error, Settings, Summary,
-    formats::format::{Decoded, Sink},
+    formats::{
+        columns::Columns,
+        format::{Decoded, Sink},
+    },
     payload::Decoding,
     pipeline::files::ReadAhead,
     read::{note_records, read_decoded},
@@ -106,12 +109,13 @@ fn ingest_from(
 ) -> Result<Summary, Error> {
     intake.rows.writer.set_threads(settings.decoders());
     intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
-    let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
+    let columns = intake.facts.columns.as_deref().and_then(Columns::of_stored);
     let settings = Settings {
         start_byte: intake.start.byte,
         start_overflow: intake.start.overflow,
         known_bytes: intake.facts.read_byte,
         columns_before: columns.or_else(|| settings.columns_before.clone()),
+        names_before: intake.names_before(),
         format: settings.format.or_else(|| {
             let recording = intake.facts.recording.as_ref();
             recording.and_then(|recording| recording.format.parse().ok())
@@ -129,6 +133,10 @@ fn ingest_from(
                 let writer = &mut *intake.rows.writer;
                 Ok(micro_tick.map_or(Ok(()), |tick| writer.set_micro_tick(tick))?)
             }
+            Decoded::Channel(label, name) => {
+                intake.name_channel(label, name);
+                Ok(())
+            }
             Decoded::LeftOut(what, records) => {
                 intake.note_left_out(what, records);
                 Ok(())
@@ -141,6 +149,7 @@ fn ingest_from(
     })?;
     intake.finish(settings.hold_back)?;
     intake.note_read(summary.crc)?;
+    intake.check_names(summary.columns.is_some())?;
     let Intake { mut facts, order, points, rows, .. } = intake;
     note_records(facts.recording.as_mut(), &summary);
     facts.salvaged = settings.salvage && summary.torn.is_some();

@@ -108,7 +108,7 @@ fn plain(records: impl Iterator<Item = Fields>, wrap: i64) -> (Vec<Tag>, Recordi
 fn check(bytes: &[u8], format: &str, (tags, expected): &(Vec<Tag>, Recording)) {
     let (_folder, path) = file(bytes);
     assert_eq!(&read_all(&path, &named(format)).unwrap(), tags);
-    let header = SourceFile::open(&path).unwrap().header(named(format).format).unwrap().unwrap();
+    let header = SourceFile::open(&path).unwrap().header(&named(format)).unwrap().unwrap();
     assert_eq!((header.tick, header.tick_assumed), (Some("12.5ns".parse().unwrap()), false));
     let Stored { rows, facts, .. } = stored(bytes, "a", &named(format)).unwrap();
     assert_eq!(rows, in_order(tags));
@@ -180,7 +180,7 @@ proptest! {
         for settings in
             [named("spc"), named("spc600"), named("spc600-256"), named("spc-qc"), Settings::default()]
          {
-            let _ = SourceFile::open(&path).unwrap().header(settings.format);
+            let _ = SourceFile::open(&path).unwrap().header(&settings);
             let _ = read_all(&path, &settings);
         }
     }
@@ -370,7 +370,7 @@ fn settings_beside_a_file_tell_its_format() {
     let clock = 2_048_131 + (1_u32 << 24) + (1 << 31);
     fs::write(&path, [clock.to_le_bytes(), 0x3007_b00c_u32.to_le_bytes()].concat()).unwrap();
     assert_eq!(read_all(&path, &Settings::default()).unwrap(), [tag(12, 3 * 16 + 11)]);
-    let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+    let header = SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
     assert_eq!(header.tick, "2048.131ps".parse().ok());
     // 50 ns / 5 / 4096.
     assert_eq!(header.micro_tick, Tick::of_decimal("2.44140625e-12").ok());
@@ -390,7 +390,7 @@ fn settings_beside_a_file_tell_its_format() {
     let late = folder.path().join("noise.set");
     fs::write(&late, settings(0x28)).unwrap();
     assert_eq!(late_settings(&facts, &path), Some(late));
-    let with = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+    let with = SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
     assert!(with.micro_tick.is_some());
 }
 
@@ -410,7 +410,7 @@ fn a_recording_of_an_instrument_is_that_of_the_vendor_s_program() {
     assert_eq!(tags.iter().map(|tag| tag.time).collect::<Vec<_>>(), times);
     assert_eq!(times.len(), 6_114);
     assert!(tags.iter().all(|tag| tag.channel == 0));
-    let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+    let header = SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
     assert_eq!(header.tick, Some("9.5ns".parse().unwrap()));
     // Its time per channel in the settings is 2.4430455 ps.
     let picoseconds = header.micro_tick.unwrap().seconds() * 1e12;

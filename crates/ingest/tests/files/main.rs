@@ -11,6 +11,7 @@ mod support;
 mod becker;
 mod compressed;
 mod cut;
+mod dialects;
 mod encode;
 mod flips;
 mod hostile;

@@ -120,7 +120,8 @@ fn arrays_of_an_archive_are_its_columns() {
         let bytes = archive(method);
         assert_eq!(tags_of(&bytes, &Settings::default()).unwrap(), expected());
         let (_folder, path) = file(&bytes);
-        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+        let header =
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
         assert_eq!(header.tick, Some("4ps".parse().unwrap()));
         assert_eq!(header.micro_tick, Some("2ps".parse().unwrap()));
     }
@@ -177,7 +178,7 @@ fn damaged_arrays_are_errors() {
             let at = usize::try_from(seed >> 33).unwrap() % bytes.len();
             flipped[at] ^= 1 << (seed >> 30 & 7);
             let (_folder, path) = file(&flipped);
-            let _ = SourceFile::open(&path).unwrap().header(None);
+            let _ = SourceFile::open(&path).unwrap().header(&Settings::default());
             let _ = read_all(&path, &Settings::default());
         }
     }

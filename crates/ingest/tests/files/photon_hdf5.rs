@@ -31,7 +31,8 @@ fn files_of_h5py_are_read() {
         let bytes = fixture(name);
         let (_folder, path) = file(&bytes);
         assert_eq!(read_all(&path, &Settings::default()).unwrap(), expected(), "{name}");
-        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+        let header =
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
         assert_eq!(header.tick, "12.5ns".parse().ok());
         assert_eq!(header.micro_tick, "16ps".parse().ok());
         let (facts, micro) = ingested(&path);

@@ -149,7 +149,7 @@ proptest! {
         let other = [magic, &noise].concat();
         for bytes in [bytes, other] {
             let (_folder, path) = file(&bytes);
-            let _ = SourceFile::open(&path).unwrap().header(None);
+            let _ = SourceFile::open(&path).unwrap().header(&Settings::default());
             let _ = read_all(&path, 0);
         }
     }
@@ -186,7 +186,8 @@ fn any_number_of_threads_gives_the_same_tags() {
 fn a_header_states_the_tick_and_the_names() {
     for (record_type, tick) in [(0x0101_0204, "1ps"), (0x0101_0304, "25ps")] {
         let (_folder, path) = file(&bytes_of(record_type, &[1]));
-        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+        let header =
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
         assert_eq!((header.tick, header.tick_assumed), (Some(tick.parse().unwrap()), false));
         assert!(header.channel_names.contains(&(101, "marker1".into())));
     }
@@ -281,7 +282,10 @@ fn a_header_that_lies_about_its_length_is_damage() {
     let many = tag(b"A", 0x1000_0008, 1).repeat(100_000);
     for tags in [long, negative, many] {
         let (_folder, path) = file(&[b"PQTTTR\0\x001.0.00\0\0", &tags[..]].concat());
-        assert!(matches!(SourceFile::open(&path).unwrap().header(None), Err(Error::Header { .. })));
+        assert!(matches!(
+            SourceFile::open(&path).unwrap().header(&Settings::default()),
+            Err(Error::Header { .. })
+        ));
         assert!(read_all(&path, 0).unwrap_err().is_damage());
     }
 }
@@ -323,7 +327,7 @@ fn written_files_are_read_back() {
         let (_folder, path) = file(&written(&tags, name).unwrap());
         assert!(read_all(&path, 2).unwrap() == tags, "{name}");
         assert_eq!(
-            SourceFile::open(&path).unwrap().header(None).unwrap().unwrap().tick,
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap().tick,
             Some("4ps".parse().unwrap())
         );
     }

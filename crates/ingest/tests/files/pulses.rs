@@ -54,7 +54,7 @@ fn rows(path: &Path) -> (Header, Vec<(Tag, u32)>) {
     })
     .unwrap();
     rows.sort_by_key(|(tag, _)| tag.time);
-    (SourceFile::open(path).unwrap().header(None).unwrap().unwrap(), rows)
+    (SourceFile::open(path).unwrap().header(&Settings::default()).unwrap().unwrap(), rows)
 }
 
 fn written(rows: &[(Tag, u32)], times: Times, name: &str) -> std::io::Result<Vec<u8>> {
@@ -68,7 +68,8 @@ fn written(rows: &[(Tag, u32)], times: Times, name: &str) -> std::io::Result<Vec
 }
 
 fn times(header: &Header) -> Times {
-    Times { tick: header.tick.unwrap(), sync_period: header.sync_period }
+    let sync_period = header.sync_period;
+    Times { tick: header.tick.unwrap(), micro_tick: header.micro_tick, sync_period }
 }
 
 fn records_of(bytes: &[u8]) -> Vec<u32> {
@@ -149,7 +150,8 @@ fn units_follow_each_other() {
 
 #[test]
 fn tags_that_have_no_record_are_refused() {
-    let times = Times { tick: "25ps".parse().unwrap(), sync_period: "10ns".parse().ok() };
+    let (tick, sync_period) = ("25ps".parse().unwrap(), "10ns".parse().ok());
+    let times = Times { tick, micro_tick: None, sync_period };
     // A pulse is at each 400 ticks.
     let rows = |(time, channel, micro)| [(tag(time, channel), micro)];
     assert!(written(&rows((407, 1, 7)), times, "a.ptu").is_ok());
@@ -169,5 +171,8 @@ fn tags_that_have_no_record_are_refused() {
     let near = Times { sync_period: "20ps".parse().ok(), ..times };
     let bytes = written(&[(tag(400, 1), MICRO_NONE)], near, "a.ptu").unwrap();
     let (_folder, path) = file(&bytes);
-    assert_eq!(SourceFile::open(&path).unwrap().header(None).unwrap().unwrap().micro_tick, None);
+    assert_eq!(
+        SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap().micro_tick,
+        None
+    );
 }

@@ -63,7 +63,7 @@ proptest! {
         noise in prop::collection::vec(any::<u8>(), 0..1_000),
     ) {
         let (_folder, path) = file(&[&MAGIC[..], &noise].concat());
-        let _ = SourceFile::open(&path).unwrap().header(None);
+        let _ = SourceFile::open(&path).unwrap().header(&Settings::default());
         let _ = read_all(&path, &Settings::default());
     }
 }
@@ -87,7 +87,7 @@ fn any_number_of_threads_gives_the_same_tags() {
 #[test]
 fn a_header_states_the_tick_and_the_markers() {
     let (_folder, path) = file(&[header(0), records(&[(1, 1)])].concat());
-    let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+    let header = SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
     assert_eq!((header.tick, header.tick_assumed), (Some("1ps".parse().unwrap()), false));
     assert_eq!(header.channel_names[0], (100, "marker0".into()));
 }
@@ -98,7 +98,7 @@ fn records_of_five_bytes_are_refused_by_name() {
     let five = (0..100_u64).flat_map(|i| (i << 25 | i << 37).to_le_bytes()[..5].to_vec());
     let (_folder, path) = file(&[header(0), five.collect()].concat());
     for error in [
-        SourceFile::open(&path).unwrap().header(None).unwrap_err(),
+        SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap_err(),
         read_all(&path, &Settings::default()).unwrap_err(),
     ] {
         assert!(matches!(error, Error::Foreign { .. }), "{error}");
@@ -111,7 +111,10 @@ fn a_file_that_ends_inside_its_header_is_empty() {
     for len in 1..header(0).len() {
         let (_folder, path) = file(&header(0)[..len]);
         assert_eq!(read_all(&path, &Settings::default()).unwrap(), [], "{len}");
-        assert!(SourceFile::open(&path).unwrap().header(None).unwrap().is_none(), "{len}");
+        assert!(
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().is_none(),
+            "{len}"
+        );
     }
 }
 
@@ -191,7 +194,7 @@ fn a_file_without_a_header_is_read_by_the_name_of_its_format() {
     let named = Settings { format: Some("qutag".parse().unwrap()), ..Settings::default() };
     assert_eq!(read_all(&path, &named).unwrap(), plain(&all).0);
     assert_eq!(
-        SourceFile::open(&path).unwrap().header(named.format).unwrap().unwrap().tick,
+        SourceFile::open(&path).unwrap().header(&named).unwrap().unwrap().tick,
         Some("1ps".parse().unwrap())
     );
     let stored = grown_record_by_record(&bytes, 0, "a", &named);

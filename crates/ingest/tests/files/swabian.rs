@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn no_bytes_cause_a_panic(noise in prop::collection::vec(any::<u8>(), 0..1_000)) {
         let (_folder, path) = file(&noise);
-        let _ = SourceFile::open(&path).unwrap().header(named().format);
+        let _ = SourceFile::open(&path).unwrap().header(&named());
         let _ = read_all(&path, &named());
         let _ = stored(&noise, "a", &named());
     }

@@ -240,7 +240,8 @@ fn a_note_of_the_writer_is_the_tick() {
     let (columns, _) = columns(3).swap_remove(0);
     for (form, bytes) in forms(&batch(&columns)) {
         let (_folder, path) = file(&bytes);
-        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
+        let header =
+            SourceFile::open(&path).unwrap().header(&Settings::default()).unwrap().unwrap();
         assert_eq!(
             (header.tick, header.tick_assumed),
             (Some("4ps".parse().unwrap()), false),
@@ -260,7 +261,7 @@ fn tables_in_frames_are_refused_by_name() {
 }
 
 fn survives(path: &Path) {
-    let _ = SourceFile::open(path).unwrap().header(None);
+    let _ = SourceFile::open(path).unwrap().header(&Settings::default());
     let _ = read_all(path, &Settings::default());
 }
 
@@ -295,7 +296,7 @@ fn small_forms() -> Vec<(String, Vec<u8>)> {
 /// Ingests `bytes`; whether a store came of them.
 fn leaves_a_store(bytes: &[u8]) -> bool {
     let (folder, path) = file(bytes);
-    let _ = SourceFile::open(&path).unwrap().header(None);
+    let _ = SourceFile::open(&path).unwrap().header(&Settings::default());
     let is_read = stored_beside(&path).is_ok();
     let is_there = folder.path().join("a.tagq/manifest.json").exists();
     assert_eq!(is_read, is_there);

@@ -3,12 +3,15 @@
 use super::{Frame, HEADER, LABEL, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
 use crate::{
     Axis, Chart, Point, Shape,
-    colour::{COLOURS, Colour},
+    colour::{COLOURS, Colour, whole},
     drawing::{Anchor, Dash, Drawing, Place, fitted},
 };
 
 /// Height of the area of values.
 const HEIGHT: f64 = 384.0;
+/// Space between panels, and their least height.
+const PANEL_SPACE: f64 = 14.0;
+const PANEL_MIN: f64 = 70.0;
 /// Maximum width of the names to the right of the values.
 const LEGEND: f64 = 190.0;
 
@@ -30,49 +33,64 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
     if !chart.has_values() {
         return draw_nothing(drawing, "no value is defined", top);
     }
-    let ticks = chart.y.ticks(7);
+    let panels = if chart.has_panels { chart.series.len() } else { 1 };
+    let height = (HEIGHT / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
+    let height = if panels == 1 { HEIGHT } else { height };
+    let ticks = chart.y.ticks(if panels == 1 { 7 } else { whole(height / 55.0).clamp(2, 7) });
     let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
     let has_legend = chart.series.len() > 1;
     let names = widest(chart.series.iter().map(|series| &*series.name), TICK).min(LEGEND);
     let legend = if has_legend { names + 52.0 } else { 0.0 };
     let left = MARGIN + LABEL + 12.0 + numbers + 10.0;
-    let frame = Frame { left, right: WIDTH - MARGIN - legend, top, bottom: top + HEIGHT };
-    let up = |value: f64| frame.bottom - chart.y.place(value).clamp(0.0, 1.0) * HEIGHT;
-    for mark in &ticks.marks {
-        let y = up(mark.at);
-        drawing.line((frame.left, y), (frame.right, y), Colour::Grid, 1.0);
-        let at = (frame.left - 9.0, y + 0.36 * TICK);
-        drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
-    }
-    let middle = f64::midpoint(frame.top, frame.bottom);
+    let right = WIDTH - MARGIN - legend;
+    let of_panel = |panel: usize| {
+        let top = top + (height + PANEL_SPACE) * panel as f64;
+        Frame { left, right, top, bottom: top + height }
+    };
+    let all = Frame { top, ..of_panel(panels - 1) };
+    let middle = f64::midpoint(all.top, all.bottom);
     drawing.turned(&chart.y.title(&ticks), (MARGIN + LABEL - 4.0, middle), LABEL, Anchor::Middle);
-    let bottom = draw_x(drawing, &chart.x, frame);
-    if let Some(value) = chart.reference {
-        let line = vec![(frame.left, up(value)), (frame.right, up(value))];
-        drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
-    }
+    let bottom = draw_x(drawing, &chart.x, all);
     let mut is_crowded = false;
-    for (number, series) in chart.series.iter().enumerate() {
-        let runs = runs(&series.points, &chart.x, frame);
-        is_crowded |= runs.iter().flatten().any(|step| step.bins > 1.0);
-        draw_series(drawing, chart, number, &runs, &up);
-        if has_legend {
-            let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * number as f64);
-            let (colour, dash) = style(number);
-            drawing.lines(vec![vec![(left, y), (left + 26.0, y)]], colour, 2.5, dash);
-            let name = fitted(&series.name, TICK, LEGEND);
-            let at = (left + 34.0, y + 0.36 * TICK);
-            drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
+    for panel in 0..panels {
+        let frame = of_panel(panel);
+        let up = |value: f64| frame.bottom - chart.y.place(value).clamp(0.0, 1.0) * height;
+        for mark in &ticks.marks {
+            let y = up(mark.at);
+            drawing.line((frame.left, y), (frame.right, y), Colour::Grid, 1.0);
+            let at = (frame.left - 9.0, y + 0.36 * TICK);
+            drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
         }
+        if let Some(value) = chart.reference {
+            let line = vec![(frame.left, up(value)), (frame.right, up(value))];
+            drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
+        }
+        for (number, series) in chart.series.iter().enumerate() {
+            if panels > 1 && number != panel {
+                continue;
+            }
+            let runs = runs(&series.points, &chart.x, frame);
+            is_crowded |= runs.iter().flatten().any(|step| step.bins > 1.0);
+            draw_series(drawing, chart, number, &runs, &up);
+            if has_legend {
+                let line = if panels > 1 { 0 } else { number };
+                let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * line as f64);
+                let (colour, dash) = style(number);
+                drawing.lines(vec![vec![(left, y), (left + 26.0, y)]], colour, 2.5, dash);
+                let name = fitted(&series.name, TICK, LEGEND);
+                let at = (left + 34.0, y + 0.36 * TICK);
+                drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
+            }
+        }
+        let corners =
+            [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
+        drawing.lines(vec![corners.to_vec()], Colour::Faint, 1.2, Dash::None);
     }
     if is_crowded {
         let words = "bins together: lowest to highest, and their mean";
-        let at = (frame.right, frame.top - 6.0);
+        let at = (right, top - 6.0);
         drawing.words(words, at, HEADER, Colour::Faint, Anchor::End);
     }
-    let corners =
-        [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
-    drawing.lines(vec![corners.to_vec()], Colour::Faint, 1.2, Dash::None);
     bottom
 }
 
@@ -119,7 +137,8 @@ fn draw_series(
             drawing.lines(runs.iter().map(|run| stairs(run, up)).collect(), colour, 1.5, dash);
         }
     }
-    let has_errors = width >= 4.0 && !(chart.shape == Shape::Line && chart.series.len() > 4);
+    let has_errors =
+        width >= 4.0 && (chart.has_panels || chart.shape != Shape::Line || chart.series.len() <= 4);
     if has_errors {
         let of = |step: &Step| {
             let x = f64::midpoint(step.left, step.right);

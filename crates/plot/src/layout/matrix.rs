@@ -2,7 +2,7 @@
 
 use super::{LABEL, MARGIN, TICK, WIDTH, scale, widest};
 use crate::{
-    Axis, Matrix, Quantity,
+    Matrix,
     colour::Colour,
     drawing::{Anchor, Drawing, fitted},
     font,
@@ -45,7 +45,7 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
         let place = (left - 10.0, cells + height * (at as f64 + 0.5) + 0.36 * TICK);
         drawing.words(&fitted(name, TICK, NAMES), place, TICK, Colour::Ink, Anchor::End);
     }
-    let most = matrix.most();
+    let axis = matrix.axis();
     let size = size_of_counts(matrix, width, height);
     for (at, count) in matrix.cells.iter().enumerate() {
         let from = (left + width * (at % columns) as f64, cells + height * (at / columns) as f64);
@@ -56,14 +56,13 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
             drawing.dots(vec![dot], 1.5, Colour::Grid);
             continue;
         };
-        let place = count as f64 / most.max(1) as f64;
+        let place = axis.place(count as f64).clamp(0.0, 1.0);
         drawing.rectangle(from, to, Colour::Map(place));
         let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
         let text = (middle.0, middle.1 + 0.36 * size);
         drawing.words(&thousands(count), text, size, Colour::OnMap(place), Anchor::Middle);
     }
-    let counts = Axis::linear("coincidences", Quantity::Count, 0.0, most.max(1) as f64);
-    scale::draw(drawing, &counts, right + 30.0, (cells, bottom));
+    scale::draw(drawing, &axis, right + 30.0, (cells, bottom));
     bottom.max(cells + 120.0)
 }
 

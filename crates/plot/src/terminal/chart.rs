@@ -109,6 +109,14 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
 /// Draws lines from the middle of a bin to the middle of the next one.
 fn draw_line(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
     let (width, height_of) = (2 * canvas.columns, 4 * canvas.lines);
+    // Errors of points that are a character apart.
+    if chart.shape == Shape::Points && points.len() <= canvas.columns {
+        for (point, value) in points.iter().filter_map(|point| Some((point, point.value?))) {
+            let x = column(&chart.x, middle(&chart.x, point), width);
+            let y = |value: f64| height(chart, value, height_of);
+            canvas.line((x, y(value - point.err)), (x, y(value + point.err)), Colour::Faint);
+        }
+    }
     let mut before = None;
     for point in points {
         let here = point.value.map(|value| {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::{Room, canvas::on_map, right, widest};
-use crate::{Map, colour::whole};
+use crate::{Map, Scale, colour::whole};
 
-/// Shades from low to high, without colours.
+/// Shades from low to high, also where colours are seen.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// Characters of a cell: about as wide as a line is high.
 const CELL: usize = 2;
@@ -26,8 +26,10 @@ pub(super) fn text(map: &Map, room: Room) -> String {
             let place = place.map(|place| place.clamp(0.0, 1.0));
             line.push_str(&match place {
                 None => "\u{b7}".repeat(CELL),
-                Some(place) if room.is_coloured => on_map(&" ".repeat(CELL), place),
-                Some(place) => SHADES[shade_of(place)].to_string().repeat(CELL),
+                Some(place) => {
+                    let shade = SHADES[shade_of(place)].to_string().repeat(CELL);
+                    if room.is_coloured { on_map(&shade, place) } else { shade }
+                }
             });
         }
         text.push_str(line.trim_end());
@@ -49,9 +51,15 @@ pub(super) fn text(map: &Map, room: Room) -> String {
     }
     let left = " ".repeat(numbers + 1);
     let _ = writeln!(text, "{left}{}", map.x.title(&across));
-    let most = map.values.ticks(2).marks.last().map_or(String::new(), |mark| mark.label.clone());
+    let ticks = map.values.ticks(2);
+    let least = match (map.values.scale, ticks.marks.first()) {
+        (Scale::Logarithmic, Some(mark)) => mark.label.clone(),
+        _ => "0".to_owned(),
+    };
+    let most = ticks.marks.last().map_or(String::new(), |mark| mark.label.clone());
     let values = &map.values.label;
-    let _ = writeln!(text, "{left}{values}: 0 to about {most}");
+    let shades: String = SHADES[1..].iter().collect();
+    let _ = writeln!(text, "{left}{values}: {least} to about {most}, blank to {shades}");
     text
 }
 

@@ -24,7 +24,7 @@ pub(super) fn text(matrix: &Matrix, room: Room) -> String {
     // As wide as the names require, unless only narrower cells fit next to each other.
     let wide = (heads.min(12).max(least) + 2).min((space / columns).max(least + 1));
     let many = (space / wide).max(1);
-    let most = matrix.most().max(1) as f64;
+    let axis = matrix.axis();
     let mut text = String::new();
     // Columns that do not fit next to each other are drawn below.
     for first in (0..columns).step_by(many) {
@@ -45,7 +45,7 @@ pub(super) fn text(matrix: &Matrix, room: Room) -> String {
                 let at = row * columns + column;
                 let cell = match (&counts[at], matrix.cells[at]) {
                     (Some(shown), Some(count)) => {
-                        let place = count as f64 / most;
+                        let place = axis.place(count as f64).clamp(0.0, 1.0);
                         if room.is_coloured {
                             on_map(&format!("{} ", right(shown, wide - 1)), place)
                         } else {

@@ -10,7 +10,8 @@ options as the command line. Polars, NumPy, pandas, pyarrow and DuckDB can read 
     print(pairs)
     polars.DataFrame(pairs)
 
-Durations are strings with a unit ("2ns", "156.25ps", "1/3ps") or in whole ticks ("13t"). Times in arrays
+Durations are texts with a unit ("2ns", "156.25ps") or in whole ticks ("13t"), a ``timedelta``, or seconds by their own
+keywords (``window_s=2e-9``). Times in arrays
 and tables are whole ticks (64 bits), channels are whole numbers (8 or 16 bits). docs/queries.md of the
 project defines what each query counts.
 """
@@ -27,14 +28,18 @@ from ._errors import (
     QuestionError,
     TagqError,
     TagqWarning,
+    TextError,
     WrongTypeError,
 )
 from ._making import from_arrays, from_table
+from ._recorder import Recorder
 from ._sum import Sum, sum
 from ._result import Result, Tuples
 from ._run import Run, Tags, ingest, open
 from ._scan import ScanCounters, scan
+from ._simulating import simulate
 from ._tagq import __version__
+from ._tools import convert, name, set
 
 __all__ = [
     "BusyError",
@@ -44,6 +49,7 @@ __all__ = [
     "MissingLibraryError",
     "NotFoundError",
     "QuestionError",
+    "Recorder",
     "Result",
     "Run",
     "Runs",
@@ -52,16 +58,21 @@ __all__ = [
     "TagqError",
     "TagqWarning",
     "Tags",
+    "TextError",
     "Tuples",
     "WrongTypeError",
     "__version__",
+    "convert",
     "distributed",
     "from_arrays",
     "from_table",
     "ingest",
+    "name",
     "objects",
     "open",
     "runs",
     "scan",
+    "set",
+    "simulate",
     "sum",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Mapping
+
 __all__ = [
     "BusyError",
     "ClosedError",
@@ -12,6 +15,7 @@ __all__ = [
     "QuestionError",
     "TagqError",
     "TagqWarning",
+    "TextError",
     "WrongTypeError",
 ]
 
@@ -36,6 +40,10 @@ class DamageError(TagqError):
     """A store or a source is damaged (exit code 3)."""
 
 
+class TextError(TagqError, ValueError):
+    """A line of a text file is no tag; the message names the line."""
+
+
 class BusyError(TagqError):
     """Another process is writing the store (exit code 4)."""
 
@@ -55,3 +63,14 @@ class MissingLibraryError(TagqError, ImportError):
 
 class TagqWarning(UserWarning):
     """A problem that does not stop the call; the command line prints it as a note."""
+
+
+def unexpected(of: str, unknown: Mapping[str, object], known: Iterable[str]) -> TypeError:
+    """The exception for keywords that the function ``of`` does not have."""
+    known = [name for name in known if name != "self"]
+    name = next(iter(unknown))
+    # Rather `window` than `window_s`, of which a misspelt one may have the same letters.
+    plain = known if name.endswith("_s") else [name for name in known if not name.endswith("_s")]
+    near = difflib.get_close_matches(name, plain, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"its keywords are {', '.join(known)}"
+    return TypeError(f"{of}() got an unexpected keyword argument '{name}'; {hint}")

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from . import _tagq
-from ._errors import QuestionError, WrongTypeError
+from ._errors import QuestionError, WrongTypeError, unexpected
 from ._run import Run, _path
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy
+
+    class Array(Protocol):
+        """An array that NumPy can take."""
+
+        def __array__(self) -> numpy.ndarray: ...
 
 #: Rows per call of the writer.
 CHUNK_ROWS = 1 << 20
 
 
 def from_arrays(
-    time: numpy.ndarray,
-    channel: numpy.ndarray,
+    time: Array,
+    channel: Array,
     *,
     tick: str,
-    micro: numpy.ndarray | None = None,
+    micro: Array | None = None,
     micro_tick: str | None = None,
     store: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
 ) -> Run:
-    """Creates a run from two NumPy arrays of whole numbers, shape (tags,), and opens it.
+    """Creates a run from two arrays of whole numbers, shape (tags,), and opens it: of NumPy, of Arrow, or columns of
+    Polars or pandas.
 
     time
         Times in ticks, in order.
@@ -42,31 +51,20 @@ def from_arrays(
         Folder for the store, which appears only when it is complete. Without it the store is temporary and
         is removed with the run.
     """
+    if unknown:
+        raise unexpected("from_arrays", unknown, ("tick", "micro", "micro_tick", "store"))
     _check_tick(tick)
-    time = _whole("time", time, -(2**63), 2**63 - 1)
-    channel = _whole("channel", channel, 0, 65535)
-    if len(time) != len(channel):
-        raise QuestionError(
-            f"{len(time)} times and {len(channel)} channels; a tag has one of each"
-        )
-    if micro is None:
-        if micro_tick is not None:
-            raise QuestionError("micro_tick: there are no micro times")
-        delays = None
-    else:
-        delays = _micro(micro)
-        if len(time) != len(delays):
-            raise QuestionError(f"{len(time)} times and {len(delays)} micro times; a tag has one of each")
+    times = _whole("time", time, -(2**63), 2**63 - 1)
+    channels = _whole("channel", channel, 0, 65535)
+    if len(times) != len(channels):
+        raise QuestionError(f"{len(times)} times and {len(channels)} channels; a tag has one of each")
+    if micro is None and micro_tick is not None:
+        raise QuestionError("micro_tick: there are no micro times")
+    delays = _delays_of(micro, times)
     if micro_tick is not None:
         _check_tick(micro_tick, "micro_tick")
     new = _tagq.NewStore(None if store is None else _path(store, "store"), tick, micro_tick)
-    for start in range(0, len(time), CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        new.append(
-            time[rows].astype("<i8").tobytes(),
-            channel[rows].astype("<u2").tobytes(),
-            None if delays is None else delays[rows].tobytes(),
-        )
+    _append(new, times, channels, delays)
     return Run(new.finish("arrays"))
 
 
@@ -79,6 +77,7 @@ def from_table(
     micro: str | None = None,
     micro_tick: str | None = None,
     store: str | os.PathLike[str] | None = None,
+    **unknown: NoReturn,
 ) -> Run:
     """Creates a run from two or three columns of a table, and opens it. The table is a Polars, pandas or pyarrow
     table, a DuckDB relation, or any object with the Arrow PyCapsule stream interface. It is read batch by
@@ -96,6 +95,8 @@ def from_table(
     store
         Same as in ``from_arrays``.
     """
+    if unknown:
+        raise unexpected("from_table", unknown, ("tick", "time", "channel", "micro", "micro_tick", "store"))
     if tick is not None:
         _check_tick(tick)
     if micro_tick is not None:
@@ -106,6 +107,29 @@ def from_table(
     new = _tagq.NewStore(None if store is None else _path(store, "store"), tick, micro_tick)
     new.append_table(table, time, channel, micro)
     return Run(new.finish("table"))
+
+
+def _delays_of(micro: Array | None, times: numpy.ndarray) -> numpy.ndarray | None:
+    """Returns micro times as they are appended, one for each time."""
+    if micro is None:
+        return None
+    delays = _micro(micro)
+    if len(times) != len(delays):
+        raise QuestionError(f"{len(times)} times and {len(delays)} micro times; a tag has one of each")
+    return delays
+
+
+def _append(
+    new: _tagq.NewStore | _tagq.Recorder, times: numpy.ndarray, channels: numpy.ndarray, delays: numpy.ndarray | None
+) -> None:
+    """Appends tags in pieces."""
+    for start in range(0, len(times), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        new.append(
+            times[rows].astype("<i8").tobytes(),
+            channels[rows].astype("<u2").tobytes(),
+            None if delays is None else delays[rows].tobytes(),
+        )
 
 
 def _micro(values: object) -> numpy.ndarray:
@@ -131,6 +155,9 @@ def _whole(name: str, values: object, low: int, high: int) -> numpy.ndarray:
     """Returns an array of whole numbers with one dimension, all from ``low`` to ``high``."""
     import numpy
 
+    # Arrays of Arrow, and columns of Polars and pandas.
+    if not isinstance(values, numpy.ndarray) and hasattr(values, "__array__"):
+        values = numpy.asarray(values)
     if not isinstance(values, numpy.ndarray):
         raise WrongTypeError(
             f"{name}: a NumPy array of whole numbers is wanted, not {type(values).__name__}; "

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from ._errors import unexpected
 from ._result import Result, Tuples
 
 if TYPE_CHECKING:
+    import datetime
+
+    import numpy
+
     from . import _tagq
 
     Channel = int | str
+    #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
+    Duration = str | datetime.timedelta | numpy.timedelta64
 
 
-def given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method that have a value, by name."""
+def given(arguments: dict[str, Any], of: str) -> dict[str, Any]:
+    """The arguments of the method ``of`` that have a value, by name."""
+    if unknown := arguments.pop("unknown", None):
+        raise unexpected(of, unknown, arguments)
     return {name: value for name, value in arguments.items() if name != "self" and value is not None}
 
 
@@ -27,26 +36,37 @@ class Requests:
 
     def coincidences(
         self,
-        groups: Iterable[Iterable[Channel]] | None = None,
+        groups: Iterable[Channel | Iterable[Channel]] | None = None,
         *,
-        window: str | None = None,
-        full_width: str | None = None,
+        window: Duration | None = None,
+        window_s: float | None = None,
+        full_width: Duration | None = None,
+        full_width_s: float | None = None,
         choose: int | None = None,
         rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
-        veto: Iterable[Channel] | None = None,
-        guard: str | None = None,
-        bin: str | None = None,
+        veto: Channel | Iterable[Channel] | None = None,
+        guard: Duration | None = None,
+        guard_s: float | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         accidentals: str = "formula",
-        shift: str | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        shift: Duration | None = None,
+        shift_s: float | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
-        live_time: str | None = None,
+        live_time: Duration | None = None,
+        live_time_s: float | None = None,
+        **unknown: NoReturn,
     ) -> Result:
         """Count coincidences of channels within a window.
 
@@ -99,8 +119,25 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
         live_time
             Live time, in place of last minus first tag of each file.
+
+        Returns
+            One row for each group, or for each bin of time and group: ``channels``, ``count`` with
+            ``count_err``, ``rate_hz``, ``accidentals``, ``car`` (count over accidentals), ``p_a_given_b``,
+            ``p_b_given_a`` and their errors; of a trace ``start_s``, ``start_ticks`` and ``partial``.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> pairs = run.coincidences(window="2ns", groups=[(1, 2)])
+            >>> pairs[0].count
+            1976
+            >>> run.coincidences(window_s=2e-9, groups=[(1, 2)])["count"].tolist()
+            [1976]
         """
-        return Result(self._ask("coincidences", given(locals())))
+        return Result(self._ask("coincidences", given(locals(), "coincidences")))
 
     def histogram(
         self,
@@ -109,20 +146,28 @@ class Requests:
         *,
         mode: Literal["all", "next", "last", "grid"] = "all",
         g2: bool = False,
-        period: str | None = None,
+        period: Duration | None = None,
+        period_s: float | None = None,
         sync_divider: int | None = None,
-        bin: str | None = None,
-        range: str | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
         log: int | None = None,
         covariance: bool = False,
         exact_bins: bool = False,
         errors: str = "formula",
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
+        **unknown: NoReturn,
     ) -> Result:
         """Count differences of the times of two channels, in bins.
 
@@ -171,26 +216,47 @@ class Requests:
             Only the last D of the run; of a trace in whole bins.
         join
             Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            One row for each bin: ``delay_ticks`` (its start), ``width_ticks``, ``delay_s`` (its middle),
+            ``count`` with ``count_err``.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> counts = run.histogram(1, 2, bin="5ns", range="20ns")
+            >>> int(counts["count"].sum())
+            1976
         """
-        return Result(self._ask("histogram", given(locals())))
+        return Result(self._ask("histogram", given(locals(), "histogram")))
 
     def g2(
         self,
         start: Channel | None = None,
         stop: Channel | None = None,
         *,
-        bin: str | None = None,
-        range: str | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
         log: int | None = None,
         covariance: bool = False,
         exact_bins: bool = False,
         errors: str = "formula",
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
+        **unknown: NoReturn,
     ) -> Result:
         """The correlation g2 of two channels: a histogram with g2.
 
@@ -224,8 +290,22 @@ class Requests:
             Only the last D of the run; of a trace in whole bins.
         join
             Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            One row for each bin: ``delay_ticks`` (its start), ``width_ticks``, ``delay_s`` (its middle),
+            ``count`` with ``count_err``, and ``g2`` (1 by chance) with ``g2_err``.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> g2 = run.g2(1, 2, bin="5ns", range=("-20ns", "20ns"))
+            >>> len(g2), max(g2, key=lambda row: row.g2).delay_ticks
+            (8, 0)
         """
-        return Result(self._ask("g2", given(locals())))
+        return Result(self._ask("g2", given(locals(), "g2")))
 
     def histogram2d(
         self,
@@ -233,16 +313,23 @@ class Requests:
         a: Channel | None = None,
         b: Channel | None = None,
         *,
-        bin: str | None = None,
-        range: str | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
         g3: bool = False,
         exact_bins: bool = False,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
+        **unknown: NoReturn,
     ) -> Result:
         """Count differences of the times of two channels to a herald, in a grid of cells.
 
@@ -276,22 +363,44 @@ class Requests:
             Only the last D of the run; of a trace in whole bins.
         join
             Files follow each other without a gap: coincidences may span two.
-        """
-        return Result(self._ask("histogram2d", given(locals())))
 
-    def micro_times(
+        Returns
+            One row for each cell: ``delay_a_ticks``, ``delay_b_ticks`` (its start), ``delay_a_s``,
+            ``delay_b_s`` (its middle) and ``count``; with ``g2`` the normalised value and its error.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> cells = run.histogram2d(1, 2, 3, bin="10ns", range="50ns")
+            >>> int(cells["count"].sum())
+            3
+        """
+        return Result(self._ask("histogram2d", given(locals(), "histogram2d")))
+
+    def micro(
         self,
-        channels: Iterable[Channel] | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
         *,
-        bin: str | None = None,
-        range: str | None = None,
-        trace: str | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
+        trace: Duration | None = None,
+        trace_s: float | None = None,
         exact_bins: bool = False,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
+        **unknown: NoReturn,
     ) -> Result:
         """Count the micro times of channels, in bins.
 
@@ -318,22 +427,43 @@ class Requests:
             Only the last D of the run; of a trace in whole bins.
         join
             Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            One row for each channel and bin: ``channel``, ``delay_ticks`` (its start, in units of the micro
+            times), ``width_ticks``, ``delay_s`` (its middle) and ``count`` with ``count_err``.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> run.micro(1)
+            Traceback (most recent call last):
+            tagq._errors.QuestionError: this run has no micro times
         """
-        return Result(self._ask("micro", given(locals())))
+        return Result(self._ask("micro", given(locals(), "micro")))
 
     def rates(
         self,
-        channels: Iterable[Channel] | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
         *,
-        bin: str | None = None,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
-        live_time: str | None = None,
+        live_time: Duration | None = None,
+        live_time_s: float | None = None,
+        **unknown: NoReturn,
     ) -> Result:
         """Count the tags of each channel, and their rates.
 
@@ -357,25 +487,50 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
         live_time
             Live time, in place of last minus first tag of each file.
+
+        Returns
+            One row for each channel, or for each bin of time and channel: ``channel``, ``count``, ``rate_hz``
+            with ``rate_err_hz``; of a trace ``start_s``, ``start_ticks`` and ``partial``. ``total`` has the
+            sums of all channels.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> rates = run.rates(channels=[1, 2])
+            >>> dict(zip(rates["channel"].tolist(), rates["count"].tolist()))
+            {1: 4797, 2: 4808}
+            >>> rates.total[0].count
+            9605
         """
-        return Result(self._ask("rates", given(locals())))
+        return Result(self._ask("rates", given(locals(), "rates")))
 
     def tuples(
         self,
-        groups: Iterable[Iterable[Channel]] | None = None,
+        groups: Iterable[Channel | Iterable[Channel]] | None = None,
         *,
-        window: str | None = None,
-        full_width: str | None = None,
+        window: Duration | None = None,
+        window_s: float | None = None,
+        full_width: Duration | None = None,
+        full_width_s: float | None = None,
         choose: int | None = None,
         rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
-        veto: Iterable[Channel] | None = None,
-        guard: str | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        veto: Channel | Iterable[Channel] | None = None,
+        guard: Duration | None = None,
+        guard_s: float | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        delays: Mapping[Channel, Duration] | None = None,
+        delays_s: Mapping[Channel, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         join: bool = False,
+        **unknown: NoReturn,
     ) -> Tuples:
         """List the tags of each count of ``coincidences``, as an Arrow stream in order of time.
 
@@ -416,5 +571,17 @@ class Requests:
             Only the last D of the run; of a trace in whole bins.
         join
             Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            A stream of rows: ``time`` in ticks, and of each channel ``row_CH``, ``time_CH`` and ``dt_CH``.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> run.tuples(window="2ns", groups=(1, 2)).to_arrow().num_rows
+            1976
         """
-        return Tuples(self._list(given(locals())))
+        return Tuples(self._list(given(locals(), "tuples")))

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import operator
+import os
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _tagq
 from ._errors import MissingLibraryError
 from ._show import html_table, text_table
+from ._table import Table
 
 if TYPE_CHECKING:
     import numpy
+    import pandas
 
 #: Maximum number of rows to print; longer tables are cut in the middle.
 ROWS_SHOWN = 24
+#: Rows that are read at once.
+ROWS_READ = 1 << 12
+#: Larger drawings are left out of notebooks.
+DRAWING_CHARACTERS = 1 << 20
 
 
-class Result:
+class Result(Table):
     """The result of a query: a header, the query as it was counted, the run, and rows.
 
-    It has the Arrow PyCapsule stream interface, so ``polars.DataFrame(result)``, ``pyarrow.table(result)``,
-    ``pandas.DataFrame.from_arrow(result)`` and ``duckdb.sql("from result")`` can read it. docs/queries.md
-    describes the columns.
+    ``result["count"]`` is a column as a NumPy array, ``result[0]`` a row as a named tuple, and iterating gives the rows.
+    ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves:
+    it has the Arrow PyCapsule stream interface. docs/queries.md describes the columns.
     """
 
     def __init__(self, answer: _tagq.Answer) -> None:
@@ -61,6 +70,13 @@ class Result:
         return rows
 
     @property
+    def total(self) -> Result | None:
+        """The sums of the rows, as a result with one row, or one for each bin of time: all channels together in
+        ``rates``. None for kinds whose rows have no sum."""
+        total = self._answer.total()
+        return None if total is None else Result(total)
+
+    @property
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._answer.columns
@@ -74,22 +90,74 @@ class Result:
         read: dict[str, Any] = json.loads(self._answer.to_json())
         return read
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Returns the table as a pandas frame; undefined values are NaN or None."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingLibraryError("a pandas frame wants pandas: pip install pandas") from None
+        return pandas.DataFrame({name: self[name] for name in self.columns})
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
+        the rows, as ``-o`` of the command line does, or .svg, .png or .html with the figure, as ``--plot``. ``replace``
+        allows a file that is there."""
+        self._answer.save(os.fspath(path), replace)
+
     def __len__(self) -> int:
         return len(self._answer)
 
-    def __getitem__(self, name: str) -> numpy.ndarray | list[list[Any]]:
-        """Returns a column as a NumPy array, shape (rows,): counts as uint64, ticks as int64, other
-        quantities as float64 with NaN for undefined values. The channels of groups, and values for each of
-        them, are returned as lists."""
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the rows as named tuples; undefined measures are NaN, other undefined values None."""
+        for start in range(0, len(self), ROWS_READ):
+            yield from self._tuples(range(start, min(start + ROWS_READ, len(self))))
+
+    def head(self, n: int = 5) -> list[Any]:
+        """Returns the first ``n`` rows as named tuples."""
+        return self[: operator.index(n)]
+
+    def _tuples(self, rows: range) -> list[Any]:
+        row = namedtuple("Row", self.columns)  # type: ignore[misc]
+        return [row._make(cells) for cells in self._answer.rows(list(rows))]
+
+    @overload
+    def __getitem__(self, key: str) -> numpy.ndarray: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> list[Any]: ...
+
+    @overload
+    def __getitem__(self, key: int) -> Any: ...
+
+    def __getitem__(self, key: str | int | slice) -> Any:
+        """Returns a column by name as a NumPy array, shape (rows,): counts, channels and ticks as int64, measures as
+        float64 with NaN for undefined values, and groups of channels and names as objects. By number, returns a row as
+        a named tuple, and by a slice a list of them."""
+        if isinstance(key, str):
+            return self._array(key)
+        if isinstance(key, slice):
+            return self._tuples(range(len(self))[key])
+        try:
+            row = range(len(self))[operator.index(key)]
+        except TypeError:
+            raise TypeError(f"a column has a name and a row a number, and {key!r} is neither") from None
+        except IndexError:
+            raise IndexError(f"row {key} of {len(self)}") from None
+        return self._tuples(range(row, row + 1))[0]
+
+    def _array(self, name: str) -> numpy.ndarray:
         column = self._answer.column(name)
-        if isinstance(column, list):
-            return column
         try:
             import numpy
         except ImportError:
-            raise MissingLibraryError("columns want NumPy: pip install numpy; .rows does not") from None
-        kind, values = column
-        return numpy.frombuffer(values, dtype=kind)
+            raise MissingLibraryError("columns want NumPy: pip install numpy; rows do not") from None
+        if not isinstance(column, list):
+            kind, values = column
+            return numpy.frombuffer(values, dtype=kind)
+        array = numpy.empty(len(column), dtype=object)
+        for row, cell in enumerate(column):
+            array[row] = cell
+        return array
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._answer.__arrow_c_stream__(requested_schema)
@@ -108,15 +176,18 @@ class Result:
         return f"{_tagq.escaped(self.header)}\n\n{text_table(*self._table())}"
 
     def _repr_html_(self) -> str:
-        return html_table(self.header, *self._table())
+        drawing = self._answer.svg() if len(self) else ""
+        if len(drawing) > DRAWING_CHARACTERS:
+            drawing = ""
+        return drawing + html_table(self.header, *self._table())
 
 
 def _result_of_state(answer: bytes) -> Result:
     return Result(_tagq.Answer.of_state(answer))
 
 
-class Tuples:
-    """The tags of each coincidence, as an Arrow stream. Each reader starts at the first row."""
+class Tuples(Table):
+    """The tags of each coincidence, as an Arrow stream that is made while it is read, in bounded memory."""
 
     def __init__(self, tuples: _tagq.Tuples) -> None:
         self._tuples = tuples
@@ -130,6 +201,11 @@ class Tuples:
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._tuples.columns
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Writes the list to a file while it is found, in the format that its name selects: .txt, .json, .csv, .arrow
+        or .parquet. ``replace`` allows a file that is there."""
+        self._tuples.save(os.fspath(path), replace)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._tuples.__arrow_c_stream__(requested_schema)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TypeVar, overload
 
 from . import _tagq
-from ._errors import MissingLibraryError, QuestionError, WrongTypeError
+from ._durations import text_of, text_of_seconds
+from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
 from ._requests import Requests, given
 from ._result import Result
 from ._show import html_table, text_table
+from ._table import Table
 
 T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy
 
+    from ._requests import Duration
     from ._scan import ScanCounters
 
     Path = str | os.PathLike[str]
@@ -25,8 +32,28 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], object]
 
 
+#: The keywords of opening and ingesting, with their defaults.
+OPENING: dict[str, Any] = {
+    "store": None,
+    "recursive": False,
+    "tick": None,
+    "source_format": None,
+    "columns": None,
+    "io": "map",
+    "ingest": True,
+    "rebuild": False,
+    "rebase": False,
+    "salvage": False,
+    "gaps": True,
+    "setup": None,
+    "no_setup": False,
+    "threads": None,
+    "progress": None,
+}
+
+
 def open(
-    path: Path,
+    path: Path | BinaryIO,
     *,
     tick: str | None = None,
     store: Path | None = None,
@@ -39,8 +66,10 @@ def open(
     no_setup: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    **unknown: NoReturn,
 ) -> Run:
-    """Opens a run: a store, a folder of tag files, or one such file.
+    """Opens a run: a store, a folder of tag files, or one such file. "-" is standard input, and a file object opened for
+    bytes is read to its end; their store goes with the run, unless ``store`` names one.
 
     New files are ingested first, unless ``ingest`` is False. Meanwhile ``progress`` is called with the name
     of the file, the bytes read and its length. Ctrl-C, or an exception from ``progress``, stops the ingest;
@@ -70,6 +99,8 @@ def open(
     threads
         Number of threads [default: one per core].
     """
+    if unknown:
+        raise unexpected("open", unknown, OPENING)
     opening = _opening(
         tick=tick,
         store=store,
@@ -83,7 +114,23 @@ def open(
         threads=threads,
         progress=progress,
     )
+    if path == "-":
+        path = sys.stdin.buffer
+    if not isinstance(path, (str, os.PathLike)) and hasattr(path, "read"):
+        return _of_stream(path, opening)
     return Run(_tagq.open(_path(path), opening))
+
+
+def _of_stream(stream: BinaryIO, opening: dict[str, Any]) -> Run:
+    """Opens the tags that a stream delivers until its end. Without a name for the store, it goes with the run."""
+    with tempfile.TemporaryDirectory(prefix="tagq-") as folder:
+        path = os.path.join(folder, "stream")
+        with builtins.open(path, "xb") as file:
+            shutil.copyfileobj(stream, file, 1 << 20)
+        if opening["store"] is None:
+            opening["store"] = os.path.join(folder, "store")
+        # Mapped columns stay valid after the folder is removed.
+        return Run(_tagq.open(path, opening))
 
 
 def ingest(
@@ -99,6 +146,7 @@ def ingest(
     salvage: bool = False,
     gaps: bool = True,
     progress: Progress | None = None,
+    **unknown: NoReturn,
 ) -> Run:
     """Ingests new files into the store, durably, and opens it. Several sources become one run in ``store``.
 
@@ -119,6 +167,8 @@ def ingest(
     gaps
         Whether a new store gets a column of gaps: 11 bytes a tag in place of 9, and faster queries.
     """
+    if unknown:
+        raise unexpected("ingest", unknown, OPENING)
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
     opening = _opening(
@@ -137,23 +187,7 @@ def ingest(
 
 
 def _opening(**given: Any) -> dict[str, Any]:
-    opening: dict[str, Any] = {
-        "store": None,
-        "recursive": False,
-        "tick": None,
-        "source_format": None,
-        "columns": None,
-        "io": "map",
-        "ingest": True,
-        "rebuild": False,
-        "rebase": False,
-        "salvage": False,
-        "gaps": True,
-        "setup": None,
-        "no_setup": False,
-        "threads": None,
-        "progress": None,
-    }
+    opening = dict(OPENING)
     opening.update(given)
     for name in ("tick", "source_format", "columns", "io"):
         if opening[name] is not None and not isinstance(opening[name], str):
@@ -171,6 +205,15 @@ def _opening(**given: Any) -> dict[str, Any]:
     if opening["progress"] is not None and not callable(opening["progress"]):
         raise WrongTypeError("progress: a function of (name, bytes_read, bytes_all) is wanted")
     return opening
+
+
+def _duration(name: str, own: object, seconds: object) -> str | None:
+    """Returns the text of a duration that is given in one of two ways, or not at all."""
+    if own is not None and seconds is not None:
+        raise QuestionError(f"{name}: `{name}` and `{name}_s` are one option; give one of them")
+    if seconds is not None:
+        return text_of_seconds(f"{name}_s", seconds)
+    return None if own is None else text_of(name, own)
 
 
 def _path(path: object, name: str = "path") -> str:
@@ -253,7 +296,7 @@ class Run(Requests):
         return self._array(self._run.channel())
 
     @property
-    def micro(self) -> numpy.ma.MaskedArray | None:
+    def micro_times(self) -> numpy.ma.MaskedArray | None:
         """All micro times in units of ``micro_tick``: uint16, or uint32 if one is above 65534, shape (tags,), masked
         where a tag has none. None if the run has no micro times. The values are a read-only view, not a copy."""
         column = self._run.micro()
@@ -282,11 +325,15 @@ class Run(Requests):
     def tags(
         self,
         *,
-        channels: Iterable[Channel] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
         time_unit: Literal["ps", "ns", "us", "ms", "s"] | None = None,
+        **unknown: NoReturn,
     ) -> Tags:
         """Returns tags as an Arrow stream, for ``polars.DataFrame``, ``pyarrow.table`` and others: ``time``
         (Int64, ticks), ``channel`` (UInt8 or UInt16), ``micro`` (UInt16 or UInt32, null for none) if the run has
@@ -297,8 +344,14 @@ class Run(Requests):
             Start and end: "1s" is after the run's first tag, "-1s" before its last, "@123t" as recorded.
         last
             Select only this duration before the newest tag.
+        from_s, to_s, last_s
+            The same in seconds, as numbers.
         """
-        return Tags(self._run.tags(given(locals())))
+        return Tags(self._run.tags(given(locals(), "tags")))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All tags, as ``tags()``: ``polars.DataFrame(run)`` and ``duckdb.sql("from run")`` read them."""
+        return self._run.tags({}).__arrow_c_stream__(requested_schema)
 
     def lookup(self, times: int | str | Iterable[int | str] | numpy.ndarray) -> numpy.ndarray:
         """Returns for each time the first row at this time or later, ``len(run)`` if there is none: int64, shape of
@@ -324,6 +377,69 @@ class Run(Requests):
         rows = self._run.lookup(ticks.astype(numpy.int64).tobytes())
         return numpy.frombuffer(rows, numpy.int64).reshape(ticks.shape)
 
+    def delays(
+        self,
+        channels: Iterable[Channel],
+        *,
+        range: Duration | None = None,
+        range_s: float | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
+        join: bool = False,
+        **unknown: NoReturn,
+    ) -> Result:
+        """Searches the peak of the time differences of each pair of channels, as ``tagq delays`` does, in the times as
+        recorded. One row for each pair: ``peak_ticks``, ``peak_s`` and a fit; ``query["delays"]`` has the delay of each
+        channel in ticks that aligns them.
+
+        range
+            Search this far on both sides of zero [default: 1 ms].
+        from_, to, last, join
+            As in queries.
+        """
+        words = given(locals(), "delays")
+        words = {name: value for name, value in words.items() if name not in ("channels", "range", "range_s")}
+        return Result(_tagq.delays(self._run, channels, _duration("range", range, range_s), words))
+
+    def info(self, *, fast: bool = False) -> dict[str, Any]:
+        """Returns all that ``tagq info`` says of the run: store, sources, gaps between them, channels with their shortest
+        intervals, for which all tags are read unless ``fast``. ``facts`` has what needs no reading."""
+        found: dict[str, Any] = json.loads(_tagq.info(self._run, fast))
+        return found
+
+    def verify(self, *, sources: bool = False) -> dict[str, int]:
+        """Verifies the checksums of all blocks, and with ``sources`` those of the files that were ingested. Returns the
+        numbers of ``blocks``, ``tags``, ``sources`` and ``sources_unknown``, which could not be compared.
+
+        Raises ``DamageError`` with the first block or source that is damaged."""
+        found = _tagq.verify(self._run, sources)
+        return dict(zip(("blocks", "tags", "sources", "sources_unknown"), found, strict=True))
+
+    def export(
+        self,
+        path: Path,
+        *,
+        channels: Channel | Iterable[Channel] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
+        time_unit: Literal["ps", "ns", "us", "ms", "s"] | None = None,
+        replace: bool = False,
+        **unknown: NoReturn,
+    ) -> int:
+        """Writes tags to a file named .arrow, .parquet, .csv or .tsv, as ``tagq export`` does, in bounded memory, and
+        returns their number. The keywords are those of ``tags``; ``replace`` allows a file that is there."""
+        words = given(locals(), "export")
+        words = {name: value for name, value in words.items() if name not in ("path", "replace")}
+        return _tagq.export(self._run, _path(path), words, replace)
+
     def scan(self, *, counters: ScanCounters | None = None) -> Any:
         """Same as ``tagq.scan(run)``."""
         from ._scan import scan
@@ -342,9 +458,12 @@ class Run(Requests):
         self,
         query: Callable[[Run], T],
         *,
-        every: str | None = None,
-        hold_back: str | None = None,
-        timeout: str | None = None,
+        every: Duration | None = None,
+        every_s: float | None = None,
+        hold_back: Duration | None = None,
+        hold_back_s: float | None = None,
+        timeout: Duration | None = None,
+        timeout_s: float | None = None,
     ) -> Iterator[T]: ...
 
     @overload
@@ -352,9 +471,12 @@ class Run(Requests):
         self,
         query: Literal["coincidences", "histogram", "g2", "histogram2d", "micro", "rates"],
         *,
-        every: str | None = None,
-        hold_back: str | None = None,
-        timeout: str | None = None,
+        every: Duration | None = None,
+        every_s: float | None = None,
+        hold_back: Duration | None = None,
+        hold_back_s: float | None = None,
+        timeout: Duration | None = None,
+        timeout_s: float | None = None,
         **words: Any,
     ) -> Iterator[Result]: ...
 
@@ -362,9 +484,12 @@ class Run(Requests):
         self,
         query: str | Callable[[Run], Any],
         *,
-        every: str | None = None,
-        hold_back: str | None = None,
-        timeout: str | None = None,
+        every: Duration | None = None,
+        every_s: float | None = None,
+        hold_back: Duration | None = None,
+        hold_back_s: float | None = None,
+        timeout: Duration | None = None,
+        timeout_s: float | None = None,
         **words: Any,
     ) -> Iterator[Any]:
         """Returns an endless iterator over answers: one now, and one whenever new data is recorded.
@@ -384,10 +509,17 @@ class Run(Requests):
             [default: "10ms"].
         timeout
             Stop after this time without new data [default: never].
+        every_s, hold_back_s, timeout_s
+            The same in seconds, as numbers.
         """
-        for name, given in (("every", every), ("hold_back", hold_back), ("timeout", timeout)):
-            if given is not None and not isinstance(given, str):
-                raise WrongTypeError(f"{name}: a text with its unit is wanted, as \"1s\", not {type(given).__name__}")
+        waits = [
+            _duration(name, own, seconds)
+            for name, own, seconds in (
+                ("every", every, every_s),
+                ("hold_back", hold_back, hold_back_s),
+                ("timeout", timeout, timeout_s),
+            )
+        ]
         if callable(query):
             if words:
                 raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
@@ -399,7 +531,7 @@ class Run(Requests):
                 return Result(run._ask(name, words))
         else:
             raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function")
-        return self._watch(ask, _tagq.Follower(self._run, every, hold_back, timeout))
+        return self._watch(ask, _tagq.Follower(self._run, *waits))
 
     def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:
         try:
@@ -455,7 +587,7 @@ class Run(Requests):
         return html_table(self._header(), *self._table())
 
 
-class Tags:
+class Tags(Table):
     """Selected tags of a run, as an Arrow stream. Each reader starts at the first tag."""
 
     def __init__(self, tags: _tagq.Tags) -> None:

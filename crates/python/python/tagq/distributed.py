@@ -225,7 +225,7 @@ class _DaskWorkers(_Workers):
                 level = [self.submit(_add, text, group, retries=retries) for group in _groups(level)]
                 made += level
             if progress is not None:
-                for done, _ in enumerate(as_completed(counted), start=1):
+                for done, _ in enumerate(as_completed(counted), start=1):  # type: ignore[no-untyped-call]
                     progress(done, len(plan))
             total: bytes = level[0].result()
         return total

@@ -94,7 +94,7 @@ pub struct SourceFacts {
     pub checksummed: bool,
     /// The part left out at its end, when its last frame is torn.
     pub torn: Option<String>,
-    /// The columns of a text or a table, as `--columns` states them.
+    /// The columns of a text or a table: `channel,time`, `time,channel`, or names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
     /// The measurement, for files of instruments.

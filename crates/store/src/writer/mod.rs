@@ -80,6 +80,11 @@ impl Writer {
         self.planned.span
     }
 
+    /// The sources that were finished, committed or not.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// The source finished last, committed or not.
     pub fn last_source(&self) -> Option<&Source> {
         self.sources.last()

@@ -145,12 +145,14 @@ impl Delays {
             tick.format(reach.into()),
             if manifest.tick_assumed { " (assumed)" } else { "" }
         );
+        let facts = RunFacts::named(run, context.setup);
         let answer = Answer {
             header,
             query: serde_json::to_value(used)?,
-            run: RunFacts::named(run, context.setup),
             singles: None,
-            rows: table(&pairs, tick),
+            rows: table(&pairs, tick).with_names(&facts.names),
+            run: facts,
+            total: None,
             figure: None,
         };
         Ok(Delayed { answer, delays })

@@ -164,6 +164,7 @@ pub(super) struct Finished {
     pub query: serde_json::Value,
     pub singles: Option<Table>,
     pub rows: Table,
+    pub total: Option<Table>,
     pub figure: FigureKind,
 }
 
@@ -297,9 +298,10 @@ fn finish<K: RequestKind>(
     counts: Vec<K::Counts>,
 ) -> Result<Answer, Error> {
     let counts = kind.add(all, counts)?;
-    let Finished { header, query, singles, rows, figure } = kind.finish(all, counts)?;
+    let Finished { header, query, singles, rows, total, figure } = kind.finish(all, counts)?;
     let run = RunFacts::sum(all.iter().map(|of| of.context.facts(of.run)));
-    Ok(Answer { header, query, run, singles, rows, figure: Some(figure) })
+    let rows = rows.with_names(&run.names);
+    Ok(Answer { header, query, run, singles, rows, total, figure: Some(figure) })
 }
 
 /// Rejects a request that cannot be counted in parts, and prepares what its parts have in common: returns the bins that

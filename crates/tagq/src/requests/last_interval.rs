@@ -27,6 +27,8 @@ impl Request {
         let (mut whole, bins) = self.of_last(None).sum_in_bins(runs, None)?;
         let newest = self.of_last(Some(last.clone())).sum_in_bins(runs, bins.as_ref())?.0;
         whole.rows = with_columns_of_last(whole.rows, &newest.rows);
+        let totals = whole.total.take().zip(newest.total);
+        whole.total = totals.map(|(whole, newest)| with_columns_of_last(whole, &newest));
         whole.header = format!(
             "{}; beside it the last recorded {}",
             whole.header,
@@ -62,7 +64,11 @@ fn last_of(column: &Column, rows: &[Option<usize>]) -> Column {
     let cell = |row: &Option<usize>| row.map_or_else(|| nothing.clone(), |row| cells.at(row));
     let heading = match of {
         CellType::Count => "last".to_owned(),
-        CellType::Integer | CellType::Float | CellType::Flag | CellType::Channel => {
+        CellType::Integer
+        | CellType::Float
+        | CellType::Flag
+        | CellType::Channel
+        | CellType::Name => {
             format!("last {}", shown.heading)
         }
     };
@@ -115,13 +121,9 @@ mod tests {
         assert_eq!(both.numbers("count"), [Some(10.0), Some(20.0), Some(30.0)]);
         let keys: Vec<&str> = both.columns().iter().map(|column| &*column.key).collect();
         assert_eq!(keys, ["channels", "count", "rate_hz", "last_count", "last_rate_hz", "car"]);
-        let channel = |channels: [Option<u16>; 2]| {
-            Column::channels("channel", channels.to_vec().into()).key()
-        };
-        let total = Table::default().with(channel([Some(0), None])).with(counts(&[5, 6]));
-        let swapped = Table::default().with(channel([None, Some(0)])).with(counts(&[2, 1]));
-        let both = with_columns_of_last(total, &swapped);
-        assert_eq!(both.numbers("last_count"), [Some(1.0), Some(2.0)]);
+        let total = |count| Table::default().with(counts(&[count]));
+        let both = with_columns_of_last(total(6), &total(2));
+        assert_eq!(both.numbers("last_count"), [Some(2.0)]);
         assert_eq!(both.get("last_rate_hz"), None);
     }
 }

@@ -106,6 +106,23 @@ pub enum ValueType {
     Delays(&'static str),
 }
 
+/// Value name of a method, the only texts that are not times.
+const METHOD: &str = "HOW";
+/// Value name of a range of times.
+const RANGE: &str = "R";
+
+impl ValueType {
+    /// Whether the value is a time in some form: a duration, a range of durations, a moment, or the delays of channels.
+    pub fn is_duration(&self) -> bool {
+        matches!(self, Self::Text(name) if *name != METHOD) || matches!(self, Self::Delays(_))
+    }
+
+    /// Whether the value is a range of durations, or one duration on both sides of zero.
+    pub fn is_range(&self) -> bool {
+        matches!(self, Self::Text(RANGE))
+    }
+}
+
 impl RequestOption {
     /// Creates an option of the section [`Section::Counts`].
     pub(super) const fn new(name: &'static str, value: ValueType, help: &'static str) -> Self {

@@ -38,7 +38,7 @@ pub(crate) fn check<'a>(
     // Files that cannot be read are reported later by ingest.
     let bytes = new.iter().map(|(file, settings)| {
         let Ok(file) = file.open() else { return 0 };
-        let header = file.header(settings.format).ok().flatten();
+        let header = file.header(settings).ok().flatten();
         let has_micro = header.is_some_and(|header| header.micro_tick.is_some());
         let row = ROW_BYTES + if has_micro { MICRO_BYTES } else { 0 };
         file.about_tags(settings).unwrap_or(0).saturating_mul(row)

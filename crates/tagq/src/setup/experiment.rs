@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tagq_ingest::SourceFile;
+use tagq_ingest::{Settings, SourceFile};
 use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
 use crate::{error::Error, run::location::RunLocation, setup::arguments::Channel};
@@ -270,8 +270,13 @@ fn recorded_names(run: &Path) -> Vec<(u16, String)> {
         let recordings = manifest.sources.into_iter().filter_map(|source| source.facts.recording);
         return recordings.flat_map(|recording| recording.channel_names).collect();
     }
-    let first = location.sources.iter().flatten().next();
-    let header = first.and_then(|path| SourceFile::open(path).ok()?.header(None).ok().flatten());
+    // Names in texts have the same numbers in all of them, which a single one tells.
+    let sources = location.sources.unwrap_or_default();
+    let settings = Settings::default();
+    let header = sources
+        .first()
+        .and_then(|path| SourceFile::open(path).ok()?.header(&settings).ok().flatten())
+        .filter(|header| sources.len() == 1 || !header.are_names_counted);
     header.map_or(Vec::new(), |header| header.channel_names)
 }
 

@@ -6,6 +6,7 @@ use console::measure_text_width;
 use tagq::{Column, Priority, Table};
 
 use super::{
+    quantities::thousands,
     style::{TableStyle, concise},
     text::{Names, heading, text_at},
 };
@@ -70,14 +71,25 @@ pub fn write_fitting(
     };
     let mut headings = laid.iter().map(|of| of.heading.clone());
     writeln!(out, "{}", style.painted(line(&mut headings), true))?;
-    for at in 0..table.len() {
+    let shown = rows_shown(table, style);
+    for at in 0..shown {
         let mut texts = laid.iter().map(|of| text_at(of.column, table, at, names, style));
         writeln!(out, "{}", style.painted(line(&mut texts), false))?;
+    }
+    if shown < table.len() {
+        let more = thousands((table.len() - shown) as u64);
+        writeln!(out, "\u{2026} {more} more (--all)")?;
     }
     if !left_out.is_empty() {
         writeln!(out, "\nno room here for {}", left_out.join(", "))?;
     }
     Ok(())
+}
+
+/// Returns the number of rows that are shown.
+fn rows_shown(table: &Table, style: TableStyle) -> usize {
+    // The line that names one more row takes as much room as the row.
+    style.rows.filter(|most| table.len() > most + 1).unwrap_or(table.len())
 }
 
 /// Returns the shown columns with their widths.
@@ -88,7 +100,7 @@ fn laid<'a>(table: &'a Table, names: &Names, style: TableStyle) -> Vec<Laid<'a>>
         Laid { column, widths: width_in_forms(&heading), heading }
     };
     let mut laid: Vec<Laid<'_>> = shown.map(of).collect();
-    for at in 0..table.len() {
+    for at in 0..rows_shown(table, style) {
         for of in &mut laid {
             let [wide, concise] = width_in_forms(&text_at(of.column, table, at, names, style));
             of.widths = [of.widths[WIDE].max(wide), of.widths[CONCISE].max(concise)];
@@ -149,6 +161,19 @@ mod tests {
         assert!(narrower.contains("1,976") && narrower.contains("partial"), "{narrower}");
         assert!(narrower.ends_with("no room here for CAR, P(Alice|15), P(15|Alice)"), "{narrower}");
         assert_eq!(at(Some(5)), wide, "where nothing helps, all is there");
+    }
+
+    #[test]
+    fn a_long_table_says_how_many_rows_are_more() {
+        let table = Table::default().with(Column::counts("count", vec![5; 1_240].into()));
+        let at = |rows| fitting(&table, &Names::new(), TableStyle { rows, ..TableStyle::PLAIN });
+        let cut = at(Some(40));
+        assert!(
+            cut.lines().count() == 42 && cut.ends_with("\n\u{2026} 1,200 more (--all)"),
+            "{cut}"
+        );
+        assert_eq!(at(Some(1_239)), at(None));
+        assert_eq!(at(None).lines().count(), 1_241);
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn write_one(
         write_fitting(singles, &names, style, out)?;
         out.write_all(b"\n")?;
     }
-    write_fitting(&answer.rows, &names, style, out)
+    write_fitting(&answer.rows_with_totals(), &names, style, out)
 }
 
 /// The headings of a table, and the text of its fields row by row.
@@ -61,10 +61,10 @@ pub struct Fields {
 /// Returns the fields of the rows of an answer; of more than `most` rows the first and the last, and a row of dots
 /// between them.
 pub fn fields(answer: &Answer, style: TableStyle, most: usize) -> Fields {
-    let (names, table) = (names_of(&answer.run), &answer.rows);
+    let (names, table) = (names_of(&answer.run), answer.rows_with_totals());
     let columns: Vec<_> = table.columns().iter().filter(|column| column.is_shown()).collect();
     let row = |at: usize| -> Vec<String> {
-        columns.iter().map(|column| text::text_at(column, table, at, &names, style)).collect()
+        columns.iter().map(|column| text::text_at(column, &table, at, &names, style)).collect()
     };
     let headings = columns.iter().map(|column| text::heading(column, style)).collect();
     let (len, half) = (table.len(), most / 2);

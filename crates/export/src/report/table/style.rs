@@ -19,11 +19,13 @@ pub struct TableStyle {
     pub colour: bool,
     /// Width of the terminal in columns, or `None` without a terminal.
     pub width: Option<usize>,
+    /// Most rows of a table of an answer; all rows if `None`.
+    pub rows: Option<usize>,
 }
 
 impl TableStyle {
     /// Style of a table in a file.
-    pub const PLAIN: Self = Self { exact: false, colour: false, width: None };
+    pub const PLAIN: Self = Self { exact: false, colour: false, width: None, rows: None };
 
     /// Formats a count.
     pub(crate) fn count(&self, n: u64) -> String {
@@ -47,7 +49,7 @@ impl TableStyle {
         // A part longer than a line is broken between words.
         let words = |part: &'a str| {
             let is_long = console::measure_text_width(part.trim_end()) > width;
-            if is_long { part.split_inclusive(' ').collect() } else { vec![part] }
+            if is_long { words_of(part) } else { vec![part] }
         };
         for (at, part) in header.split_inclusive("; ").flat_map(words).enumerate() {
             let length = console::measure_text_width(part.trim_end());
@@ -82,6 +84,20 @@ impl TableStyle {
             false => dimmed(&line),
         }
     }
+}
+
+/// Divides a text at blanks, but not between a number and its unit.
+fn words_of(text: &str) -> Vec<&str> {
+    let (mut words, mut begin) = (Vec::new(), 0);
+    for (at, _) in text.match_indices(' ') {
+        let is_number = |word: &str| word.ends_with(|c: char| c.is_ascii_digit());
+        if !is_number(&text[begin..at]) {
+            words.push(&text[begin..=at]);
+            begin = at + 1;
+        }
+    }
+    words.push(&text[begin..]);
+    words
 }
 
 /// Short forms of headings that are wider than their columns.
@@ -155,7 +171,7 @@ mod tests {
         assert_eq!(at(Some(37)), "rule all: 12 ticks; T = 2 s;\n  tick 1 ns\n");
         assert_eq!(at(Some(25)), "rule all: 12 ticks;\n  T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(19)), "rule all: 12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
-        assert_eq!(at(Some(15)), "rule all: 12\n  ticks;\n  T = 2 s;\n  tick 1 ns\n");
+        assert_eq!(at(Some(15)), "rule all:\n  12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn exact_field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> S
             None => cell.to_string(),
         },
         Cell::Integer(value) => value.to_string(),
-        Cell::Missing | Cell::Flag(_) | Cell::Channel(_) | Cell::List(_) => {
+        Cell::Missing | Cell::Flag(_) | Cell::Channel(_) | Cell::Name(_) | Cell::List(_) => {
             field(column, err, at, names)
         }
     }
@@ -83,6 +83,7 @@ pub fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> Str
         Cell::Flag(true) => column.key.to_string(),
         Cell::Flag(false) => String::new(),
         Cell::Channel(channel) => name_of(names, channel),
+        Cell::Name(name) => escaped(&name).into_owned(),
         list @ Cell::List(_) if column.of == CellType::Channel => {
             let names = list.group().into_iter().map(|channel| name_of(names, channel));
             names.collect::<Vec<_>>().join(",")

@@ -7,7 +7,7 @@ mod hdf5;
 
 use std::{io::Read as _, sync::Arc};
 
-use tagq_store::{Recording, Stated, Tag, Tick, format::MICRO_NONE};
+use tagq_store::{Recording, Stated, Tag, Tick};
 
 use super::{
     format::{Decoded, Format, FormatFacts, Header, Piece, Reader, Sink, Summary},
@@ -25,7 +25,7 @@ use crate::{
 };
 use hdf5::{Array, Fault, Hdf5};
 
-const NAME: &str = "photon-hdf5";
+pub(crate) const NAME: &str = "photon-hdf5";
 const GROUP: &str = "photon_data";
 /// Rows that are read at once.
 const ROWS: usize = 4 * CHUNK_TAGS;
@@ -70,7 +70,7 @@ impl Format for PhotonHdf5 {
 }
 
 impl Reader for PhotonHdf5 {
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
         Ok(Header::new(Some(tick), micro_tick, recording))
     }
@@ -253,8 +253,8 @@ impl Hdf5Rows {
         }
         self.micro.clear();
         for &micro in &*micros {
-            let stored = u32::try_from(micro).ok().filter(|&stored| stored != MICRO_NONE);
-            let Some(stored) = stored else {
+            // That of a tag without one, as tagq writes it, is [`MICRO_NONE`].
+            let Ok(stored) = u32::try_from(micro) else {
                 return damaged(&format!("a nanotime of {micro} does not fit in 32 bits"));
             };
             self.micro.push(stored);

@@ -6,7 +6,7 @@
 
 use std::{io::Read as _, sync::atomic::Ordering, time::SystemTime};
 
-use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
+use tagq_store::{Recording, Tag, Tick, TimeUnit, format::MICRO_NONE};
 
 use super::{
     fault::{Fault, damaged, no_numbers},
@@ -39,6 +39,8 @@ pub(crate) struct TableRows<'a> {
 /// Facts about a table, before its rows.
 pub(crate) struct Begin<'a> {
     pub format: &'a str,
+    /// The columns of tags.
+    pub chosen: ChosenColumns,
     /// Rows of the whole table.
     pub rows_max: u64,
     /// The tick that it states.
@@ -55,8 +57,12 @@ pub(crate) struct Reading<'a, 's> {
     settings: &'a Settings,
     sink: &'a mut Sink<'s>,
     modified: Option<SystemTime>,
+    chosen: ChosenColumns,
+    time_unit: Option<TimeUnit>,
     /// How times become ticks; `None` if they are ticks.
     to_ticks: Option<ToTicks>,
+    /// Whether the tick is stated or given.
+    has_tick: bool,
     /// Rows of the whole table.
     rows_max: u64,
     rows: u64,
@@ -69,12 +75,14 @@ pub(crate) struct Reading<'a, 's> {
 impl<'a, 's> Reading<'a, 's> {
     /// Begins to read a table.
     pub(crate) fn begin(
-        Begin { format, rows_max, tick, micro_tick, recording }: Begin<'_>,
+        Begin { format, chosen, rows_max, tick, micro_tick, recording }: Begin<'_>,
         payload: &'a Payload<'a>,
         settings: &'a Settings,
         sink: &'a mut Sink<'s>,
     ) -> Result<Self, Error> {
-        let to_ticks = settings.to_ticks(tick, payload.path)?;
+        let time_unit = settings.time_unit(chosen.unit_of_name());
+        let to_ticks = settings.to_ticks(time_unit, tick);
+        let has_tick = tick.or(settings.tick).is_some();
         let recording = Recording { format: format.into(), ..recording };
         sink(Decoded::Recording(recording.into(), micro_tick))?;
         let modified = modified(payload)?;
@@ -84,7 +92,10 @@ impl<'a, 's> Reading<'a, 's> {
             settings,
             sink,
             modified,
+            chosen,
+            time_unit,
             to_ticks,
+            has_tick,
             rows_max,
             rows,
             counted,
@@ -102,6 +113,9 @@ impl<'a, 's> Reading<'a, 's> {
                 "the column `{name}` holds floats; say the unit of its times, as in --columns time={name}:ns"
             );
             return Err(Fault::Refused(what).name(self.payload));
+        }
+        if time.kind == ValueKind::Float && !self.has_tick {
+            return Err(Error::NoTick { path: self.payload.path.into() });
         }
         for column in [&channel].into_iter().chain(&micro) {
             if column.kind == ValueKind::Float {
@@ -198,11 +212,11 @@ impl<'a, 's> Reading<'a, 's> {
         self.micro.clear();
         let Some(micro) = micro else { return Ok(()) };
         for (row, &value) in micros.bits.iter().enumerate() {
-            let value = u32::try_from(value).ok().filter(|&value| value != MICRO_NONE);
-            self.micro.push(match value {
+            // That of a tag without one, as tagq writes it into arrays, is [`MICRO_NONE`].
+            self.micro.push(match u32::try_from(value) {
                 _ if !micros.is_there(row) => MICRO_NONE,
-                Some(value) => value,
-                None => return self.fault(row, micro, "is outside of 0 to 4294967294"),
+                Ok(value) => value,
+                Err(_) => return self.fault(row, micro, "is outside of 0 to 4294967295"),
             });
         }
         Ok(())
@@ -218,11 +232,11 @@ impl<'a, 's> Reading<'a, 's> {
         self.counted = share;
     }
 
-    /// Ends after the last row; `chosen` are the columns that were read. The checksum of the whole file takes
-    /// a pass of its own, and a file that was changed meanwhile is refused.
-    pub(crate) fn finish(mut self, chosen: ChosenColumns) -> Result<Summary, Error> {
+    /// Ends after the last row. The checksum of the whole file takes a pass of its own, and a file that was changed
+    /// meanwhile is refused.
+    pub(crate) fn finish(mut self) -> Result<Summary, Error> {
         self.count(self.rows_max);
-        let Self { payload, settings, .. } = self;
+        let Self { payload, settings, chosen, time_unit, .. } = self;
         let quiet = Settings { bytes_read: None, ..settings.clone() };
         let mut input = PlainInput::new(payload.file, 0..payload.size, &quiet);
         let mut buffer = vec![0; INPUT_BYTES];
@@ -241,7 +255,7 @@ impl<'a, 's> Reading<'a, 's> {
         Ok(Summary {
             tags: self.rows,
             resume_byte: payload.size,
-            columns: Some(Columns { chosen, time_unit: settings.time_unit() }),
+            columns: Some(Columns { chosen, time_unit, skip_lines: 0 }),
             crc: input.crc(),
             ..Summary::new(payload, settings)
         })

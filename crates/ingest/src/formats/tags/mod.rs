@@ -48,7 +48,7 @@ impl Format for Tags {
 }
 
 impl Reader for Tags {
-    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, _: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::fields::two_fields;
+use super::fields::{comment, two_fields};
 
 /// The order of the two columns of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,8 +18,7 @@ impl TextColumns {
     /// The order that a header names: the words `channel` and `time`, in any case, and nothing else.
     /// A comment of just these words is a header too: some programs write theirs that way.
     pub(super) fn of_header(line: &[u8]) -> Option<Self> {
-        let line = line.trim_ascii();
-        let words = line.strip_prefix(b"#").unwrap_or(line).trim_ascii();
+        let words = comment(line).unwrap_or_else(|| line.trim_ascii());
         // No word is longer, and most lines are no header.
         if !words.first()?.is_ascii_alphabetic() {
             return None;
@@ -49,9 +48,9 @@ impl FromStr for TextColumns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::of_header(text.as_bytes()).filter(|_| !text.contains('#')).ok_or_else(|| {
-            format!("`{text}` names no columns; they are channel,time or time,channel")
-        })
+        Self::of_header(text.as_bytes()).filter(|_| comment(text.as_bytes()).is_none()).ok_or_else(
+            || format!("`{text}` names no columns; they are channel,time or time,channel"),
+        )
     }
 }
 
@@ -65,6 +64,8 @@ mod tests {
             ("channel\ttime", Some(TextColumns::ChannelTime)),
             (" Time , CHANNEL ", Some(TextColumns::TimeChannel)),
             ("# time channel", Some(TextColumns::TimeChannel)),
+            ("% channel time", Some(TextColumns::ChannelTime)),
+            ("// time | channel", Some(TextColumns::TimeChannel)),
             ("#channel;time", Some(TextColumns::ChannelTime)),
             ("  #\ttime\tchannel", Some(TextColumns::TimeChannel)),
             ("channel\tchannel", None),

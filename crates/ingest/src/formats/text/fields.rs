@@ -22,13 +22,15 @@ pub enum LineFault {
     /// A time that is no number at all.
     #[error(
         "its time is no number; a line is a channel and a time in whole ticks (a header has the words \
-         channel and time, or --columns time=NAME,channel=NAME names its columns)"
+         channel and time, or --columns time=NAME,channel=NAME names its columns; --skip-lines N leaves out lines \
+         before it)"
     )]
     TimeNoNumber,
     /// A channel that is no number at all.
     #[error(
         "its channel is no number; a line is a channel and a time in whole ticks (a header has the words \
-         channel and time, or --columns time=NAME,channel=NAME names its columns)"
+         channel and time, or --columns time=NAME,channel=NAME names its columns; --skip-lines N leaves out lines \
+         before it)"
     )]
     ChannelNoNumber,
     /// A time that 64 bits do not hold.
@@ -40,6 +42,25 @@ pub enum LineFault {
          time,channel)"
     )]
     ChannelRange,
+    /// A number of a channel among names.
+    #[error("its channel is a number, and those before it are names; write one of both for all")]
+    ChannelNumber,
+    /// A name of a channel that nobody could type.
+    #[error("its channel is no name: 1 to 64 characters, a letter among them")]
+    NoName,
+    /// Names without end.
+    #[error(
+        "more than 1000 names of channels; is this the column of channels? --columns channel=NAME names it"
+    )]
+    ManyNames,
+    /// A line before the tags.
+    #[error(
+        "the tags begin in line {}; leave out the lines before it by --skip-lines {skip}", skip + 1
+    )]
+    Preamble {
+        /// The lines to skip.
+        skip: u64,
+    },
     /// A header that says otherwise than what came before.
     #[error("a second header, with the columns in another order; make these two files")]
     OtherHeader,
@@ -57,16 +78,26 @@ pub enum LineFault {
     TooLong,
 }
 
-/// The two fields of a line: a tab, comma or semicolon between them, with blanks around it, or just
+/// The text of a line that is a comment; without its blanks.
+pub(super) fn comment(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    let marks: [&[u8]; 3] = [b"#", b"%", b"//"];
+    marks.into_iter().find_map(|mark| line.strip_prefix(mark)).map(<[u8]>::trim_ascii)
+}
+
+/// The two fields of a line: a tab, comma, semicolon or bar between them, with blanks around it, or just
 /// blanks.
 pub(super) fn two_fields(line: &[u8]) -> Result<(&[u8], &[u8]), LineFault> {
     let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
-    let is_between = |byte: u8| is_blank(byte) || byte == b',' || byte == b';';
+    let is_between = |byte: u8| is_blank(byte) || matches!(byte, b',' | b';' | b'|');
     let end = line.iter().position(|&byte| is_between(byte)).ok_or(LineFault::OneField)?;
     let (first, rest) = line.split_at(end);
     let rest = rest.trim_ascii_start();
-    // One comma or semicolon stands between, two make an empty field.
-    let second = rest.strip_prefix(b",").or(rest.strip_prefix(b";")).unwrap_or(rest);
+    // One comma, semicolon or bar stands between, two make an empty field.
+    let second = match rest {
+        [b',' | b';' | b'|', second @ ..] => second,
+        rest => rest,
+    };
     let second = second.trim_ascii();
     if second.is_empty() || first.is_empty() {
         return Err(LineFault::OneField);

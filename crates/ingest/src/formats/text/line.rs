@@ -7,12 +7,9 @@ use tagq_store::Tag;
 
 use super::{
     columns::TextColumns,
-    fields::{LineFault, two_fields},
+    fields::{LineFault, comment, two_fields},
 };
-use crate::{
-    formats::times::{TimeFault, ToTicks},
-    payload::cut::{LINE_BYTES_MAX, PADDING},
-};
+use crate::payload::cut::{LINE_BYTES_MAX, PADDING};
 
 /// Bytes of a line that a message shows.
 const SHOWN_BYTES: usize = 40;
@@ -40,12 +37,11 @@ pub(crate) fn parse(
     at: usize,
     len: usize,
     columns: TextColumns,
-    to_ticks: Option<ToTicks>,
     tags: &mut Vec<Tag>,
 ) -> Result<u64, WrongLine> {
     match columns {
-        TextColumns::ChannelTime => parse_lines::<false>(bytes, at, len, to_ticks, tags),
-        TextColumns::TimeChannel => parse_lines::<true>(bytes, at, len, to_ticks, tags),
+        TextColumns::ChannelTime => parse_lines::<false>(bytes, at, len, tags),
+        TextColumns::TimeChannel => parse_lines::<true>(bytes, at, len, tags),
     }
 }
 
@@ -53,23 +49,20 @@ fn parse_lines<const TIME_FIRST: bool>(
     bytes: &[u8],
     mut at: usize,
     len: usize,
-    to_ticks: Option<ToTicks>,
     tags: &mut Vec<Tag>,
 ) -> Result<u64, WrongLine> {
     debug_assert!(bytes.len() >= len + PADDING);
     let mut lines = 0;
     while at < len {
         lines += 1;
-        if to_ticks.is_none()
-            && let Some((tag, next)) = plain_line::<TIME_FIRST>(bytes, at)
-        {
+        if let Some((tag, next)) = plain_line::<TIME_FIRST>(bytes, at, is_mark) {
             tags.push(tag);
             at = next;
             continue;
         }
         let line = &bytes[at..len];
         let line = &line[..line.iter().position(|&byte| byte == b'\n').unwrap_or(line.len())];
-        match any_line::<TIME_FIRST>(line, to_ticks) {
+        match any_line::<TIME_FIRST>(line) {
             Ok(tag) => tags.extend(tag),
             Err(fault) => return Err(WrongLine::new(lines, fault, line)),
         }
@@ -79,23 +72,29 @@ fn parse_lines<const TIME_FIRST: bool>(
 }
 
 /// The tag of one line that ends before anything follows, for the end of a file.
-pub(crate) fn parse_one(
-    line: &[u8],
-    columns: TextColumns,
-    to_ticks: Option<ToTicks>,
-) -> Result<Option<Tag>, LineFault> {
+pub(crate) fn parse_one(line: &[u8], columns: TextColumns) -> Result<Option<Tag>, LineFault> {
     match columns {
-        TextColumns::ChannelTime => any_line::<false>(line, to_ticks),
-        TextColumns::TimeChannel => any_line::<true>(line, to_ticks),
+        TextColumns::ChannelTime => any_line::<false>(line),
+        TextColumns::TimeChannel => any_line::<true>(line),
     }
+}
+
+/// Whether a byte can stand between two numbers.
+#[inline]
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'\t' | b',' | b';' | b' ' | b'|')
 }
 
 /// The line at `at` when it is two numbers of at most 18 digits, one byte between them and a line end
 /// after them, and where the next line begins. Anything else is for [`any_line`].
 #[inline]
-fn plain_line<const TIME_FIRST: bool>(bytes: &[u8], at: usize) -> Option<(Tag, usize)> {
+pub(super) fn plain_line<const TIME_FIRST: bool>(
+    bytes: &[u8],
+    at: usize,
+    is_mark: impl Fn(u8) -> bool,
+) -> Option<(Tag, usize)> {
     let (first, at) = number::<TIME_FIRST>(bytes, at)?;
-    if !matches!(bytes.get(at)?, b'\t' | b',' | b';' | b' ') {
+    if !is_mark(*bytes.get(at)?) {
         return None;
     }
     let (second, at) =
@@ -163,15 +162,12 @@ fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
 /// Any line, without its line feed: its tag, or `None` when it is blank, a comment, or the header
 /// once more.
 #[cold]
-fn any_line<const TIME_FIRST: bool>(
-    line: &[u8],
-    to_ticks: Option<ToTicks>,
-) -> Result<Option<Tag>, LineFault> {
+fn any_line<const TIME_FIRST: bool>(line: &[u8]) -> Result<Option<Tag>, LineFault> {
     if line.len() > LINE_BYTES_MAX {
         return Err(LineFault::TooLong);
     }
     let line = line.trim_ascii();
-    if line.is_empty() || line[0] == b'#' {
+    if line.is_empty() || comment(line).is_some() {
         return Ok(None);
     }
     match TextColumns::of_header(line) {
@@ -183,16 +179,7 @@ fn any_line<const TIME_FIRST: bool>(
     let (first, second) = two_fields(line)?;
     let (time, channel) = if TIME_FIRST { (first, second) } else { (second, first) };
     let channel = whole(channel).map_err(NumberFault::of_channel)?;
-    Ok(Some(Tag { time: ticks(time, to_ticks)?, channel }))
-}
-
-/// The time that a field holds, in ticks.
-pub(super) fn ticks(field: &[u8], to_ticks: Option<ToTicks>) -> Result<i64, LineFault> {
-    let Some(to_ticks) = to_ticks else { return whole(field).map_err(NumberFault::of_time) };
-    to_ticks.of_decimal(field).map_err(|fault| match fault {
-        TimeFault::NoNumber => LineFault::TimeNoNumber,
-        TimeFault::Range => LineFault::TimeRange,
-    })
+    Ok(Some(Tag { time: whole(time).map_err(NumberFault::of_time)?, channel }))
 }
 
 /// Why a field is no whole number.
@@ -211,7 +198,7 @@ impl NumberFault {
         }
     }
 
-    fn of_time(self) -> LineFault {
+    pub(super) fn of_time(self) -> LineFault {
         match self {
             Self::None => LineFault::TimeNoNumber,
             Self::NotWhole => LineFault::TimeNotWhole,

@@ -2,9 +2,11 @@
 
 pub(crate) mod columns;
 pub(crate) mod fields;
+mod labels;
+mod layout;
 mod line;
-mod named;
 mod read;
+mod split;
 mod start;
 mod stopped;
 pub(crate) mod writer;
@@ -52,9 +54,8 @@ impl Format for Text {
 }
 
 impl Reader for Text {
-    /// A header of text names its columns, and no tick.
-    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
-        Ok(Header::default())
+    fn header(&self, payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
+        read::header(payload, settings)
     }
 
     fn read(

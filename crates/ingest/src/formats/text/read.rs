@@ -1,18 +1,23 @@
 //! The tags of a text: blocks of whole lines, cut one after the other by any free thread and parsed
 //! side by side.
 
+use std::sync::{Mutex, PoisonError};
+
+use tagq_store::{Recording, TimeUnit};
+
 use super::{
+    NAME,
+    labels::ChannelNames,
+    layout::{Fields, Layout, ParsedLines, Row},
     line::{WrongLine, parse, parse_one},
-    named::NamedColumns,
-    start::{BYTE_ORDER_MARK, Layout, Start},
+    start::{BYTE_ORDER_MARK, Finder, Start},
     stopped::TextStopped,
 };
 use crate::{
     error::Error,
     formats::{
         columns::Columns,
-        format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary},
-        times::ToTicks,
+        format::{Checkpoint, Complete, Decoded, Header, Piece, ROUNDED, Sink, Summary},
     },
     payload::{
         Payload,
@@ -35,8 +40,7 @@ pub(super) fn read(
     let ahead = Ahead::of(payload, settings);
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
     let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
-    let to_ticks = settings.to_ticks(None, payload.path)?;
-    let read = pump(input, settings, begun(payload, settings)?, to_ticks, form, sink);
+    let read = pump(input, settings, begun(payload, settings)?, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
         read.end.crc.add(read.end.resume_byte, &read.end.begun);
@@ -45,7 +49,7 @@ pub(super) fn read(
     let torn = match payload.torn(fate) {
         // The last line in a torn member was cut by whatever tore it.
         Some(torn) => Some(torn),
-        None => read.last_line(settings.salvage, sink)?.map(|fate| {
+        None => read.last_line(settings, sink)?.map(|fate| {
             let at = read.end.resume_byte;
             let place =
                 if payload.is_compressed() { String::new() } else { format!(" (byte {at} on)") };
@@ -55,25 +59,58 @@ pub(super) fn read(
     Ok(Summary {
         tags: read.tags,
         resume_byte: read.end.resume_byte,
-        columns: Some(Columns { chosen: read.layout.chosen(), time_unit: settings.time_unit() }),
+        columns: Some(read.columns(settings)),
         crc: read.end.crc,
         torn,
         ..Summary::new(payload, settings)
     })
 }
 
-/// The columns of a text that goes on, if its header names them. They stand at its beginning alone.
-fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<NamedColumns>, Error> {
-    let names = settings.columns_before.as_ref().and_then(Columns::named);
-    let Some(names) = names.filter(|_| settings.start_byte > 0) else { return Ok(None) };
+/// What the beginning of a text says: the tick of times in a unit, and names of channels.
+pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
     let start = payload.first(BLOCK_BYTES)?;
-    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
-    match NamedColumns::of_start(start, names) {
-        Some(columns) => Ok(Some(columns)),
-        None => Err(Error::Table {
-            path: payload.path.into(),
-            what: "its header does not name the columns any more by which it was read".into(),
-        }),
+    let found = Finder::of_start(settings, &start);
+    let found = found.map_err(|stopped| stopped.name(payload, settings))?;
+    let Some((layout, at)) = found else { return Ok(Header::default()) };
+    let mut names = ChannelNames::new(&settings.names_before);
+    if let Layout::Fields(fields) = &layout
+        && layout.has_names()
+    {
+        let lines = start[at..].split_inclusive(|&byte| byte == b'\n');
+        let whole = lines.filter_map(|line| line.strip_suffix(b"\n"));
+        // The line with a fault is named when the tags are read.
+        let mut fields_of = Vec::new();
+        for line in whole {
+            if fields.row(line, &mut names, &mut fields_of).is_err() {
+                break;
+            }
+        }
+    }
+    Ok(Header {
+        tick: layout.tick(),
+        channel_names: names.all().to_vec(),
+        are_names_counted: layout.has_names(),
+        ..Header::default()
+    })
+}
+
+/// The layout of a text that goes on, if it says more than an order. Its header stands at the beginning alone.
+fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<Layout>, Error> {
+    let before = settings.columns_before.as_ref();
+    if settings.start_byte == 0 || before.is_none() {
+        return Ok(None);
+    }
+    let start = payload.first(BLOCK_BYTES)?;
+    match Finder::of_start(settings, &start) {
+        Ok(Some((layout, _))) => Ok(Some(layout)),
+        Ok(None) | Err(TextStopped::Named(_)) if before.and_then(Columns::named).is_some() => {
+            Err(Error::Table {
+                path: payload.path.into(),
+                what: "its header does not name the columns any more by which it was read".into(),
+            })
+        }
+        Ok(None) => Ok(None),
+        Err(stopped) => Err(stopped.name(payload, settings)),
     }
 }
 
@@ -89,8 +126,7 @@ struct Form {
 fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
-    begun: Option<NamedColumns>,
-    to_ticks: Option<ToTicks>,
+    begun: Option<Layout>,
     Form { ahead, block_bytes, is_compressed }: Form,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
@@ -98,10 +134,18 @@ fn pump(
     let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun)?;
     // A header may still come, and is found from the beginning alone.
     let is_begun = block.is_some();
+    if layout.has_names() || layout.time_unit().is_some() {
+        let (format, channel_names) = (NAME.into(), settings.names_before.clone());
+        let recording = Recording { format, channel_names, ..Recording::default() };
+        sink(Decoded::Recording(recording.into(), None))?;
+    }
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
     let mut cut = |block: &mut Block| blocks.cut(block);
-    let parser = Parser { layout, to_ticks, is_compressed };
+    let names = Mutex::new(ChannelNames::new(&settings.names_before));
+    // New names get their numbers in the order of the file.
+    let ahead = if layout.has_names() { Ahead { threads: 0, ..ahead } } else { ahead };
+    let parser = Parser { layout, names, is_compressed, settings };
     pipeline::run(&parser, &mut cut, ahead, &mut receiver)?;
     let Blocks { mut cutter, fault, .. } = blocks;
     if let Some(fault) = fault {
@@ -114,30 +158,50 @@ fn pump(
             end.crc,
         )))?;
     }
-    Ok(TextRead { tags: receiver.tags, layout: parser.layout, to_ticks, end })
+    let Parser { layout, names, .. } = parser;
+    let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(TextRead { tags: receiver.tags, is_begun, layout, names, end })
 }
 
 /// Totals of what was handed on.
 struct TextRead {
     tags: u64,
+    /// Whether it has a line of a tag.
+    is_begun: bool,
     layout: Layout,
-    to_ticks: Option<ToTicks>,
+    names: ChannelNames,
     end: End,
 }
 
 impl TextRead {
+    /// The columns by which it is read when it grows. A text without a tag may still get another header.
+    fn columns(&self, settings: &Settings) -> Columns {
+        let skip_lines = settings.skip_lines();
+        if self.is_begun {
+            let (chosen, time_unit) = (self.layout.chosen(), self.layout.time_unit());
+            return Columns { chosen, time_unit, skip_lines };
+        }
+        let Settings { columns, columns_before, .. } = settings;
+        Columns::after_lines(columns.clone().or_else(|| columns_before.clone()), skip_lines)
+    }
+
     /// Hands on a last line without an end when it is to be salvaged. Says what becomes of it;
     /// `None` when there is none, or no tag in it.
-    fn last_line(&mut self, salvage: bool, sink: &mut Sink<'_>) -> Result<Option<String>, Error> {
+    fn last_line(
+        &mut self,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Option<String>, Error> {
+        let salvage = settings.salvage;
         let line = &self.end.begun;
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        let known = self.names.all().len();
         let parsed = match &self.layout {
-            Layout::Two(order) => {
-                parse_one(line, *order, self.to_ticks).map(|tag| tag.map(|tag| (tag, None)))
-            }
-            Layout::Named(columns) => columns.parse_one(line, self.to_ticks),
+            Layout::Two(order) => parse_one(line, *order)
+                .map(|tag| tag.map(|tag| Row { tag, micro: None, is_rounded: false })),
+            Layout::Fields(fields) => fields.row(line, &mut self.names, &mut Vec::new()),
         };
-        let (tag, micro) = match parsed {
+        let Row { tag, micro, .. } = match parsed {
             Ok(None) => return Ok(None),
             Ok(Some(row)) if salvage => row,
             Err(fault) if salvage => {
@@ -149,6 +213,9 @@ impl TextRead {
                 ));
             }
         };
+        for (label, name) in &self.names.all()[known..] {
+            sink(Decoded::Channel(*label, name.clone()))?;
+        }
         sink(Decoded::Tags(Piece::new(&[tag], micro.as_slice())))?;
         self.tags += 1;
         Ok(Some("has no line end and is taken as it stands".into()))
@@ -178,31 +245,66 @@ impl Blocks<'_> {
     }
 }
 
-struct Parser {
+struct Parser<'s> {
     layout: Layout,
-    to_ticks: Option<ToTicks>,
+    names: Mutex<ChannelNames>,
     is_compressed: bool,
+    settings: &'s Settings,
 }
 
-impl Units for Parser {
+impl Parser<'_> {
+    /// Parses the lines of a block. Times that are rounded to the tick that their unit makes are counted, those before
+    /// [`Settings::known_bytes`] not again.
+    fn parse(
+        &self,
+        fields: &Fields,
+        block: &Block,
+        names: &mut ChannelNames,
+        parsed: &mut ParsedLines,
+    ) -> Result<u64, WrongLine> {
+        let (start, len) = (block.start, block.len());
+        let known = self.settings.known_bytes.min(block.end());
+        let known = known.saturating_sub(block.end().saturating_sub(len as u64));
+        let is_again = !self.is_compressed && self.settings.start_byte > 0;
+        let known = usize::try_from(known).unwrap_or(len).max(start);
+        let known = if is_again { known.min(len) } else { start };
+        let before = fields.parse(block.padded(), start, known, names, parsed)?;
+        parsed.rounded = 0;
+        let after = fields.parse(block.padded(), known, len, names, parsed);
+        let lines = after.map_err(|wrong| WrongLine { line: before + wrong.line, ..wrong })?;
+        if self.layout.tick() != Some(TimeUnit::Ps.length()) {
+            parsed.rounded = 0;
+        }
+        Ok(before + lines)
+    }
+}
+
+impl Units for Parser<'_> {
     type Unit = Block;
     /// Lines of the block.
     type End = Result<u64, TextStopped>;
 
     fn decode(&self, block: &Block, _: i128, out: &mut Outlet<'_>) -> Self::End {
-        let (mut tags, mut micro) = (out.buffer(), Vec::new());
+        let mut parsed = ParsedLines { tags: out.buffer(), ..ParsedLines::default() };
         let (start, len) = (block.start, block.len());
-        let parsed = match &self.layout {
-            Layout::Two(order) => {
-                parse(block.padded(), start, len, *order, self.to_ticks, &mut tags)
-            }
-            Layout::Named(columns) => {
-                let lines = &block.parts()[start.min(len)..];
-                columns.parse(lines, self.to_ticks, &mut tags, &mut micro)
+        let lines = match &self.layout {
+            Layout::Two(order) => parse(block.padded(), start, len, *order, &mut parsed.tags),
+            Layout::Fields(fields) => {
+                let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = names.all().len();
+                let lines = self.parse(fields, block, &mut names, &mut parsed);
+                for (label, name) in &names.all()[known..] {
+                    out.channel(*label, name)?;
+                }
+                lines
             }
         };
-        out.tags(tags, micro)?;
-        let lines = parsed.map_err(TextStopped::Line)?;
+        let ParsedLines { tags, micros, rounded } = parsed;
+        if rounded > 0 {
+            out.left_out(ROUNDED, rounded)?;
+        }
+        out.tags(tags, micros)?;
+        let lines = lines.map_err(TextStopped::Line)?;
         let checkpoint = (!self.is_compressed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
         Ok(lines)
@@ -330,7 +432,7 @@ mod tests {
             Ok(())
         };
         let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true };
-        let read = pump(Box::new(Pieces::new(pieces)), settings, None, None, form, &mut sink);
+        let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
                 assert_eq!(read.tags, tags.len() as u64);
@@ -471,7 +573,8 @@ mod tests {
     #[test]
     fn headers_and_settings_say_which_column_is_which() {
         use TextColumns::{ChannelTime, TimeChannel};
-        let in_ticks = |order| Columns { chosen: ChosenColumns::Order(order), time_unit: None };
+        let in_ticks =
+            |order| Columns { chosen: ChosenColumns::Order(order), time_unit: None, skip_lines: 0 };
         let columns = |text: &str, given: Option<TextColumns>, before: Option<TextColumns>| {
             let settings = Settings {
                 columns: given.map(in_ticks),
@@ -488,7 +591,7 @@ mod tests {
                     Ok(())
                 };
                 let form = Form { ahead: tags_on(0), block_bytes, is_compressed: true };
-                let read = pump(input, &settings, None, None, form, &mut sink);
+                let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {
                         let Layout::Two(columns) = read.layout else { panic!("a header of names") };

@@ -41,8 +41,9 @@ impl Countable for WithoutStop<'_> {
         format!("without stop; {}", self.0.key())
     }
 
+    /// A start has no stop only as long as none comes, however late.
     fn needs(&self) -> Needs {
-        self.0.needs()
+        Needs { after: i64::MAX, ..self.0.needs() }
     }
 
     fn nothing(&self) -> Counts {

@@ -64,7 +64,9 @@ impl<'a> Listing<'a> {
             Shape::Tuples { groups, channels } => tuples(&Tuples::default(), groups, channels),
             Shape::Clusters => clusters(&[], &query),
         };
-        Ok(Self { run, pool, is_joined, query, shape, head: head(none)? })
+        let mut head = head(none)?;
+        head.rows = head.rows.with_names(&head.run.names);
+        Ok(Self { run, pool, is_joined, query, shape, head })
     }
 
     /// Returns the query and the run; its columns are those of every batch, without rows.
@@ -89,7 +91,7 @@ impl<'a> Listing<'a> {
         take: &mut (dyn FnMut(Table) -> io::Result<()> + Send),
     ) -> Result<(), Error> {
         let mut fault = None;
-        let mut give = |columns: Table| match take(columns) {
+        let mut give = |columns: Table| match take(columns.with_names(&self.head.run.names)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 fault = Some(error);

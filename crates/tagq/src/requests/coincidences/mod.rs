@@ -107,7 +107,7 @@ impl Coincidences {
         let facts = context.facts(run);
         let head = |rows| -> Result<Answer, Error> {
             let query = serde_json::to_value(used)?;
-            Ok(Answer { header, query, run: facts, singles: None, rows, figure: None })
+            Ok(Answer { header, query, run: facts, singles: None, rows, total: None, figure: None })
         };
         Listing::new(run, context.pool, self.selection.join, resolved.query, groups, head)
     }
@@ -470,6 +470,7 @@ impl RequestKind for Coincidences {
         let header =
             self.header(first.run, &used, context, &live_words(&first.selected, live, tick));
         Ok(Finished {
+            total: None,
             header,
             singles: Some(rows.singles(used.live_s)),
             query: serde_json::to_value(used)?,

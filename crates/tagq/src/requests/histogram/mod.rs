@@ -246,6 +246,7 @@ impl RequestKind for Histogram {
         used.selection.sums_up(all.len());
         let names = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
         Ok(Finished {
+            total: None,
             header: self.header(first.run, &used, context, live),
             query: serde_json::to_value(used)?,
             singles: None,

@@ -154,6 +154,7 @@ impl RequestKind for Histogram2d {
             is_ratio: self.g3,
         };
         Ok(Finished {
+            total: None,
             header: format!(
                 "{}; N = {}, {}, {}; {}",
                 words(first, &used, self.bin.as_ref()),

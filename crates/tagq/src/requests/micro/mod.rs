@@ -167,7 +167,8 @@ impl RequestKind for MicroTimes {
         };
         let rows =
             counts.table(channels, bins, Units { tick: first.tick(), micro, trace: first.bin });
-        Ok(Finished { header, query: serde_json::to_value(used)?, singles: None, rows, figure })
+        let query = serde_json::to_value(used)?;
+        Ok(Finished { header, query, singles: None, rows, total: None, figure })
     }
 
     fn plan(

@@ -1,6 +1,6 @@
 //! The counts of a rates request, and the table made from them.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use tagq_query::{Rated, TraceBin, jackknife};
 use tagq_store::Tick;
@@ -85,68 +85,95 @@ impl RateCounts {
         self.whole.each.iter().map(|bin| bin.live).sum()
     }
 
-    /// Returns one row per channel and one for all channels together; with bins, for each bin.
-    pub(super) fn table(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Table {
+    /// Returns a row for each channel, and the total of all channels; with bins, for each bin.
+    pub(super) fn tables(self, bin: Option<i64>, live_s: f64, tick: Tick) -> (Table, Table) {
         let Self { channels, whole, bins } = self;
-        let Bins { each: bins, counts, blocks } = if bin.is_some() { bins } else { whole };
-        let rows_of_bin = channels.len() + 1;
-        let rows = bins.len() * rows_of_bin;
-        let bins = Arc::new(bins);
-        let bin_of = move |row: usize| bins[row / rows_of_bin];
-        let live_of = {
-            let bin_of = bin_of.clone();
-            move |row| match bin {
-                Some(_) => tick.seconds_of(bin_of(row).live),
-                None => live_s,
-            }
-        };
-        let number_of_channels = channels.len();
-        let counts = Arc::new(counts);
-        let count_of = move |row: usize| {
-            let bin = row / rows_of_bin;
-            of_channel(&counts[bin * number_of_channels..][..number_of_channels], row % rows_of_bin)
-        };
-        let rate = {
-            let (live_of, count_of) = (live_of.clone(), count_of.clone());
-            move |row| {
-                let live_s = live_of(row);
-                (live_s > 0.0).then(|| count_of(row) as f64 / live_s)
-            }
-        };
-        let blocks = Arc::new(blocks);
-        let rate_err = {
-            let (live_of, count_of, bin_of) = (live_of, count_of.clone(), bin_of.clone());
-            move |row: usize| {
-                let (live_s, count) = (live_of(row), count_of(row));
-                let is_live = live_s > 0.0;
-                match blocks.get(row / rows_of_bin).filter(|_| is_live) {
-                    None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
-                    Some(blocks) => {
-                        let live = bin_of(row).live;
-                        // With the same seconds per tick as the whole selection.
-                        error_of(blocks, row % rows_of_bin, count, live)
-                            .map(|per_tick| per_tick * live as f64 / live_s)
-                    }
-                }
-            }
-        };
-        let mut table = Table::default();
-        if let Some(width) = bin {
-            let bin_of = bin_of.clone();
-            let start = move |row| bin_of(row).number.saturating_mul(width);
-            table = with_starts(table, Cells::made(rows, start), tick);
+        let bins = Arc::new(if bin.is_some() { bins } else { whole });
+        let len = channels.len();
+        let of = RateRows { channels: Arc::new(channels), bins, width: bin, live_s, tick };
+        (of.table(0..len), of.table(len..len + 1))
+    }
+}
+
+/// What the rows are computed from.
+#[derive(Clone)]
+struct RateRows {
+    channels: Arc<Vec<u16>>,
+    bins: Arc<Bins>,
+    /// The width of a bin of a trace.
+    width: Option<i64>,
+    live_s: f64,
+    tick: Tick,
+}
+
+impl RateRows {
+    /// Returns a row for each bin and each of these places: those of the channels, then that of all channels together.
+    fn table(&self, places: Range<usize>) -> Table {
+        let rows = self.bins.each.len() * places.len();
+        let is_total = places.start == self.channels.len();
+        let at = move |row: usize| (row / places.len(), places.start + row % places.len());
+        macro_rules! made {
+            ($value:ident) => {{
+                let (of, at) = (self.clone(), at.clone());
+                Cells::made(rows, move |row| of.$value(at(row)))
+            }};
         }
-        let channel = move |row: usize| channels.get(row % rows_of_bin).copied();
-        let rates = Column::floats("rate_hz", Cells::made(rows, rate));
+        let mut table = Table::default();
+        if self.width.is_some() {
+            table = with_starts(table, made!(start), self.tick);
+        }
+        if !is_total {
+            table = table.with(Column::channels("channel", made!(channel)).key());
+        }
+        let rates = Column::floats("rate_hz", made!(rate));
         table = table
-            .with(Column::channels("channel", Cells::made(rows, channel)).key())
-            .with(Column::counts("count", Cells::made(rows, count_of)).compared())
+            .with(Column::counts("count", made!(count)).compared())
             .with(rates.heading("rate").unit(Unit::Hertz).err("rate_err_hz").compared())
-            .with(Column::floats("rate_err_hz", Cells::made(rows, rate_err)).hidden().compared());
-        if bin.is_none() {
+            .with(Column::floats("rate_err_hz", made!(rate_err)).hidden().compared());
+        if self.width.is_none() {
             return table;
         }
-        table.with(Column::flags("partial", Cells::made(rows, move |row| bin_of(row).is_partial)))
+        table.with(Column::flags("partial", made!(is_partial)))
+    }
+
+    fn start(&self, (bin, _): (usize, usize)) -> i64 {
+        self.bins.each[bin].number.saturating_mul(self.width.unwrap_or(0))
+    }
+
+    fn channel(&self, (_, place): (usize, usize)) -> Option<u16> {
+        self.channels.get(place).copied()
+    }
+
+    fn count(&self, (bin, place): (usize, usize)) -> u64 {
+        let len = self.channels.len();
+        of_channel(&self.bins.counts[bin * len..][..len], place)
+    }
+
+    fn is_partial(&self, (bin, _): (usize, usize)) -> bool {
+        self.bins.each[bin].is_partial
+    }
+
+    fn live_s(&self, bin: usize) -> f64 {
+        let of_bin = || self.tick.seconds_of(self.bins.each[bin].live);
+        self.width.map_or(self.live_s, |_| of_bin())
+    }
+
+    fn rate(&self, at: (usize, usize)) -> Option<f64> {
+        let live_s = self.live_s(at.0);
+        (live_s > 0.0).then(|| self.count(at) as f64 / live_s)
+    }
+
+    fn rate_err(&self, at: (usize, usize)) -> Option<f64> {
+        let (live_s, count) = (self.live_s(at.0), self.count(at));
+        let is_live = live_s > 0.0;
+        match self.bins.blocks.get(at.0).filter(|_| is_live) {
+            None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
+            Some(blocks) => {
+                let live = self.bins.each[at.0].live;
+                // With the same seconds per tick as the whole selection.
+                error_of(blocks, at.1, count, live).map(|per_tick| per_tick * live as f64 / live_s)
+            }
+        }
     }
 }
 

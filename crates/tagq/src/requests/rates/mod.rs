@@ -153,8 +153,9 @@ impl RequestKind for Rates {
             },
             None => FigureKind::Rates,
         };
-        let (query, rows) = (serde_json::to_value(used)?, counts.table(bin, live_s, tick));
-        Ok(Finished { header, query, singles: None, rows, figure })
+        let query = serde_json::to_value(used)?;
+        let (rows, total) = counts.tables(bin, live_s, tick);
+        Ok(Finished { header, query, singles: None, rows, total: Some(total), figure })
     }
 
     fn plan(

@@ -125,7 +125,7 @@ impl IngestState {
         let columns_before = self.columns.get(name).cloned();
         let format = options.format.or_else(|| self.formats.get(name).copied());
         let columns = options.columns.clone();
-        let tick = options.tick.or(self.tick);
+        let tick = options.tick.or(self.tick).or(options.tick_here);
         Settings { format, columns, columns_before, tick, ..Settings::default() }
     }
 
@@ -166,5 +166,5 @@ impl FileStamp {
 
 /// Returns the columns by which a text or a table was ingested.
 pub(super) fn columns_of(source: &Source) -> Option<Columns> {
-    source.facts.columns.as_deref()?.parse().ok()
+    Columns::of_stored(source.facts.columns.as_deref()?)
 }

@@ -53,7 +53,7 @@ impl PlannedSource {
         extent: Extent,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let header = file.header(settings.format)?;
+        let header = file.header(settings)?;
         Ok(Self { file: file.close(), header, name: name.into(), extent, read: Arc::default() })
     }
 

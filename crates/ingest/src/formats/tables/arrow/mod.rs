@@ -73,7 +73,7 @@ impl Format for Arrow {
 }
 
 impl Reader for Arrow {
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         check_plain(payload, KIND)?;
         let (schema, _) = Messages::open(payload).map_err(|fault| fault.name(payload))?;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
@@ -92,7 +92,8 @@ impl Reader for Arrow {
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
         let (Header { tick, micro_tick, .. }, recording) = notes::read(notes);
         let micro_tick = micro_tick.filter(|_| places.micro.is_some());
-        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick, recording };
+        let chosen = ChosenColumns::Named(names);
+        let facts = Begin { format: NAME, chosen, rows_max: rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         while let Some(message) = messages.next().map_err(|fault| fault.name(payload))? {
             let part = part(&message, messages.file, &schema, places);
@@ -101,7 +102,7 @@ impl Reader for Arrow {
             }
         }
         let torn = (!messages.is_ended).then(|| NO_END.to_owned());
-        Ok(Summary { torn, ..reading.finish(ChosenColumns::Named(names))? })
+        Ok(Summary { torn, ..reading.finish()? })
     }
 }
 

@@ -135,7 +135,7 @@ impl Array {
             let number = number(&fields[at].dtype, &name)?;
             Ok(Place { name, number, start: self.head_bytes, stride: self.item_bytes, offset })
         };
-        let Places { time, channel, micro } = places;
+        let Places { time, channel, micro, .. } = places;
         let chosen = [Some(time), Some(channel), micro];
         let [time, channel, micro] = chosen.map(|at| at.map(place).transpose());
         let columns = ChosenColumns::Named(ColumnNames::at(places, &names));

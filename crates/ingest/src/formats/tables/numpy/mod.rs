@@ -31,7 +31,7 @@ use crate::{
 };
 
 const NPY: &str = "npy";
-const NPZ: &str = "npz";
+pub(crate) const NPZ: &str = "npz";
 
 /// Files of one array.
 pub(crate) struct Npy;
@@ -58,7 +58,7 @@ impl Format for Npy {
 }
 
 impl Reader for Npy {
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         check_plain(payload, "a NumPy array")?;
         Ok(Header::default())
     }
@@ -86,11 +86,11 @@ impl Reader for Npy {
         };
         let (columns, part) = open().map_err(|fault| fault.name(payload))?;
         let recording = Recording::default();
-        let facts =
-            Begin { format: NPY, rows_max: part.rows, tick: None, micro_tick: None, recording };
+        let (rows_max, tick, micro_tick) = (part.rows, None, None);
+        let facts = Begin { format: NPY, chosen: columns, rows_max, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
-        reading.finish(columns)
+        reading.finish()
     }
 }
 
@@ -113,7 +113,7 @@ impl Format for Npz {
 }
 
 impl Reader for Npz {
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         check_plain(payload, "an archive of NumPy arrays")?;
         ticks(Bytes::of(payload)).map_err(|fault| fault.name(payload))
     }
@@ -147,10 +147,11 @@ impl Reader for Npz {
         let Header { tick, micro_tick, .. } = ticks(file).map_err(|fault| fault.name(payload))?;
         let micro_tick = micro_tick.filter(|_| part.micro.is_some());
         let recording = Recording::default();
-        let facts = Begin { format: NPZ, rows_max: part.rows, tick, micro_tick, recording };
+        let (chosen, rows_max) = (ChosenColumns::Named(names), part.rows);
+        let facts = Begin { format: NPZ, chosen, rows_max, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
-        reading.finish(ChosenColumns::Named(names))
+        reading.finish()
     }
 }
 

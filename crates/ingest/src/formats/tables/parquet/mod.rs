@@ -64,7 +64,7 @@ impl Format for Parquet {
 }
 
 impl Reader for Parquet {
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
+    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         check_plain(payload, KIND)?;
         let footer = footer(payload).map_err(|fault| fault.name(payload))?;
         Ok(noted(&footer).0)
@@ -82,7 +82,8 @@ impl Reader for Parquet {
         let Chosen { names, numbers, rows } = chosen;
         let (Header { tick, micro_tick, .. }, recording) = noted(&footer);
         let micro_tick = micro_tick.filter(|_| numbers[2].is_some());
-        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick, recording };
+        let chosen = ChosenColumns::Named(names);
+        let facts = Begin { format: NAME, chosen, rows_max: rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         let guard = Guard::new(payload.file, payload.size);
         let guard = guard.map_err(|error| Fault::Io(error).name(payload))?;
@@ -102,7 +103,7 @@ impl Reader for Parquet {
             };
             reading.part(part().map_err(|fault| fault.name(payload))?)?;
         }
-        reading.finish(ChosenColumns::Named(names))
+        reading.finish()
     }
 }
 

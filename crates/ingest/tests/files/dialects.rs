@@ -1,0 +1,365 @@
+//! Texts as other programs write them: the options that each needs, and the tags that are in it.
+
+use std::fs;
+
+use tagq_ingest::{Columns, Error, Settings, SourceFile, read_recorded};
+use tagq_store::{Recording, Tag, Tick};
+
+use crate::{
+    instruments::{ingested_again, stored},
+    support::file,
+};
+
+/// A text of another program.
+struct Dialect {
+    /// The program or instrument whose output it resembles.
+    of: &'static str,
+    text: &'static str,
+    /// `--columns`, `--skip-lines` and `--tick`; no option if all are empty.
+    columns: &'static str,
+    skip_lines: u64,
+    tick: &'static str,
+    /// The tick that its header states.
+    stated: &'static str,
+    /// Time in ticks and channel of each tag.
+    tags: &'static [(i64, u64)],
+    names: &'static [&'static str],
+}
+
+const PLAIN: Dialect = Dialect {
+    of: "",
+    text: "",
+    columns: "",
+    skip_lines: 0,
+    tick: "",
+    stated: "1ps",
+    tags: &[(1_000, 1), (2_500, 2)],
+    names: &[],
+};
+
+const DIALECTS: [Dialect; 28] = [
+    Dialect {
+        of: "Swabian Time Tagger Lab, export with semicolons",
+        text: "Channel;Time [ps]\r\n1;1000\r\n2;2500\r\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "quTAG, text export in a unit",
+        text: "% quTAG time tags\n% Time (ps) ; Channel\n1000 ; 1\n2500 ; 2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "ID Quantique Time Controller, timestamps",
+        text: "#channel,timestamp [ps]\n1,1000\n2,2500\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "pandas, to_csv(index=False)",
+        text: "time_ps,channel\n1000,1\n2500,2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "pandas, to_csv with its index",
+        text: ",time_ps,channel\n0,1000,1\n1,2500,2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "R, write.csv(row.names = FALSE)",
+        text: "\"Time_ns\",\"Detector\"\n1,1\n2.5,2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "NumPy, savetxt with a header",
+        text: "# time [ps] channel\n1.000000000000000000e+03 1.000000000000000000e+00\n\
+               2.500000000000000000e+03 2.000000000000000000e+00\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "NumPy, savetxt without one",
+        text: "1.000000000000000000e+00 1.000000000000000000e+03\n\
+               2.000000000000000000e+00 2.500000000000000000e+03\n",
+        columns: "channel,time:ps",
+        ..PLAIN
+    },
+    Dialect {
+        of: "LabVIEW, spreadsheet file of a German computer",
+        text: "Zeit\tKanal\n1,0\t1\n2,5\t2\n",
+        columns: "time=Zeit:ns,channel=Kanal",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Excel of a German computer, CSV UTF-8",
+        text: "\u{feff}Channel;Time (ns)\r\n1;1,0\r\n2;2,5\r\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Excel, CSV with quoted decimal commas",
+        text: "Channel,\"Time (ns)\"\r\n1,\"1,0\"\r\n2,\"2,5\"\r\n",
+        ..PLAIN
+    },
+    Dialect { of: "MATLAB, writetable", text: "Timestamp_ns,Channel\n1,1\n2.5,2\n", ..PLAIN },
+    Dialect {
+        of: "MATLAB, writematrix of seconds",
+        text: "1e-09,1\n2.5e-09,2\n",
+        columns: "time:s,channel",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Origin, export of a worksheet",
+        text: "Det.\tTime/ns\n1\t1.000\n2\t2.500\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Becker & Hickl, listing of seconds with its note",
+        text: "Timetags of run 7\nDate: 2024-03-01\n\nchannel  time (s)\n1  0.000000001000\n2  0.000000002500\n",
+        skip_lines: 3,
+        ..PLAIN
+    },
+    Dialect {
+        of: "PicoQuant, conversion script of T2 files",
+        text: "record# CHN timetag channel truetime/ps\n0 CHN 250 1 1000\n1 CHN 625 2 2500\n",
+        columns: "time=truetime/ps",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Roithner TTM, seconds first",
+        text: "// start 12:00\n// Time (s) | Input\n0.000000001 | 1\n0.0000000025 | 2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "PostgreSQL, psql with bars",
+        text: " detector | time_ps \n1 | 1000\n2 | 2500\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "DuckDB and SQLite, .mode tabs",
+        text: "timestamps_us\tch\n0.001\t1\n0.0025\t2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "C program, fprintf of names",
+        text: "Channel;Time [ps]\nAlice;1000\nBob;2500\nAlice;2600\n",
+        tags: &[(1_000, 1), (2_500, 2), (2_600, 1)],
+        names: &["Alice", "Bob"],
+        ..PLAIN
+    },
+    Dialect {
+        of: "Single Quantum WebSQ, names of detectors",
+        text: "detector,time tag (ns)\nSNSPD-3,1\nSNSPD-1,2.5\n",
+        names: &["SNSPD-3", "SNSPD-1"],
+        ..PLAIN
+    },
+    Dialect {
+        of: "names without a header",
+        text: "Alice 1.0\nBob 2.5\n",
+        columns: "channel,time:ns",
+        names: &["Alice", "Bob"],
+        ..PLAIN
+    },
+    Dialect {
+        of: "another recorder's ticks, with a header",
+        text: "time;channel\n1000;1\n2500;2\n",
+        tick: "156.25ps",
+        stated: "",
+        ..PLAIN
+    },
+    Dialect {
+        of: "the recorder's own text",
+        text: "1\t1000\n2\t2500\n",
+        tick: "156.25ps",
+        stated: "",
+        ..PLAIN
+    },
+    Dialect {
+        of: "ticks with their word",
+        text: "Time [ticks], Channels\n1000, 1\n2500, 2\n",
+        tick: "4ps",
+        stated: "",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Julia, writedlm with more columns",
+        text: "energy\tArrival time (ps)\tChannel No.\n0.5\t1000\t1\n0.7\t2500\t2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Igor Pro, commas at the ends of lines",
+        text: "TimeTag_ps,Chan,\n1000,1,\n2500,2,\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "nanoseconds for a run with another tick",
+        text: "channel,time_ns\n1,1\n2,2.5\n",
+        tick: "500ps",
+        stated: "500ps",
+        tags: &[(2, 1), (5, 2)],
+        ..PLAIN
+    },
+];
+
+impl Dialect {
+    fn settings(&self) -> Settings {
+        let columns = Some(self.columns).filter(|columns| !columns.is_empty());
+        let columns: Option<Columns> = columns.map(|columns| columns.parse().unwrap());
+        let columns = match self.skip_lines {
+            0 => columns,
+            lines => Some(Columns::after_lines(columns, lines)),
+        };
+        let tick = Some(self.tick).filter(|tick| !tick.is_empty());
+        let tick = tick.map(|tick| tick.parse::<Tick>().unwrap());
+        Settings { columns, tick, ..Settings::default() }
+    }
+
+    fn expected(&self) -> Vec<Tag> {
+        self.tags.iter().map(|&(time, channel)| Tag { time, channel }).collect()
+    }
+}
+
+#[test]
+fn each_dialect_is_read_with_few_options() {
+    for dialect in &DIALECTS {
+        let of = dialect.of;
+        let (_folder, path) = file(dialect.text.as_bytes());
+        let settings = dialect.settings();
+        let (mut tags, mut recording) = (Vec::new(), Recording::default());
+        let read = read_recorded(&path, &settings, &mut recording, |part| {
+            tags.extend_from_slice(part.tags);
+            Ok(())
+        });
+        read.unwrap_or_else(|error| panic!("{of}: {error}"));
+        assert_eq!(tags, dialect.expected(), "{of}");
+        let names: Vec<(u16, &str)> =
+            recording.channel_names.iter().map(|(label, name)| (*label, &**name)).collect();
+        let expected: Vec<(u16, &str)> = (1..).zip(dialect.names.iter().copied()).collect();
+        assert_eq!(names, expected, "{of}");
+        assert_eq!(recording.odd, [], "{of}");
+        let header = SourceFile::open(&path).unwrap().header(&settings).unwrap().unwrap();
+        let stated = Some(dialect.stated).filter(|stated| !stated.is_empty());
+        assert_eq!(header.tick, stated.map(|tick| tick.parse().unwrap()), "{of}");
+        assert_eq!(header.channel_names, recording.channel_names, "{of}");
+    }
+    let is_bare = |dialect: &&Dialect| {
+        dialect.columns.is_empty() && dialect.tick.is_empty() && dialect.skip_lines == 0
+    };
+    assert_eq!(DIALECTS.iter().filter(is_bare).count(), 18);
+}
+
+/// A text that grows is read as it was begun, wherever it was cut: with the same tags, names and columns.
+#[test]
+fn each_dialect_goes_on_wherever_it_was_cut() {
+    for dialect in &DIALECTS {
+        let of = dialect.of;
+        for cut in 0..=dialect.text.len() {
+            let settings = dialect.settings();
+            let begun = stored(&dialect.text.as_bytes()[..cut], "a.csv", &settings).unwrap();
+            fs::write(&begun.path, dialect.text).unwrap();
+            // Columns that were given once hold, and so does the tick of the run.
+            let columns = settings.columns.filter(|_| begun.facts.columns.is_none());
+            let settings = Settings { columns, ..dialect.settings() };
+            let rows = ingested_again(&begun, &settings);
+            assert_eq!(rows, dialect.tags, "{of}, cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn digits_below_the_tick_are_rounded_and_counted() {
+    let text = "time (s),channel\n0.0000000010004,1\n0.0000000010006,1\n0.000000001,1\n";
+    let (_folder, path) = file(text.as_bytes());
+    let read = |tick: Option<&str>| {
+        let tick = tick.map(|tick| tick.parse().unwrap());
+        let (mut times, mut recording) = (Vec::new(), Recording::default());
+        let settings = Settings { tick, ..Settings::default() };
+        let summary = read_recorded(&path, &settings, &mut recording, |part| {
+            times.extend(part.tags.iter().map(|tag| tag.time));
+            Ok(())
+        });
+        assert_eq!(
+            summary.unwrap().columns.unwrap().to_string(),
+            "time=time (s):s,channel=channel"
+        );
+        (times, recording.odd)
+    };
+    let rounded = "time between two ticks, rounded to the nearest".to_owned();
+    assert_eq!(read(None), (vec![1_000, 1_001, 1_000], vec![(rounded, 2)]));
+    assert_eq!(read(Some("100as")), (vec![10_004_000, 10_006_000, 10_000_000], vec![]));
+}
+
+#[test]
+fn texts_that_are_not_understood_say_what_to_type() {
+    for (text, words) in [
+        (
+            "Run 7\nby hand\nchannel,time\n1,2\n",
+            "line 1: \"Run 7\" is no tag: the tags begin in line 3",
+        ),
+        ("Run 7\nby hand\n1,2\n", "the lines before it by --skip-lines 2"),
+        ("Zeit;Kanal\n1;2\n", "--columns time=NAME,channel=NAME names its columns; --skip-lines N"),
+        ("time [ps];energy\n1;2\n", "line 1: no column is named `channel`"),
+        (
+            "time [ps];energy\n1;2\n",
+            "--columns channel=NAME; its columns are `time [ps]`, `energy`",
+        ),
+        ("time (fs);ch\n1;2\n", "the unit `fs` of the column `time (fs)` is not known; say"),
+        ("time_ps;time tag [ns];ch\n1;2;3\n", "the time could be `time_ps` and `time tag [ns]`"),
+        ("time_ps;ch\n1;2\n1.0.0;2\n", "line 3: \"1.0.0;2\" is no tag: its time is no number"),
+        ("time_ns;ch\n1;2\n1.234,5;2\n", "line 3: \"1.234,5;2\" is no tag: its time is no number"),
+        ("time_ns;ch\n1;2\n1,234,567;2\n", "line 3: \"1,234,567;2\" is no tag: its time is no"),
+        ("time_ps;ch\n1;A\n1;2\n", "line 3: \"1;2\" is no tag: its channel is a number, and those"),
+        ("time_ps;ch\n1;2\n1;A\n", "line 3: \"1;A\" is no tag: its channel is no number"),
+        ("time_ps;ch\n1;2\n1\n", "line 3: \"1\" is no tag: not as many fields as the header"),
+        ("Alice,2\n", "line 1: \"Alice,2\" is no tag: its channel is no number"),
+    ] {
+        let (_folder, path) = file(text.as_bytes());
+        let read =
+            read_recorded(&path, &Settings::default(), &mut Recording::default(), |_| Ok(()));
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+/// Names have one number in a run, whatever their order in a file; numbers and names in one run are refused.
+#[test]
+fn channels_of_a_run_have_one_name() {
+    use tagq_ingest::{SourcePart, ingest};
+    use tagq_store::{Access, Creation, Store, Writer};
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings::default();
+    let run = |texts: &[&str]| -> Result<Vec<(i64, u16)>, Error> {
+        let place = tempfile::tempdir_in(folder.path()).unwrap();
+        let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+        let mut writer = Writer::open(&place.path().join("run.tagq"), &creation).unwrap();
+        for (number, text) in texts.iter().enumerate() {
+            let name = format!("{number}.csv");
+            let path = place.path().join(&name);
+            fs::write(&path, text).unwrap();
+            let part = SourcePart::Whole { rebase: None };
+            ingest(&path, &name, part, &settings, &mut writer)?;
+        }
+        writer.commit().unwrap();
+        drop(writer);
+        let store = Store::open(&place.path().join("run.tagq"), Access::Copied).unwrap();
+        let tags = store.tags();
+        let rows = (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row)));
+        Ok(rows.collect())
+    };
+    let first = "channel,time_ps\nAlice,1\nBob,2\n";
+    assert_eq!(
+        run(&[first, "channel,time_ps\nEve,3\nBob,4\nAlice,5\n"]).unwrap(),
+        [(1, 1), (2, 2), (3, 3), (4, 2), (5, 1)]
+    );
+    for (other, words) in [
+        (
+            "channel,time_ps\n1,3\n",
+            "1.csv: its channel 1 is a number, and that of 0.csv is `Alice`",
+        ),
+        ("1,3\n", "1.csv: its channel 1 is a number, and that of 0.csv is `Alice`"),
+    ] {
+        let error = run(&[first, other]).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let error = run(&["1,0\n", first]).unwrap_err().to_string();
+    assert!(
+        error.contains("1.csv: its channel 1 is `Alice`, and that of 0.csv is a number"),
+        "{error}"
+    );
+}

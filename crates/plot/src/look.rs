@@ -1,0 +1,126 @@
+//! How a user wants a figure to look.
+
+use crate::{Axis, Error, Figure, Plot, Quantity, Scale, words::cut};
+
+/// The longest title.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// How a figure shall look.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Look {
+    /// The title, in place of the figure's own.
+    pub title: Option<String>,
+    /// Whether values are on a logarithmic axis, or in logarithmic colours.
+    pub is_logarithmic: bool,
+    /// The ends of the axis of values, in counts, Hz or as a ratio.
+    pub limits: Option<(f64, f64)>,
+}
+
+impl Figure {
+    /// Returns the figure as `look` says.
+    ///
+    /// # Errors
+    /// [`Error::Limits`], and [`Error::NoAxis`] for bars, which start at zero, and for limits of a matrix.
+    pub fn with(mut self, look: &Look) -> Result<Self, Error> {
+        if let Some(title) = &look.title {
+            self.title = cut(&tagq::escaped(title), TITLE_CHARS_MAX);
+        }
+        if let Some((low, high)) = look.limits
+            && !(low.is_finite() && high.is_finite() && low < high)
+        {
+            return Err(Error::Limits { low, high });
+        }
+        let is_plain = !look.is_logarithmic && look.limits.is_none();
+        match &mut self.plot {
+            _ if is_plain => {}
+            Plot::Chart(chart) => {
+                let points = chart.series.iter().flat_map(|series| &series.points);
+                let values: Vec<f64> = points.filter_map(|point| point.value).collect();
+                chart.y = axis(&chart.y, look, &values)?;
+            }
+            Plot::Map(map) => {
+                let values: Vec<f64> = map.cells.iter().flatten().copied().collect();
+                map.values = axis(&map.values, look, &values)?;
+            }
+            Plot::Matrix(matrix) if look.limits.is_none() => matrix.is_logarithmic = true,
+            Plot::Matrix(_) | Plot::Bars(_) => return Err(Error::NoAxis),
+        }
+        Ok(self)
+    }
+}
+
+/// The axis of these values.
+fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
+    let (low, high) = look.limits.unwrap_or((axis.low, axis.high));
+    if !look.is_logarithmic {
+        return Ok(Axis { low, high, scale: Scale::Linear, ..axis.clone() });
+    }
+    let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
+    let low = match look.limits {
+        Some((low, _)) if low <= 0.0 => return Err(Error::Limits { low, high }),
+        Some((low, _)) => low,
+        // A count of one is drawn above the end.
+        None if axis.quantity == Quantity::Count => 0.5,
+        None if least.is_finite() => least / 1.5,
+        None => high / 10.0,
+    };
+    let high = if high > low { high } else { 10.0 * low };
+    Ok(Axis::logarithmic(axis.label.clone(), axis.quantity, low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bars, Chart, Point, Series, Shape};
+
+    fn figure(values: &[f64]) -> Figure {
+        let point = |&value: &f64| Point {
+            from: 0.0,
+            to: 1.0,
+            value: Some(value),
+            err: 0.0,
+            is_partial: false,
+        };
+        let points = values.iter().map(point).collect();
+        let chart = Chart {
+            x: Axis::linear("x", Quantity::Time, 0.0, 1.0),
+            y: Axis::for_values("g2", Quantity::Ratio, 0.0, 100.0, false),
+            shape: Shape::Line,
+            reference: None,
+            has_panels: false,
+            series: vec![Series { name: "1,2".into(), points }],
+        };
+        let (title, header) = ("t".into(), "from -5 ns".into());
+        Figure { title, header, note: None, plot: Plot::Chart(chart) }
+    }
+
+    fn ends(look: &Look, values: &[f64]) -> Result<(f64, f64, Scale), String> {
+        let figure = figure(values).with(look).map_err(|error| error.to_string())?;
+        let Plot::Chart(Chart { y, .. }) = figure.plot else { panic!("a chart") };
+        Ok((y.low, y.high, y.scale))
+    }
+
+    #[test]
+    fn an_axis_ends_where_it_was_asked_to() {
+        let with = |limits, is_logarithmic| Look { limits, is_logarithmic, title: None };
+        assert_eq!(ends(&with(Some((-1.0, 2.5)), false), &[1.0]), Ok((-1.0, 2.5, Scale::Linear)));
+        assert_eq!(
+            ends(&with(Some((0.1, 10.0)), true), &[1.0]),
+            Ok((0.1, 10.0, Scale::Logarithmic))
+        );
+        // The smallest value above zero, and a little below it.
+        let low = ends(&with(None, true), &[0.0, 3.0, 60.0]).unwrap().0;
+        assert!((low - 2.0).abs() < 1e-9, "{low}");
+        for (limits, is_logarithmic) in
+            [((2.0, 1.0), false), ((f64::NAN, 1.0), false), ((0.0, 1.0), true)]
+        {
+            let refused = ends(&with(Some(limits), is_logarithmic), &[1.0]).unwrap_err();
+            assert!(refused.contains("LO..HI"), "{refused}");
+        }
+        let bars = Bars { axis: Axis::linear("", Quantity::Rate, 0.0, 1.0), bars: Vec::new() };
+        let bars = Figure { plot: Plot::Bars(bars), ..figure(&[]) };
+        assert!(bars.clone().with(&with(None, true)).is_err());
+        let titled = Look { title: Some("Bell\u{7}".into()), ..Look::default() };
+        assert_eq!(bars.with(&titled).unwrap().title, "Bell\\u{7}");
+    }
+}

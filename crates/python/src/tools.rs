@@ -1,0 +1,190 @@
+//! Commands that count nothing: finding delays, facts, checks, files for other programs, and names.
+
+#![expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use pyo3::{prelude::*, types::PyDict};
+use tagq::{
+    Delays, Destination, RunFacts, StoreChanges, Tags,
+    files::Settings,
+    requests::{QueryContext, Setup, SetupFile},
+    store::Duration,
+};
+use tagq_export::{
+    Form, Selection,
+    report::info::{Looked, json},
+    write_tags_file,
+};
+
+use crate::{
+    answer::Answer,
+    errors::{self, question},
+    options,
+    run::{Run, pool_of},
+    waiting::{PythonProgress, wait},
+};
+
+/// Finds the peaks between each two of these channels.
+#[pyfunction]
+pub(crate) fn delays(
+    py: Python<'_>,
+    run: PyRef<'_, Run>,
+    channels: Bound<'_, PyAny>,
+    range: Option<&str>,
+    keywords: &Bound<'_, PyDict>,
+) -> PyResult<Answer> {
+    let (run, setup) = run.parts()?;
+    let channels = options::channel_list("channels", &channels)?;
+    let range: Option<Duration> = range.map(|text| options::parse("range", text)).transpose()?;
+    let delays = Delays { channels, range, selection: options::selection(keywords)? };
+    let pool = pool_of(None)?;
+    let found = wait(py, None, &AtomicBool::default(), |told| {
+        delays.ask(&run, &QueryContext { setup: &setup, pool: &pool, progress: told })
+    });
+    Answer::new(found?.answer)
+}
+
+/// Returns all that is known of a run, in the JSON of the command line. Unless `fast`, reads all tags for the shortest
+/// intervals.
+#[pyfunction]
+pub(crate) fn info(py: Python<'_>, run: PyRef<'_, Run>, fast: bool) -> PyResult<String> {
+    let (run, setup) = run.parts()?;
+    let pool = pool_of(None)?;
+    let looked = wait(py, None, &AtomicBool::default(), |told| {
+        let facts = RunFacts::named(&run, &setup);
+        let shortest = || pool.install(|| run.shortest_intervals(tagq::Progress::scan(told)));
+        let shortest = if fast { None } else { Some(shortest()?) };
+        // The folder of a temporary store is removed already.
+        let is_there = run.store().folder().exists();
+        let store_bytes = if is_there { Some(run.store_bytes()?) } else { None };
+        let leftovers = if is_there { run.leftovers()? } else { Vec::new() };
+        Ok(Looked { run: (*run).clone(), facts, shortest, store_bytes, leftovers })
+    })?;
+    json(&[looked]).map_err(|e| errors::of_run(&e.into()))
+}
+
+/// Verifies the checksums of a run. Returns the numbers of blocks, tags, sources that are the same, and of sources that
+/// were not compared.
+#[pyfunction]
+pub(crate) fn verify(
+    py: Python<'_>,
+    run: PyRef<'_, Run>,
+    sources: bool,
+) -> PyResult<(usize, u64, usize, usize)> {
+    let (run, _) = run.parts()?;
+    let verified = wait(py, None, &AtomicBool::default(), |_| run.verify(sources, &mut |_, _| ()))?;
+    Ok((verified.blocks, verified.rows, verified.sources, verified.sources_unknown))
+}
+
+/// Writes selected tags to a file, in the format that its name selects. Returns the number of tags.
+#[pyfunction]
+pub(crate) fn export(
+    py: Python<'_>,
+    run: PyRef<'_, Run>,
+    path: PathBuf,
+    keywords: &Bound<'_, PyDict>,
+    replace: bool,
+) -> PyResult<u64> {
+    let (run, setup) = run.parts()?;
+    let form = Form::of_name(&path).ok_or_else(|| {
+        let path = path.display();
+        question(format!(
+            "{path}: its name does not say what to write; it ends with .arrow, .parquet, .csv or .tsv"
+        ))
+    })?;
+    // Times are written as they were recorded.
+    let setup = Setup { delays: Vec::new(), ..(*setup).clone() };
+    let scope = options::selection(keywords)?.scope(&run, &setup);
+    let scope = scope.map_err(|e| errors::of_run(&e))?;
+    let selection = Selection {
+        range: scope.range,
+        channels: scope.channels,
+        time_unit: options::text(keywords, "time_unit")?,
+        ..Selection::default()
+    };
+    let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
+    let told = PythonProgress::default();
+    let written = py.detach(|| {
+        let to = Destination { path: &path, force: replace, reads: &reads };
+        write_tags_file(&run, &selection, (form, &to), &told, &mut |_, _| ())
+    });
+    Ok(written.map_err(errors::of_export)?.0.tags)
+}
+
+/// Converts a file or a run to a file in another format. Returns the number of tags.
+#[pyfunction]
+pub(crate) fn convert(
+    py: Python<'_>,
+    from: PathBuf,
+    out: PathBuf,
+    tick: Option<&str>,
+    source_format: Option<&str>,
+    columns: Option<&str>,
+    replace: bool,
+) -> PyResult<u64> {
+    let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
+    let settings = Settings {
+        format: source_format.map(|name| options::parse("source_format", name)).transpose()?,
+        columns: columns.map(|names| options::parse("columns", names)).transpose()?,
+        tick,
+        ..Settings::default()
+    };
+    let converted = wait(py, None, &AtomicBool::default(), |told| {
+        if !from.is_dir() {
+            return tagq::convert(Tags::File(&from), &out, replace, &settings, tick, told);
+        }
+        let options = tagq::OpenOptions { tick_here: tick, ..tagq::OpenOptions::default() };
+        let run = tagq::open(&from, &options, told)?;
+        tagq::convert(Tags::Run(&run), &out, replace, &settings, tick, told)
+    })?;
+    let lost = converted.lost.join(", ");
+    let mut notes: Vec<String> = converted.remarks;
+    notes.extend(converted.torn.map(|torn| format!("{torn}; the tags before it are written")));
+    if !lost.is_empty() {
+        notes.push(format!("{} does not hold {lost}", out.display()));
+    }
+    errors::warn(py, &notes)?;
+    Ok(converted.tags)
+}
+
+/// Names channels in the setup of the run at a path; removes a name that is `None`. Returns all names.
+#[pyfunction]
+pub(crate) fn name(
+    path: PathBuf,
+    names: Vec<(u16, Option<String>)>,
+) -> PyResult<Vec<(u16, String)>> {
+    let named = || {
+        if !path.exists() {
+            return Err(tagq::Error::NoSuchPath { path: path.clone() });
+        }
+        let place: &Path = &Setup::place(&path);
+        let mut file = SetupFile::open(place)?;
+        for (channel, name) in &names {
+            file.set_name(*channel, name.as_deref())?;
+        }
+        if !names.is_empty() {
+            file.save(&tagq::Silent)?;
+        }
+        Ok(SetupFile::open(place)?.setup().names.clone())
+    };
+    named().map_err(|e| errors::of_run(&e))
+}
+
+/// Changes the tick of a store, or makes or drops its column of gaps.
+#[pyfunction]
+pub(crate) fn set(
+    py: Python<'_>,
+    path: PathBuf,
+    store: Option<PathBuf>,
+    tick: Option<&str>,
+    gaps: Option<bool>,
+) -> PyResult<()> {
+    let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
+    let changed =
+        py.detach(|| tagq::change_store(&path, store.as_deref(), StoreChanges { tick, gaps }));
+    changed.map_err(|e| errors::of_run(&e))
+}

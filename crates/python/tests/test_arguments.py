@@ -1,0 +1,159 @@
+"""Keywords: durations in every form, channels alone, misspelt names, types, and the examples of the docstrings."""
+
+from __future__ import annotations
+
+import datetime
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+from conftest import ROOT
+from tagq import _durations
+
+DURATIONS = [
+    (datetime.timedelta(microseconds=3), "3us"),
+    (datetime.timedelta(days=-1, seconds=1), "-86399s"),
+    (datetime.timedelta(0), "0s"),
+    (numpy.timedelta64(2, "ns"), "2ns"),
+    (numpy.timedelta64(2_500, "ps"), "2500ps"),
+    (numpy.timedelta64(7, "fs"), "7fs"),
+    (numpy.timedelta64(90, "m"), "5400s"),
+    (numpy.timedelta64(2, "D"), "172800s"),
+    ("13t", "13t"),
+]
+SECONDS = [
+    (2e-9, "2ns"),
+    (1, "1s"),
+    (0, "0s"),
+    (-4.0625e-9, "-4062500fs"),
+    (1e-12, "1ps"),
+    (numpy.float32(0.5), "500ms"),
+    (numpy.int64(3), "3s"),
+    (0.1 + 0.2, "300000000000000040as"),
+    (2e-9 / 3, "666666666.6666667as"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), DURATIONS)
+def test_durations_are_texts(value: object, text: str) -> None:
+    assert _durations.text_of("window", value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), SECONDS)
+def test_seconds_are_exact_texts(value: object, text: str) -> None:
+    assert _durations.text_of_seconds("window_s", value) == text
+
+
+def test_every_form_counts_the_same(run: tagq.Run) -> None:
+    def same(kind: str, *ends: object, **forms: list) -> None:
+        (name, values), *rest = forms.items()
+        others = {name: value for name, (value,) in rest}
+        asked = [getattr(run, kind)(*ends, **{form: value}, **others) for form, value in values]
+        for one in asked[1:]:
+            assert one["count"].tolist() == asked[0]["count"].tolist(), (kind, name)
+        assert asked[0]["count"].sum() > 0
+
+    nanoseconds = numpy.timedelta64(2_000, "ps")
+    same("coincidences", forms=[("window", "2ns"), ("window_s", 2e-9), ("window", nanoseconds)])
+    same("coincidences", forms=[("full_width", "4ns"), ("full_width_s", 4e-9)])
+    same("coincidences", forms=[("groups", [(1, 2)]), ("groups", (1, 2)), ("groups", [[1, 2]])], window=["2ns"])
+    same("coincidences", forms=[("delays", {2: "1us"}), ("delays_s", {2: 1e-6}), ("delays", {2: datetime.timedelta(microseconds=1)})], window=["10us"])
+    same("histogram", 1, 2, forms=[("range", "20ns"), ("range_s", 2e-8)], bin=["5ns"])
+    ends = ("-20ns", numpy.timedelta64(20, "ns"))
+    same("histogram", 1, 2, forms=[("range", "-20ns..20ns"), ("range", ends), ("range_s", (-2e-8, 2e-8))], bin=["5ns"])
+    same("rates", forms=[("last", "2ms"), ("last_s", 0.002), ("last", datetime.timedelta(milliseconds=2))])
+    same("rates", forms=[("from_", "1ms"), ("from_s", 0.001), ("from_", datetime.timedelta(milliseconds=1))])
+    same("rates", forms=[("channels", 3), ("channels", [3]), ("channels", "3"), ("channels", numpy.array([3]))])
+    tags = [run.tags(**words).to_arrow() for words in (dict(last="2ms", channels=3), dict(last_s=0.002, channels=[3]))]
+    assert tags[0].equals(tags[1]) and tags[0].num_rows > 0
+    assert len(next(run.watch("rates", timeout_s=0.1))) == len(next(run.watch("rates", timeout="100ms"))) == 4
+
+
+WRONG = [
+    (lambda run: run.coincidences(window=2e-9), TypeError, r'window: a duration is a text with its unit, as "2ns" .* not float; seconds are window_s=2e-9'),
+    (lambda run: run.coincidences(window=2), TypeError, "seconds are window_s"),
+    (lambda run: run.rates(from_=1), TypeError, "seconds are from_s"),
+    (lambda run: run.coincidences(window=("1ns", "2ns")), TypeError, "not tuple"),
+    (lambda run: run.coincidences(window_s="2ns"), TypeError, "window_s: a number of seconds is wanted, as 2e-9, not str"),
+    (lambda run: run.coincidences(window_s=True), TypeError, "not bool"),
+    (lambda run: run.coincidences(window_s=float("nan")), ValueError, "nan is no duration"),
+    (lambda run: run.coincidences(window=numpy.timedelta64("NaT")), ValueError, "NaT is no duration"),
+    (lambda run: run.coincidences(window=numpy.timedelta64(1, "Y")), ValueError, "no fixed length"),
+    (lambda run: run.coincidences(window="2ns", window_s=2e-9), ValueError, "`window` and `window_s` are one option; give one of them"),
+    (lambda run: run.rates(from_="1ms", from_s=1e-3), ValueError, "`from_` and `from_s` are one option"),
+    (lambda run: run.coincidences(window="2ns", delays={2: 1e-9}), TypeError, "seconds are delays_s"),
+    (lambda run: run.coincidences(window="2ns", delays_s={2: "1ns"}), TypeError, "a number of seconds"),
+    (lambda run: run.coincidences(window="2ns", delays_s=[1]), TypeError, r"a dict is wanted, as \{15: -4e-9\}"),
+    (lambda run: run.watch("rates", every=1), TypeError, "seconds are every_s"),
+    (lambda run: run.watch("rates", every="1s", every_s=1.0), ValueError, "one option"),
+    (lambda run: run.coincidences(windows="2ns"), TypeError, r"coincidences\(\) got an unexpected keyword argument 'windows'; did you mean window\?"),
+    (lambda run: run.g2(1, 2, rnage="2ns"), TypeError, r"did you mean range\?"),
+    (lambda run: run.histogram(1, 2, bins="2ns"), TypeError, r"did you mean bin\?"),
+    (lambda run: run.rates(chanels=1), TypeError, r"did you mean channels\?"),
+    (lambda run: run.coincidences(qqq=1), TypeError, "its keywords are groups, window, window_s"),
+    (lambda run: run.tags(form_="1s"), TypeError, r"did you mean from_\?"),
+    (lambda run: run.tuples(grops=[(1, 2)]), TypeError, r"did you mean groups\?"),
+    (lambda run: tagq.open("run", tik="1ps"), TypeError, r"open\(\) .* did you mean tick\?"),
+    (lambda run: tagq.ingest("run", strore="a"), TypeError, r"did you mean store\?"),
+    (lambda run: tagq.from_arrays(run.time, run.channel, tick="1ps", micros=run.time), TypeError, r"did you mean micro\?"),
+    (lambda run: tagq.from_table(run, chanel="a"), TypeError, r"did you mean channel\?"),
+]
+
+
+@pytest.mark.parametrize(("ask", "error", "message"), WRONG)
+def test_a_mistake_says_what_to_write(run: tagq.Run, ask, error, message: str) -> None:
+    with pytest.raises(error, match=message):
+        ask(run)
+
+
+def test_the_examples_of_the_docstrings_are_right(run: tagq.Run) -> None:
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    names = [*tagq._tagq.request_types(), "tuples"]
+    for name in names:
+        method = getattr(tagq.Run, name)
+        (found,) = finder.find(method, name, globs={"run": run, "tagq": tagq})
+        assert found.examples, name
+        runner.run(found)
+        text = inspect.getdoc(method)
+        for part in ("\nReturns\n", "\nRaises\n", "\nExample\n"):
+            assert part in text, name
+    assert runner.summarize(verbose=False).failed == 0
+
+
+TYPED = """
+import datetime
+import tagq
+
+run = tagq.open("run")
+run.g2(1, 2, range="2ns", bin_s=1e-9)
+run.coincidences(window=datetime.timedelta(microseconds=1), groups=[(1, 2)], channels=3)
+total = run.rates().total
+if total is not None:
+    print(total["count"].sum() + 1, total[0].count, total[:2], total.to_polars().height)
+run.g2(1, 2, rnage="2ns")  # wrong
+run.coincidences(window=2e-9)  # wrong
+run.micro(1, chanels=2)  # wrong
+run.rates(last_s="1s")  # wrong
+tagq.open("run", tik="1ps")  # wrong
+run.tuples(window="2ns").colunms  # wrong
+"""
+
+
+def test_types_are_strict_and_find_mistakes(tmp_path: Path) -> None:
+    script, cache = tmp_path / "script.py", tmp_path / "cache"
+    script.write_text(TYPED)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache)]
+    done = subprocess.run([*mypy, str(script)], capture_output=True, text=True, check=False)
+    found = {int(line) for line in re.findall(r"script\.py:(\d+): error", done.stdout)}
+    wrong = {at for at, line in enumerate(TYPED.splitlines(), 1) if line.endswith("# wrong")}
+    assert found == wrong, done.stdout + done.stderr
+    package = ["--config-file", str(ROOT / "crates/python/pyproject.toml"), str(ROOT / "crates/python/python/tagq")]
+    done = subprocess.run([*mypy, *package], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,226 @@
+"""What the command line does apart from counting: the same from Python. Stores that are written while they are read."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import tagq
+from conftest import cli, cli_json
+
+TIME = numpy.array([10, 25, 25, 40])
+CHANNEL = numpy.array([1, 2, 1, 300], dtype="u2")
+
+
+def test_facts_checks_and_delays_are_those_of_the_command_line(run: tagq.Run, folder: Path) -> None:
+    info = run.info()
+    assert info == cli_json("info", folder, "--format", "json") and info["channels"][0]["shortest_ticks"] > 0
+    assert "shortest_ticks" not in run.info(fast=True)["channels"][0]
+    assert run.verify() == {"blocks": 1, "tags": len(run), "sources": 0, "sources_unknown": 0}
+    assert run.verify(sources=True)["sources"] == 2
+    for words, flags in (({}, []), (dict(range="10us"), ["--range", "10us"]), (dict(range_s=1e-5, last="100ms"), ["--range", "10us", "--last", "100ms"])):
+        found = run.delays([1, 2], **words)
+        expected = cli_json("delays", "--channels", "1,2", *flags, folder)
+        assert json.loads(found.to_json()) == expected
+    assert found[0].peak_ticks == found["peak_ticks"][0] and {of["channel"] for of in found.query["delays"]} == {1, 2}
+    with pytest.raises(tagq.QuestionError, match="two channels"):
+        run.delays([1])
+    with pytest.raises(TypeError, match=r"delays\(\) .* did you mean range\?"):
+        run.delays([1, 2], rnage="1us")  # type: ignore[arg-type]
+    rows = next(folder.rglob("time*"))
+    with rows.open("r+b") as file:
+        file.seek(10_000)
+        file.write(b"\xff" * 8)
+    with pytest.raises(tagq.DamageError):
+        tagq.open(folder).verify()
+
+
+def test_exports_and_conversions_are_those_of_the_command_line(run: tagq.Run, folder: Path, tmp_path: Path) -> None:
+    for name in ("tags.csv", "tags.parquet", "tags.arrow"):
+        assert run.export(tmp_path / name, channels=[1, 2], from_="1ms", time_unit="ns") > 100
+        cli("export", folder, "-o", tmp_path / f"cli-{name}", "--channels", "1,2", "--from", "1ms", "--time-unit", "ns")
+        assert (tmp_path / name).read_bytes() == (tmp_path / f"cli-{name}").read_bytes(), name
+    with pytest.raises(tagq.TagqError, match="is there already"):
+        run.export(tmp_path / "tags.csv")
+    assert run.export(tmp_path / "tags.csv", replace=True) == len(run)
+    with pytest.raises(tagq.QuestionError, match="its name does not say"):
+        run.export(tmp_path / "tags.xyz")
+    source = folder / "1.tags.zst"
+    count = tagq.convert(source, tmp_path / "a.tsv")
+    cli("convert", source, tmp_path / "b.tsv")
+    assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes() and count > 1000
+    assert tagq.convert(folder, tmp_path / "both.tags") == len(run)
+    with pytest.raises(tagq.QuestionError, match="its name does not say"):
+        tagq.convert(source, tmp_path / "a.xyz")
+    with pytest.raises(TypeError, match=r"did you mean replace\?"):
+        tagq.convert(source, tmp_path / "a.tsv", repalce=True)  # type: ignore[arg-type]
+
+
+def test_names_and_settings_are_those_of_the_command_line(folder: Path) -> None:
+    assert tagq.name(folder) == {}
+    assert tagq.name(folder, {1: "Alice", 2: "Bob"}) == {1: "Alice", 2: "Bob"}
+    assert cli("name", folder).decode() == "1=Alice\n2=Bob\n"
+    assert tagq.name(folder, {1: None}) == {2: "Bob"}
+    assert tagq.open(folder).rates(channels="Bob")["name"].tolist() == ["Bob"]
+    for names, error in (({1: "Bob"}, tagq.QuestionError), ({1.5: "a"}, TypeError), ({1: 2}, TypeError)):
+        with pytest.raises(error):
+            tagq.name(folder, names)  # type: ignore[arg-type]
+    tagq.set(folder, tick="1ns")
+    assert tagq.open(folder).tick == "1 ns"
+    tagq.set(folder, gaps=False)
+    assert "gap_column" not in tagq.open(folder).info(fast=True)
+    with pytest.raises(tagq.NotFoundError):
+        tagq.name(folder / "none")
+
+
+def test_streams_are_runs(folder: Path, tmp_path: Path) -> None:
+    path = folder / "1.tags.zst"
+    expected = tagq.open(path).rates()
+    with path.open("rb") as file:
+        run = tagq.open(file)
+    assert run.rates()["count"].tolist() == expected["count"].tolist() and not Path(run.store).exists()
+    assert run.coincidences(window="2ns")["count"].sum() > 0
+    text = tagq.open(io.BytesIO(b"1\t10\n2\t11\n"), tick="1ns", store=tmp_path / "kept")
+    assert text.time.tolist() == [10, 11] and len(tagq.open(tmp_path / "kept", ingest=False)) == 2
+    code = "import tagq; print(len(tagq.open('-', tick='1ns')))"
+    done = subprocess.run([sys.executable, "-c", code], input=b"1\t10\n2\t11\n", capture_output=True, check=False)
+    assert done.stdout == b"2\n", done.stderr.decode()
+
+
+def test_arrays_of_other_libraries_become_a_run() -> None:
+    for of in (pyarrow.array, polars.Series, pandas.Series, numpy.asarray):
+        run = tagq.from_arrays(of(TIME), of(CHANNEL), tick="1ps")
+        assert (run.time.tolist(), run.channel.tolist()) == (TIME.tolist(), CHANNEL.tolist())
+    for wrong in (pyarrow.array([1, None]), polars.Series([1, None]), pandas.Series([1.0, 2.0])):
+        with pytest.raises(tagq.WrongTypeError):
+            tagq.from_arrays(wrong, numpy.array([1, 2]), tick="1ps")
+
+
+def test_a_recorder_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "live.tagq"
+    with tagq.Recorder(path, "1ps", every="0s") as recorder:
+        run = tagq.open(path)
+        assert (len(run), run.tick) == (0, "1 ps")
+        answers = run.watch(lambda run: run.time.tolist(), timeout="5s")
+        assert next(answers) == []
+        recorder.append(TIME, CHANNEL)
+        assert next(answers) == TIME.tolist()
+        recorder.append(pyarrow.array(TIME + 30), polars.Series(CHANNEL))
+        assert next(answers) == [*TIME, *(TIME + 30)] and run.channel.tolist() == [*CHANNEL, *CHANNEL]
+        # Another process sees the same.
+        assert cli_json("rates", path)["total"][0]["count"] == 8
+        with pytest.raises(tagq.BusyError):
+            tagq.Recorder(path, "1ps")
+        answers.close()
+    assert recorder.closed and "closed" in repr(recorder)
+    with pytest.raises(tagq.ClosedError, match="this recorder was closed"):
+        recorder.append(TIME, CHANNEL)
+    with tagq.Recorder(path, "1ps") as again:
+        again.append(TIME + 1000, CHANNEL)
+    run = tagq.open(path)
+    assert len(run) == 12 and run.sources == ["recorder-1", "recorder-2"]
+    # From the first to the last tag of each recording.
+    assert run.facts["live_s"] == pytest.approx(((70 - 10) + (40 - 10)) * 1e-12)
+    with pytest.raises(tagq.TagqError):
+        tagq.Recorder(path, "2ps")
+
+
+def test_a_recorder_commits_at_its_interval_and_when_it_is_told(tmp_path: Path) -> None:
+    recorder = tagq.Recorder(tmp_path / "live.tagq", "1ps", micro_tick="4ps", every_s=3600)
+    recorder.append(TIME, CHANNEL, numpy.array([1, 2, 3, 4]))
+    assert recorder.uncommitted == 4 and len(tagq.open(recorder.path)) == 0
+    assert "4 tags since the last commit" in repr(recorder)
+    recorder.commit()
+    assert recorder.uncommitted == 0 and tagq.open(recorder.path).micro_times.tolist() == [1, 2, 3, 4]
+    recorder.append(TIME[:0], CHANNEL[:0])
+    recorder.append(TIME + 100, CHANNEL)
+    recorder.close()
+    recorder.close()
+    assert len(tagq.open(recorder.path)) == 8
+
+
+WRONG = [
+    (TIME[::-1], CHANNEL, tagq.QuestionError, "row 1 is 25, before 40; sort them first"),
+    (TIME - 5, CHANNEL, tagq.QuestionError, "argsort"),
+    (TIME[:3], CHANNEL, tagq.QuestionError, "3 times and 4 channels"),
+    (TIME.astype("f8"), CHANNEL, tagq.WrongTypeError, "floats cannot hold"),
+    ([1, 2, 3, 4], CHANNEL, tagq.WrongTypeError, "NumPy array"),
+    (TIME, CHANNEL.astype("i4") - 2, tagq.QuestionError, "row 0 is -1"),
+]
+
+
+@pytest.mark.parametrize(("time", "channel", "error", "message"), WRONG)
+def test_wrong_tags_leave_a_recorder_as_it_was(tmp_path: Path, time, channel, error, message: str) -> None:
+    with tagq.Recorder(tmp_path / "live.tagq", "1ps") as recorder:
+        recorder.append(TIME, CHANNEL)
+        with pytest.raises(error, match=message):
+            recorder.append(time, channel)
+        recorder.append(TIME + 30, CHANNEL)
+    assert tagq.open(recorder.path).time.tolist() == [*TIME, *(TIME + 30)]
+
+
+def test_wrong_recorders_are_refused(folder: Path, tmp_path: Path) -> None:
+    store = tagq.open(folder).store
+    for make, error, message in (
+        (lambda: tagq.Recorder(store, "156.25ps"), tagq.QuestionError, "a recorder writes a store of its own"),
+        (lambda: tagq.Recorder(tmp_path / "a", 1e-12), tagq.WrongTypeError, "tick: a text"),
+        (lambda: tagq.Recorder(tmp_path / "a", "1ps", every=1), tagq.WrongTypeError, "seconds are every_s"),
+        (lambda: tagq.Recorder(tmp_path / "a", "1ps", evry="1s"), TypeError, r"did you mean every\?"),
+        (lambda: tagq.Recorder(tmp_path / "a", "1ps", every="-1s"), tagq.QuestionError, "-1s"),
+        (lambda: tagq.Recorder(Path(store) / "a", "1ps"), tagq.TagqError, "lies in the store"),
+    ):
+        with pytest.raises(error, match=message):
+            make()
+    assert not os.path.exists(tmp_path / "a")
+
+
+SIMULATED = [
+    ({}, []),
+    (
+        dict(duration="100ms", rate="1MHz", coherent=True, beam_splitter=True, channels=[1, 2, 3], efficiency=0.5, seed=7),
+        [*"--duration 100ms --rate 1MHz --coherent --beam-splitter --channels 1,2,3 --efficiency 0.5 --seed 7".split()],
+    ),
+    (
+        dict(duration=datetime.timedelta(milliseconds=50), dark={2: "1kHz"}, jitter="100ps", dead_time={1: "20ns"}, delays={2: "-5ns"}, pulsed="10ns", start="1s", tick="4ps", efficiency={1: 0.2}),
+        [*"--duration 50ms --dark 2=1kHz --jitter 100ps --dead-time 0t --dead-time 1=20ns --delay 2=-5ns --pulsed 10ns --start 1s --tick 4ps".split(), "--efficiency", "1", "--efficiency", "1=0.2", "--dark", "0Hz"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "flags"), SIMULATED)
+def test_simulations_are_those_of_the_command_line(tmp_path: Path, words: dict, flags: list) -> None:
+    count = tagq.simulate(tmp_path / "a.tags.zst", **words)
+    cli("simulate", *flags, tmp_path / "b.tags.zst")
+    assert (tmp_path / "a.tags.zst").read_bytes() == (tmp_path / "b.tags.zst").read_bytes()
+    assert count == len(tagq.open(tmp_path / "a.tags.zst", tick="4ps")) > 100
+
+
+def test_wrong_simulations_are_refused(tmp_path: Path) -> None:
+    for words, error, message in (
+        (dict(duration=1.0), tagq.WrongTypeError, "a duration is a text .* not float$"),
+        (dict(rate=1e5), tagq.WrongTypeError, "rate: a text"),
+        (dict(rate="1ns"), tagq.QuestionError, "rate: "),
+        (dict(dark={3: "1kHz"}), tagq.QuestionError, "dark: 3 is none of the channels"),
+        (dict(dark=5), tagq.WrongTypeError, "dark: a text"),
+        (dict(efficiency="1"), tagq.WrongTypeError, "efficiency: a number"),
+        (dict(efficiency=1.5), tagq.QuestionError, "efficiency"),
+        (dict(seed=-1), tagq.WrongTypeError, "seed"),
+        (dict(channels=["a"]), tagq.WrongTypeError, "'a' is no channel"),
+        (dict(duratoin="1s"), TypeError, r"did you mean duration\?"),
+    ):
+        with pytest.raises(error, match=message):
+            tagq.simulate(tmp_path / "a.tags.zst", **words)
+    with pytest.raises(tagq.QuestionError, match="tagq.convert makes other formats"):
+        tagq.simulate(tmp_path / "a.ptu")
+    assert list(tmp_path.iterdir()) == []
