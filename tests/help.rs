@@ -377,5 +377,7 @@ fn what_is_misspelt_is_said_and_what_was_meant() {
         let refused = tagq(args);
         assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(meant), "{args:?}: {}", refused.stderr);
+        let has_example = refused.stderr.contains("Example: ");
+        assert!(!has_example || !refused.stderr.contains("For more information"), "{args:?}");
     }
 }

@@ -9,11 +9,7 @@ use pyo3::PyResult;
 use tagq::{Answer, Destination, NewFile, Silent, requests::Listing};
 use tagq_export::{
     Form,
-    report::{
-        csv, json, list,
-        table::{self, TableStyle},
-    },
-    write_answers, write_listings,
+    report::{Format, table::TableStyle},
 };
 use tagq_plot::{Figure, Picture};
 
@@ -22,25 +18,15 @@ use crate::errors::{self, question};
 /// What a file holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    Table,
-    Json,
-    Csv,
-    Batches(Form),
+    Rows(Format),
     Figure(Picture),
 }
 
 impl Content {
     /// Returns what the name of a file selects.
     pub(crate) fn of_name(path: &Path) -> PyResult<Self> {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let found = match (extension, Form::of_name(path)) {
-            (Some("txt"), _) => Some(Self::Table),
-            (Some("json"), _) => Some(Self::Json),
-            (Some("csv"), _) => Some(Self::Csv),
-            (_, Some(form @ (Form::Arrow | Form::Parquet))) => Some(Self::Batches(form)),
-            _ => Picture::of_name(path).map(Self::Figure),
-        };
-        found.ok_or_else(|| {
+        let figure = || Picture::of_name(path).map(Self::Figure);
+        Format::of_name(path).map(Self::Rows).or_else(figure).ok_or_else(|| {
             question(format!(
                 "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .svg, \
                  .png or .html",
@@ -55,33 +41,28 @@ impl Content {
         figure: &Figure,
         out: &mut (dyn Write + Send),
     ) -> PyResult<()> {
-        let answers = std::slice::from_ref(answer);
         let written = match self {
-            Self::Table => table::write(answers, TableStyle::PLAIN, out),
-            Self::Json => json::write(answers, out),
-            Self::Csv => csv::write(answers, out),
-            Self::Batches(form) => {
-                return write_answers(answers, out, form).map(drop).map_err(errors::of_export);
+            Self::Rows(format) => {
+                format.write(std::slice::from_ref(answer), TableStyle::PLAIN, Form::Arrow, out)
             }
             Self::Figure(picture) => {
                 let drawn = picture.draw(figure, answer);
-                out.write_all(&drawn.map_err(|error| question(error.to_string()))?)
+                let drawn = drawn.map_err(|error| question(error.to_string()))?;
+                out.write_all(&drawn).map_err(Into::into)
             }
         };
-        written.map_err(|error| errors::of_export(error.into()))
+        written.map_err(errors::of_export)
     }
 
     pub(crate) fn write_list(
         self,
         listing: &Listing<'_>,
-        mut out: &mut (dyn Write + Send),
+        out: &mut (dyn Write + Send),
     ) -> Result<(), tagq_export::Error> {
-        let listings = std::slice::from_ref(listing);
         match self {
-            Self::Table => Ok(list::table(listings, &mut out)?),
-            Self::Json => Ok(list::json(listings, &mut out)?),
-            Self::Csv => Ok(list::csv(listings, &mut out)?),
-            Self::Batches(form) => write_listings(listings, out, form).map(drop),
+            Self::Rows(format) => {
+                format.write_list(std::slice::from_ref(listing), Form::Arrow, out).map(drop)
+            }
             Self::Figure(_) => {
                 Err(tagq::Error::Request("a list has no figure; save it as a table".into()).into())
             }

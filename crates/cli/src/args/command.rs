@@ -6,6 +6,7 @@ use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     builder::styling::{Style, Styles},
 };
+use console::strip_ansi_codes;
 use tagq::{escaped, is_shown};
 
 use super::{
@@ -66,7 +67,7 @@ pub(crate) fn parse() -> Args {
 }
 
 /// The last line of an error of the arguments.
-const MORE: &str = "For more information, try '--help'.";
+const MORE: &str = "For more information, try";
 
 /// Prints a help, or an error with an example of its command. Control characters are escaped, because an argument may be
 /// the name of a file.
@@ -82,7 +83,9 @@ fn end(error: &clap::Error) -> ! {
         text.lines().map(|line| escaped(line) + "\n").collect()
     };
     if let Some((name, example)) = std::env::args().nth(1).and_then(|word| example(&word)) {
-        text.truncate(text.trim_end().trim_end_matches(MORE).trim_end().len());
+        let lines = text.lines().filter(|line| !strip_ansi_codes(line).starts_with(MORE));
+        text = lines.collect::<Vec<_>>().join("\n");
+        text.truncate(text.trim_end().len());
         let more = ["\n\nExample: ", &example, "\nAll options: tagq ", &name, " --help\n"];
         text += &more.concat();
     }

@@ -9,10 +9,11 @@ use tagq::{
     requests::Selection,
     store::Tick,
 };
+use tagq_export::report::Format;
 
 use super::{
     table,
-    values::{Format, Io},
+    values::{Io, formats},
 };
 
 /// Over the options of the selection.
@@ -176,7 +177,7 @@ impl StoreArgs {
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct OutputArgs {
     /// How to give the answer [default: as FILE is named; table on a terminal, else json]
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<Format>,
     /// JSON: short for --format json
     #[arg(long, conflicts_with = "format")]

@@ -1,9 +1,13 @@
 //! Values of options. Each is parsed by its own type.
 
-use std::{path::Path, str::FromStr};
+use std::str::FromStr;
 
-use clap::ValueEnum;
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use tagq::store::Duration;
+use tagq_export::report::Format;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
@@ -13,32 +17,13 @@ pub(crate) enum Io {
     Read,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Aligned for a person
-    Table,
-    /// One object, keys as in docs/queries.md
-    Json,
-    /// One line per row, after a comment line
-    Csv,
-    /// Arrow: a stream to a pipe, a file with --output
-    Arrow,
-    /// Parquet
-    Parquet,
-}
-
-impl Format {
-    /// Returns the format for the extension of a file.
-    pub(crate) fn of_name(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "txt" => Some(Self::Table),
-            "json" => Some(Self::Json),
-            "csv" => Some(Self::Csv),
-            "arrow" => Some(Self::Arrow),
-            "parquet" => Some(Self::Parquet),
-            _ => None,
-        }
-    }
+/// Returns the parser of a format of answers.
+pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+    let values = Format::ALL.map(|(_, name, _, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = Format::ALL.into_iter().find(|(_, of, ..)| *of == name);
+        found.map(|(format, ..)| format).ok_or("no such format")
+    })
 }
 
 /// `CH=D`.

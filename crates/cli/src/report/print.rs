@@ -14,18 +14,14 @@ use tagq::{
 use tagq_export::{
     Form,
     report::{
-        csv, delays, explained, formats,
+        Format, csv, delays, explained, formats,
         info::{self, Looked},
-        json, list, runs, table,
+        runs,
     },
-    write_answers, write_listings, write_runs,
+    write_runs,
 };
 
-use crate::{
-    Usage,
-    args::{Format, OutputArgs},
-    progress::Reporter,
-};
+use crate::{Usage, args::OutputArgs, progress::Reporter};
 
 use super::style::style_of;
 
@@ -84,16 +80,7 @@ pub(crate) fn print(
 ) -> anyhow::Result<()> {
     let format = chosen(output.args)?;
     let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
-    put_with(output, reporter, |out| {
-        match format {
-            Format::Table => table::write(answers, style_of(output.args), out)?,
-            Format::Json => json::write(answers, out)?,
-            Format::Csv => csv::write(answers, out)?,
-            Format::Arrow => drop(write_answers(answers, out, form)?),
-            Format::Parquet => drop(write_answers(answers, out, Form::Parquet)?),
-        }
-        Ok(())
-    })
+    put_with(output, reporter, |out| Ok(format.write(answers, style_of(output.args), form, out)?))
 }
 
 /// Prints lists while they are found, in constant memory, or writes them to the given file.
@@ -105,31 +92,15 @@ pub(crate) fn print_list(
     let format = chosen(output.args)?;
     let Some(out) = &output.args.output else {
         let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-        let mut out = write_list(listings, format, Form::Stream, out)?;
+        let mut out = format.write_list(listings, Form::Stream, out)?;
         return out.flush().context("cannot write to standard output");
     };
     let fresh = NewFile::create(&output.to(out), reporter)?;
     let shown = || format!("{}: cannot be written", out.display());
     let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
-    let file = write_list(listings, format, Form::Arrow, file)?;
+    let file = format.write_list(listings, Form::Arrow, file)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     Ok(fresh.keep(&file)?)
-}
-
-fn write_list<W: io::Write + Send>(
-    listings: &[Listing<'_>],
-    format: Format,
-    arrow: Form,
-    mut out: W,
-) -> anyhow::Result<W> {
-    match format {
-        Format::Table => list::table(listings, &mut out)?,
-        Format::Json => list::json(listings, &mut out)?,
-        Format::Csv => list::csv(listings, &mut out)?,
-        Format::Arrow => return Ok(write_listings(listings, out, arrow)?),
-        Format::Parquet => return Ok(write_listings(listings, out, Form::Parquet)?),
-    }
-    Ok(out)
 }
 
 /// Refuses formats that consist of rows, because a plan has none.

@@ -6,11 +6,12 @@ use tagq::{
     OpenOptions,
     requests::{REQUEST_TYPES, Request, Setup},
 };
+use tagq_export::report::Format;
 use tagq_plot::Look;
 
 use crate::{
     Usage,
-    args::{AnswerArgs, Command, Format, PlotTo, RequestCommand, WatchArgs},
+    args::{AnswerArgs, Command, PlotTo, RequestCommand, WatchArgs},
     input, queries,
 };
 

@@ -3,8 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use console::Term;
-
-use crate::args::Format;
+use tagq_export::report::Format;
 
 /// The output of answers.
 pub(super) enum Screen {

@@ -5,9 +5,12 @@
 pub mod csv;
 pub mod delays;
 pub mod explained;
+mod format;
 pub mod formats;
 pub mod info;
 pub mod json;
 pub mod list;
 pub mod runs;
 pub mod table;
+
+pub use format::Format;

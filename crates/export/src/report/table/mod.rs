@@ -4,6 +4,7 @@ mod fit;
 pub mod quantities;
 mod style;
 pub(crate) mod text;
+mod wide;
 
 use std::io::{self, Write};
 
@@ -46,7 +47,9 @@ fn write_one(
         write_fitting(singles, &names, style, out)?;
         out.write_all(b"\n")?;
     }
-    write_fitting(&answer.rows_with_totals(), &names, style, out)
+    let rows = answer.rows_with_totals();
+    let rows = wide::by_channel(answer, &rows, &names).unwrap_or(rows);
+    write_fitting(&rows, &names, style, out)
 }
 
 /// The headings of a table, and the text of its fields row by row.
