@@ -16,6 +16,15 @@ fn help(words: &[&str]) -> String {
 }
 
 #[test]
+fn a_command_that_is_not_utf_8_is_refused() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
+    let refused = output(command().arg(OsStr::from_bytes(b"\xff")));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(!refused.stderr.contains("panicked"), "{}", refused.stderr);
+}
+
+#[test]
 fn other_words_for_commands_and_their_beginnings_answer() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

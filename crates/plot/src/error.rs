@@ -14,7 +14,7 @@ pub enum Error {
     },
     /// An axis cannot have these ends.
     #[error(
-        "an axis from {low} to {high} is none: write --ylim LO..HI with LO below HI, and above zero with --log-y"
+        "the axis cannot go from {low} to {high}: write --ylim LO..HI with LO below HI, and LO above zero with --log-y"
     )]
     Limits {
         /// The lower end.

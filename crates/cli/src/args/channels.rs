@@ -12,11 +12,11 @@ use super::table::usage;
 
 /// Takes the channels that stand in front of the runs, as they were written.
 ///
-/// An argument is a run if it is one, except for a list of numbers; so `./3,15` names a file that is called like channels.
-/// A single channel that is not a number, and the only argument if it has no comma, is taken for a run, too.
+/// An argument with `/` or `.` is a run, and so is one that exists, unless it is numbers: `./3,15` names a file that has the
+/// name of channels. A single name is a run if no other argument follows it.
 ///
 /// # Errors
-/// No run behind the channels, and a duration in place of a run.
+/// No run follows the channels, or a duration stands in place of the run.
 pub(super) fn take_channels(
     runs: &mut Vec<PathBuf>,
     argument: Option<ChannelArgument>,
@@ -57,7 +57,8 @@ pub(super) fn take_channels(
     Ok(taken)
 }
 
-/// Returns the form of a help with this usage. The arguments of an error have the usual one, which names those of the error.
+/// Returns the template of a help with this usage. Errors show the usage that clap makes, because it names the arguments
+/// that are missing.
 pub(super) fn usage_template(usage: &str) -> String {
     format!(
         "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {usage}\n\n{{all-args}}{{after-help}}"

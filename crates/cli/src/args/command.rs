@@ -66,7 +66,7 @@ pub(crate) fn parse() -> Args {
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
 }
 
-/// The last line of an error of the arguments.
+/// Beginning of the last line of an error of the arguments, which an example replaces.
 const MORE: &str = "For more information, try";
 
 /// Prints a help, or an error with an example of its command. Control characters are escaped, because an argument may be
@@ -82,7 +82,7 @@ fn end(error: &clap::Error) -> ! {
         let text = error.render().to_string();
         text.lines().map(|line| escaped(line) + "\n").collect()
     };
-    if let Some((name, example)) = std::env::args().nth(1).and_then(|word| example(&word)) {
+    if let Some((name, example)) = first_word().and_then(|word| example(&word)) {
         let lines = text.lines().filter(|line| !strip_ansi_codes(line).starts_with(MORE));
         text = lines.collect::<Vec<_>>().join("\n");
         text.truncate(text.trim_end().len());
@@ -94,7 +94,12 @@ fn end(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// Returns the command that is called so, and the first example of its help.
+/// Returns the first argument, if it is UTF-8.
+fn first_word() -> Option<String> {
+    std::env::args_os().nth(1)?.into_string().ok()
+}
+
+/// Returns the name of the command that `word` calls, and the first example of its help.
 fn example(word: &str) -> Option<(String, String)> {
     let program = program();
     let is_named = |of: &&clap::Command| {

@@ -1,7 +1,7 @@
 //! Files of arrays: the columns of tags, kept in temporary files until all of them are known.
 //!
-//! Such a file states the lengths of its arrays before them, so nothing of it is written before the last tag. Memory
-//! does not grow with the tags.
+//! Such a file states the length of each array in front of the array, so it is written after the last tag. Memory does not
+//! grow with the number of tags.
 
 mod npz;
 mod photon_hdf5;
@@ -122,7 +122,7 @@ impl Columns {
     }
 }
 
-/// Returns what was written to a temporary file, from its beginning.
+/// Returns a temporary file after its last write, to be read from its beginning.
 fn rewound(column: BufWriter<File>) -> io::Result<File> {
     let mut file = column.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;

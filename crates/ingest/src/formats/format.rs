@@ -241,7 +241,7 @@ impl Decoded<'_> {
 pub(crate) const BEYOND_PERIOD: &str = "micro time beyond the sync period";
 /// Times of a text that have more digits than the tick that its unit makes.
 pub const ROUNDED: &str = "time between two ticks, rounded to the nearest";
-/// What is odd about tags.
+/// Properties of tags that a note reports.
 pub(crate) const ODD: [&str; 2] = [BEYOND_PERIOD, ROUNDED];
 
 /// An edge of a time during which nothing was recorded.

@@ -65,7 +65,7 @@ def _of_numpy(name: str, value: Any) -> Fraction:
 
 
 def _text(seconds: Fraction) -> str:
-    """Returns the text with the longest unit of which it is a whole number."""
+    """Returns the duration as a text, in the longest unit that gives a whole number."""
     attoseconds = seconds * 10**18
     for unit, length in UNITS.items():
         number = attoseconds / length

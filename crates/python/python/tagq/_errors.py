@@ -69,7 +69,7 @@ def unexpected(of: str, unknown: Mapping[str, object], known: Iterable[str]) -> 
     """The exception for keywords that the function ``of`` does not have."""
     known = [name for name in known if name != "self"]
     name = next(iter(unknown))
-    # Rather `window` than `window_s`, of which a misspelt one may have the same letters.
+    # Suggest `window`, not `window_s`, unless the misspelt keyword ends with `_s`, too.
     plain = known if name.endswith("_s") else [name for name in known if not name.endswith("_s")]
     near = difflib.get_close_matches(name, plain, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"its keywords are {', '.join(known)}"

@@ -9,7 +9,7 @@ use super::{
 
 /// More names are no channels.
 const NAMES_MAX: usize = 1_000;
-/// A longer name is none.
+/// Longer names are refused.
 const NAME_CHARS_MAX: usize = 64;
 
 /// The names of channels so far.

@@ -1,4 +1,4 @@
-//! How the lines of a text are read: two whole numbers, or fields of which some hold the tags.
+//! How the lines of a text are read: as two whole numbers, or as fields, some of which hold the time and the channel.
 
 use tagq_store::{Tag, Tick, TimeUnit, format::MICRO_NONE};
 

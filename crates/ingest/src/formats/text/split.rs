@@ -1,4 +1,4 @@
-//! The fields of a line and what stands between them.
+//! The fields of a line and their separators.
 
 use super::fields::LineFault;
 

@@ -13,7 +13,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Lines in which the first tag is sought after one that is none.
+/// Number of lines that are searched for the first tag after a line that is no tag.
 const LINES_LOOKED_AT: usize = 1_000;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
