@@ -309,12 +309,27 @@ fn texts_that_are_not_understood_say_what_to_type() {
         ("time_ps;ch\n1;2\n1\n", "line 3: \"1\" is no tag: not as many fields as the header"),
         ("Alice,2\n", "line 1: \"Alice,2\" is no tag: its channel is no number"),
     ] {
-        let (_folder, path) = file(text.as_bytes());
-        let read =
-            read_recorded(&path, &Settings::default(), &mut Recording::default(), |_| Ok(()));
-        let error = read.unwrap_err().to_string();
+        let error = refused(text, &Settings::default());
         assert!(error.contains(words), "{text}: {error}");
     }
+    // Without a header, the first line says what separates its fields, also if one of them is wrong.
+    let columns = Some("time:s,channel".parse().unwrap());
+    let settings = Settings { columns, ..Settings::default() };
+    for (text, words) in [
+        ("99999999,3\n", "line 1: \"99999999,3\" is no tag: its time is outside of 64 bits"),
+        ("1x;3\n", "line 1: \"1x;3\" is no tag: its time is no number"),
+        ("1,2,3\n", "line 1: \"1,2,3\" is no tag: not as many fields"),
+    ] {
+        let error = refused(text, &settings);
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+/// Returns the error of a text that cannot be read.
+fn refused(text: &str, settings: &Settings) -> String {
+    let (_folder, path) = file(text.as_bytes());
+    let read = read_recorded(&path, settings, &mut Recording::default(), |_| Ok(()));
+    read.unwrap_err().to_string()
 }
 
 /// Names have one number in a run, whatever their order in a file; numbers and names in one run are refused.

@@ -170,7 +170,7 @@ impl Fields {
             TextColumns::TimeChannel => (0, 1),
         };
         let places = Places { time, channel, micro: None, time_unit: None };
-        let mut fields = Self {
+        let fields = Self {
             chosen: ChosenColumns::Order(order),
             times,
             places,
@@ -179,15 +179,18 @@ impl Fields {
             header: Vec::new(),
             has_names: false,
         };
+        // Of a line that is no tag by any separator, two fields with a fault in one of them say most.
+        let mut faulty = None;
         for separator in Separator::ALL {
-            fields.separator = separator;
-            fields = fields.with_names_as_in(first);
+            let fields = Self { separator, ..fields.clone() }.with_names_as_in(first);
             let row = fields.row(first, &mut ChannelNames::default(), &mut Vec::new());
-            if matches!(row, Ok(Some(_))) {
-                break;
+            match row {
+                Ok(Some(_)) => return fields,
+                Ok(None) | Err(LineFault::FieldCount | LineFault::ManyFields) => {}
+                Err(_) => faulty = faulty.or(Some(fields)),
             }
         }
-        fields
+        faulty.unwrap_or(fields)
     }
 
     /// Channels are names if the first line has one.
