@@ -66,9 +66,7 @@ impl AnswerArgs {
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
         match &self.plot.plot {
-            Some(plot) => {
-                report::print_plot(&answers, (plot, &self.plot.look()), output, &reporter)
-            }
+            Some(to) => report::print_plot(&answers, (to, &self.plot), output, &reporter),
             None => report::print(&answers, output, &reporter),
         }
     }

@@ -8,21 +8,21 @@ use crate::{
     axis::Axis,
     figure::{Chart, Plot, Point, Series, Shape, ends, floats, group_name},
     quantity::Quantity,
+    values::Values,
 };
 
 /// Returns a note and the values.
 pub(crate) fn of(
     answer: &Answer,
     name: Option<&str>,
-    unit: Tick,
-    [x_label, y_label]: [&str; 2],
-    [values, errors]: [&str; 2],
-    [is_ratio, is_logarithmic]: [bool; 2],
+    (unit, x_label): (Tick, &str),
+    is_logarithmic: bool,
+    values: &Values,
 ) -> (Option<String>, Plot) {
     let rows = &answer.rows;
     let points = edges(answer, unit)
         .into_iter()
-        .zip(floats(rows, values).into_iter().zip(floats(rows, errors)))
+        .zip(floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors)))
         .map(|((from, to), (value, err))| Point {
             from,
             to,
@@ -44,19 +44,22 @@ pub(crate) fn of(
         Axis::linear(x_label, Quantity::Time, low, high)
     };
     let missing = points.iter().filter(|point| point.value.is_none()).count();
-    let note = (is_ratio && missing > 0 && missing < points.len())
-        .then(|| format!("{values} is not defined in {missing} of {} bins", points.len()));
-    let (y, shape, reference) = if is_ratio {
-        let (low, high) = ends(points.iter(), Some(1.0));
+    let note = (values.is_ratio() && missing > 0 && missing < points.len())
+        .then(|| format!("{} is not defined in {missing} of {} bins", values.key, points.len()));
+    let y_label = &values.label;
+    let (y, shape) = if values.is_ratio() {
+        let (low, high) = ends(points.iter(), values.reference);
         let y = Axis::for_values(y_label, Quantity::Ratio, low, high, true);
-        (y, Shape::Points, Some(1.0))
+        (y, Shape::Points)
     } else {
         // Without counts the error is one, but this is no reason to end the axis below it.
         let (_, most) = ends(points.iter(), None);
-        let y = Axis::for_values(y_label, Quantity::Count, 0.0, most.max(1.0), false);
+        let most = if values.quantity == Quantity::Count { most.max(1.0) } else { most };
+        let y = Axis::for_values(y_label, values.quantity, 0.0, most, false);
         // Columns of several channels would hide each other.
-        (y, if series.len() > 1 { Shape::Line } else { Shape::Columns }, None)
+        (y, if series.len() > 1 { Shape::Line } else { Shape::Columns })
     };
+    let reference = values.reference;
     (note, Plot::Chart(Chart { x, y, shape, reference, has_panels: false, series }))
 }
 
@@ -84,7 +87,7 @@ fn of_channels(answer: &Answer, points: impl Iterator<Item = (Vec<u16>, Point)>)
 
 /// Returns the start and end of the bins in seconds: half a tick before the first tick of a bin to half
 /// a tick after its last one, so that bins are centred on `delay_s`.
-fn edges(answer: &Answer, unit: Tick) -> Vec<(f64, f64)> {
+pub(crate) fn edges(answer: &Answer, unit: Tick) -> Vec<(f64, f64)> {
     let rows = &answer.rows;
     let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
         return Vec::new();

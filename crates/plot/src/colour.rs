@@ -3,6 +3,8 @@
 /// The colour of an element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Colour {
+    /// The background.
+    Paper,
     /// Text and frames.
     Ink,
     /// Secondary text.
@@ -29,6 +31,9 @@ const SERIES: [([u8; 3], u8); 7] = [
     ([0x80, 0x80, 0x80], 244),
 ];
 
+/// The first of them, lighter, for a dark background.
+const SERIES_DARK: [[u8; 3]; 3] = [[0x4a, 0xa8, 0xe0], [0xf0, 0x7c, 0x2e], [0x1f, 0xc4, 0x98]];
+
 /// The colour map "viridis" of matplotlib, in steps of a tenth.
 const MAP: [[u8; 3]; 11] = [
     [0x44, 0x01, 0x54],
@@ -45,9 +50,18 @@ const MAP: [[u8; 3]; 11] = [
 ];
 
 impl Colour {
-    /// Returns red, green and blue, for a white background.
-    pub(crate) fn rgb(self) -> [u8; 3] {
+    /// Returns red, green and blue.
+    pub(crate) fn rgb(self, is_dark: bool) -> [u8; 3] {
         match self {
+            Self::Paper if is_dark => [0x15, 0x18, 0x1c],
+            Self::Ink if is_dark => [0xec; 3],
+            Self::Faint if is_dark => [0xa6, 0xad, 0xb5],
+            Self::Grid if is_dark => [0x33, 0x3a, 0x42],
+            Self::Series(number) if is_dark => {
+                let number = number % SERIES.len();
+                SERIES_DARK.get(number).copied().unwrap_or(SERIES[number].0)
+            }
+            Self::Paper => [0xff; 3],
             Self::Ink => [0x1a; 3],
             Self::Faint => [0x59; 3],
             Self::Grid => [0xdd; 3],
@@ -59,14 +73,15 @@ impl Colour {
     }
 
     /// Returns the colour in HTML notation.
-    pub(crate) fn hex(self) -> String {
-        let [red, green, blue] = self.rgb();
+    pub(crate) fn hex(self, is_dark: bool) -> String {
+        let [red, green, blue] = self.rgb(is_dark);
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
     /// Returns the class of elements whose colour depends on the background; empty for others.
     pub(crate) fn class(self) -> String {
         match self {
+            Self::Paper => "paper".into(),
             Self::Ink => "ink".into(),
             Self::Faint => "faint".into(),
             Self::Grid => "grid".into(),
@@ -80,7 +95,7 @@ impl Colour {
         match self {
             Self::Series(number) => SERIES[number % SERIES.len()].1,
             Self::Faint | Self::Grid => 244,
-            colour => nearest(colour.rgb()),
+            colour => nearest(colour.rgb(false)),
         }
     }
 }
@@ -133,16 +148,16 @@ mod tests {
 
     #[test]
     fn the_map_goes_from_dark_to_light() {
-        let ends = [Colour::Map(-1.0).hex(), Colour::Map(0.0).hex(), Colour::Map(1.0).hex()];
+        let ends = [-1.0, 0.0, 1.0].map(|place| Colour::Map(place).hex(false));
         assert_eq!(ends, ["#440154", "#440154", "#fde725"]);
         let light = |place: f64| {
-            let [red, green, blue] = Colour::Map(place).rgb().map(f64::from);
+            let [red, green, blue] = Colour::Map(place).rgb(false).map(f64::from);
             0.299 * red + 0.587 * green + 0.114 * blue
         };
         let steps: Vec<f64> = (0..=100).map(|i| light(f64::from(i) / 100.0)).collect();
         assert!(steps.windows(2).all(|pair| pair[1] >= pair[0] - 1.0), "{steps:?}");
         assert_eq!(
-            (Colour::OnMap(0.0).hex(), Colour::OnMap(1.0).hex()),
+            (Colour::OnMap(0.0).hex(false), Colour::OnMap(1.0).hex(true)),
             ("#ffffff".into(), "#1a1a1a".into())
         );
         assert_eq!(

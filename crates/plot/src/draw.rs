@@ -5,59 +5,97 @@ use std::path::Path;
 use tagq::{Answer, FigureKind, escaped};
 
 use crate::{
+    Error, Look, Page,
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
     groups, map,
     quantity::Quantity,
     trace,
+    values::Values,
     words::typeset,
 };
 
 impl Figure {
     /// Creates the figure of an answer; empty bars if it has no figure.
     pub fn of(answer: &Answer) -> Self {
+        Self::of_values(answer, None)
+    }
+
+    /// Creates the figure of an answer as `look` says.
+    ///
+    /// # Errors
+    /// [`Error::NoQuantity`], and those of [`Figure::with`].
+    pub fn of_look(answer: &Answer, look: &Look) -> Result<Self, Error> {
+        let values = look.quantity.as_ref().map(|name| Values::named(&answer.rows, name));
+        Self::of_values(answer, values.transpose()?).with(look)
+    }
+
+    /// Creates the figure of the values that were asked for; by default of those that the answer is about.
+    fn of_values(answer: &Answer, asked: Option<Values>) -> Self {
+        let label = asked.as_ref().map(|values| values.label.clone());
+        let or = |own: Values| asked.clone().unwrap_or(own);
         let (what, note, plot) = match &answer.figure {
             Some(FigureKind::Bins {
                 title,
                 name,
                 unit,
-                labels,
-                value,
+                labels: [x_label, y_label],
+                value: [value, _],
                 is_ratio,
                 is_logarithmic,
             }) => {
-                let (note, plot) = bins::of(
-                    answer,
-                    name.as_deref(),
-                    *unit,
-                    *labels,
-                    *value,
-                    [*is_ratio, *is_logarithmic],
-                );
+                let quantity = if *is_ratio { Quantity::Ratio } else { Quantity::Count };
+                let values = or(Values::of(value, y_label, quantity));
+                let (note, plot) =
+                    bins::of(answer, name.as_deref(), (*unit, x_label), *is_logarithmic, &values);
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {
-                let (note, plot) = map::of(answer, labels, value, *is_ratio);
+                let (label, quantity) =
+                    if *is_ratio { (*value, Quantity::Ratio) } else { ("counts", Quantity::Count) };
+                let (note, plot) = map::of(answer, labels, &or(Values::of(value, label, quantity)));
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Trace { title, label, width_s, says_width }) => {
-                trace::of(answer, *title, label, *width_s, *says_width)
+            Some(FigureKind::MicroTrace { unit, width_s }) => {
+                let (note, plot) = map::over_time(answer, *unit, *width_s);
+                ("Micro times over time".to_owned(), note, plot)
             }
-            Some(FigureKind::Groups { title, label }) => groups::of(answer, title, label),
-            Some(FigureKind::Rates) => ("Rates".to_owned(), None, groups::rates(answer)),
+            Some(FigureKind::Trace { title, label, width_s }) => {
+                trace::of(answer, *title, *width_s, &or(Values::rate(label)))
+            }
+            Some(FigureKind::Groups { title, label }) => {
+                groups::of(answer, title, &or(Values::of("count", label, Quantity::Count)))
+            }
+            Some(FigureKind::Rates) => {
+                ("Rates".to_owned(), None, groups::of_channels(answer, &or(Values::rate("rate"))))
+            }
             None => {
                 let axis = Axis::for_values("", Quantity::Count, 0.0, 1.0, false);
                 (String::new(), None, Plot::Bars(Bars { axis, bars: Vec::new() }))
             }
         };
+        let what =
+            label.map_or(what.clone(), |label| format!("{label} of {}", uncapitalised(&what)));
         let title = format!("{what}, {}", run_name(answer));
         Self {
             title: typeset(&escaped(&title)),
             header: typeset(&escaped(&answer.header)),
             note,
             plot,
+            page: Page::default(),
         }
+    }
+}
+
+/// Returns a title in the middle of a sentence: without its first capital, unless it is a symbol.
+fn uncapitalised(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => title.to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A figure as lines, areas and text: the common basis of SVG and PNG.
+//! A figure as lines, areas and text: the common basis of SVG, PDF and PNG.
 
 use crate::{colour::Colour, font, words::cut};
 
@@ -7,6 +7,7 @@ use crate::{colour::Colour, font, words::cut};
 pub(crate) struct Drawing {
     pub(crate) width: f64,
     pub(crate) height: f64,
+    pub(crate) is_dark: bool,
     pub(crate) things: Vec<Thing>,
 }
 

@@ -27,6 +27,22 @@ pub enum Error {
         "this figure has bars, which start at zero, or counts in cells: --log-y and --ylim are for values over an axis"
     )]
     NoAxis,
+    /// A figure cannot be as small or as large as was asked for.
+    #[error("a figure is {least} to {most} pixels wide and high")]
+    PageSize {
+        /// The least width and height.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
+    /// The answer has no column of this name that can be drawn.
+    #[error("there is no quantity `{name}` in this answer; it has {all}")]
+    NoQuantity {
+        /// The name that was asked for.
+        name: String,
+        /// The names that it has.
+        all: String,
+    },
     /// The pixels could not be compressed.
     #[error("the picture cannot be written as PNG")]
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -5,6 +5,7 @@ use tagq::{RunFacts, Table, escaped};
 
 use crate::{
     axis::Axis,
+    page::Page,
     quantity::{Quantity, unit_of},
     words::{fixed, places, with_err},
 };
@@ -21,6 +22,8 @@ pub struct Figure {
     pub note: Option<String>,
     /// The values.
     pub plot: Plot,
+    /// The page.
+    pub page: Page,
 }
 
 /// The values of a figure.
@@ -162,6 +165,12 @@ impl Map {
         self.cells.len() / self.columns.max(1)
     }
 
+    /// Whether both axes are the same quantity over the same length.
+    pub(crate) fn is_square(&self) -> bool {
+        let length = |axis: &Axis| axis.high - axis.low;
+        (length(&self.x) - length(&self.y)).abs() <= 1e-9 * length(&self.x)
+    }
+
     /// Returns the same map with at most this many columns and rows: neighbouring cells are averaged.
     pub(crate) fn at_most(&self, columns: usize, rows: usize) -> Self {
         let step = |have: usize, most: usize| have.div_ceil(most.max(1)).max(1);
@@ -181,7 +190,14 @@ impl Map {
                 cells.push((count > 0).then(|| sum / f64::from(count)));
             }
         }
-        Self { columns: self.columns.div_ceil(wide), cells, ..self.clone() }
+        let mut values = self.values.clone();
+        let most = |cells: &[Option<f64>]| cells.iter().flatten().copied().fold(0.0, f64::max);
+        let (all, merged) = (most(&self.cells), most(&cells));
+        // An axis that ends at the highest value does so after it was averaged, too.
+        if values.high.to_bits() == all.to_bits() && values.low < merged {
+            values.high = merged;
+        }
+        Self { columns: self.columns.div_ceil(wide), cells, values, ..self.clone() }
     }
 }
 
@@ -194,7 +210,10 @@ impl Bars {
                 return format!("{} \u{b1} {}", fixed(value, 0), fixed(err, places(err, 2)));
             }
             let (unit, size) = unit_of(self.axis.quantity, value.max(err));
-            format!("({}) {unit}", with_err(value / size, err / size))
+            match (unit, with_err(value / size, err / size)) {
+                ("", number) => number,
+                (unit, number) => format!("({number}) {unit}"),
+            }
         };
         self.bars.iter().map(|bar| text(bar.value, bar.err)).collect()
     }

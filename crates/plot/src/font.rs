@@ -42,6 +42,41 @@ fn glyph(face: &Face<'_>, letter: char) -> GlyphId {
     face.glyph_index(letter).unwrap_or_default()
 }
 
+/// The font file, and its measures in thousandths of a letter, for a file that embeds it.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    pub(crate) file: &'static [u8],
+    pub(crate) ascent: f32,
+    pub(crate) descent: f32,
+    pub(crate) capitals: f32,
+    /// The box around all letters: left, below, right, above.
+    pub(crate) bounds: [f32; 4],
+    /// The width of each glyph.
+    pub(crate) widths: Vec<f32>,
+}
+
+/// Returns the font for a file that embeds it.
+pub(crate) fn embedded() -> Option<Embedded> {
+    let face = FACE.as_ref()?;
+    let scaled = |units: f32| units * 1000.0 / f32::from(face.units_per_em());
+    let bounds = face.global_bounding_box();
+    let advance = |id| f32::from(face.glyph_hor_advance(GlyphId(id)).unwrap_or(0));
+    Some(Embedded {
+        file: FONT,
+        ascent: scaled(face.ascender().into()),
+        descent: scaled(face.descender().into()),
+        capitals: scaled(face.capital_height().unwrap_or(face.ascender()).into()),
+        bounds: [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max]
+            .map(|end| scaled(end.into())),
+        widths: (0..face.number_of_glyphs()).map(|id| scaled(advance(id))).collect(),
+    })
+}
+
+/// Returns the number of the glyph of a letter; zero is the box for letters that the font lacks.
+pub(crate) fn number(letter: char) -> u16 {
+    FACE.as_ref().map_or(0, |face| glyph(face, letter).0)
+}
+
 /// Draws letters into a path, starting at a position, upright or rotated to the left.
 pub(crate) struct Pen {
     pub(crate) path: tiny_skia::PathBuilder,

@@ -5,7 +5,7 @@ use tagq::{Answer, Cell};
 use crate::{
     axis::Axis,
     figure::{Bar, Bars, Matrix, Plot, floats, group_name, name_of},
-    quantity::Quantity,
+    values::Values,
     words::thousands,
 };
 
@@ -15,18 +15,24 @@ const LEAST_CELLS: usize = 4;
 const MOST_BARS: usize = 40;
 
 /// Creates a matrix of pairs, or bars.
-pub(crate) fn of(answer: &Answer, title: &str, label: &str) -> (String, Option<String>, Plot) {
+pub(crate) fn of(answer: &Answer, title: &str, values: &Values) -> (String, Option<String>, Plot) {
     let what = title.to_owned();
     let groups: Vec<Vec<u16>> = match answer.rows.get("channels") {
         Some(channels) => channels.cells.iter().map(|group| group.group()).collect(),
         None => Vec::new(),
     };
-    if let Some(matrix) = matrix(answer, &groups) {
+    if values.key == "count"
+        && let Some(matrix) = matrix(answer, &groups)
+    {
         return (what, None, Plot::Matrix(matrix));
     }
     let rows = &answer.rows;
-    let counts = floats(rows, "count").into_iter().zip(floats(rows, "count_err"));
-    let each = groups.iter().zip(counts).zip(floats(rows, "accidentals"));
+    let counts = floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors));
+    let chance = match values.key.as_str() {
+        "count" => floats(rows, "accidentals"),
+        _ => vec![None; rows.len()],
+    };
+    let each = groups.iter().zip(counts).zip(chance);
     let mut bars: Vec<Bar> = each
         .map(|((group, (value, err)), accidentals)| {
             let name = group_name(&answer.run, group);
@@ -43,13 +49,13 @@ pub(crate) fn of(answer: &Answer, title: &str, label: &str) -> (String, Option<S
         bars.truncate(MOST_BARS);
         note = Some(format!("the {MOST_BARS} highest of {} groups", thousands(all as u64)));
     }
-    (what, note, bars_of(label, Quantity::Count, bars))
+    (what, note, bars_of(values, bars))
 }
 
-/// Draws the rate of each channel as bars.
-pub(crate) fn rates(answer: &Answer) -> Plot {
+/// Draws a value of each channel as bars.
+pub(crate) fn of_channels(answer: &Answer, values: &Values) -> Plot {
     let rows = &answer.rows;
-    let rates = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
+    let rates = floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors));
     let channels = rows.get("channel").map(|column| column.cells.iter().collect::<Vec<_>>());
     let bars = channels.unwrap_or_default().into_iter().zip(rates);
     // The sum of all channels would leave no space for them.
@@ -57,7 +63,7 @@ pub(crate) fn rates(answer: &Answer) -> Plot {
         let name = name_of(&answer.run, *channel.group().first()?);
         Some(Bar { name, value, err: err.unwrap_or(0.0), accidentals: None })
     });
-    bars_of("rate", Quantity::Rate, bars.collect())
+    bars_of(values, bars.collect())
 }
 
 /// Returns the counts as a matrix, if all groups are pairs that fill at least half of it.
@@ -98,9 +104,12 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
 }
 
 /// Creates bars of these values.
-fn bars_of(label: &str, quantity: Quantity, bars: Vec<Bar>) -> Plot {
+fn bars_of(values: &Values, bars: Vec<Bar>) -> Plot {
     let ends =
         bars.iter().flat_map(|bar| [bar.value.map(|value| value + bar.err), bar.accidentals]);
     let high = ends.flatten().fold(0.0, f64::max);
-    Plot::Bars(Bars { axis: Axis::for_values(label, quantity, 0.0, high, false), bars })
+    Plot::Bars(Bars {
+        axis: Axis::for_values(&values.label, values.quantity, 0.0, high, false),
+        bars,
+    })
 }

@@ -1,8 +1,8 @@
-//! Figures of answers: as SVG, PNG and HTML, and in the terminal.
+//! Figures of answers: as SVG, PDF, PNG and HTML, and in the terminal.
 //!
 //! A [`Figure`] is the drawable content of a [`tagq::Answer`]: axes, series with errors, bars or a
-//! matrix. It is laid out once into lines and text, from which both [`Picture::Svg`] and
-//! [`Picture::Png`] are created with the metrics of one font; [`text`] draws it with terminal
+//! matrix. It is laid out once into lines and text, from which [`Picture::Svg`],
+//! [`Picture::Pdf`] and [`Picture::Png`] are created with the metrics of one font; [`text`] draws it with terminal
 //! characters.
 //!
 //! ```no_run
@@ -22,9 +22,12 @@ mod bins;
 mod groups;
 mod map;
 mod trace;
+mod values;
 
 mod figure;
 mod look;
+mod page;
+mod shared;
 
 mod axis;
 mod quantity;
@@ -35,6 +38,7 @@ mod font;
 mod layout;
 
 mod html;
+mod pdf;
 mod picture;
 mod png;
 mod svg;
@@ -47,6 +51,8 @@ pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
 pub use look::Look;
+pub use page::Page;
 pub use picture::Picture;
 pub use quantity::Quantity;
+pub use shared::share_scale;
 pub use terminal::{Room, text};

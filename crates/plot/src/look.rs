@@ -4,6 +4,9 @@ use crate::{Axis, Error, Figure, Plot, Quantity, Scale, words::cut};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
+/// The smallest and largest width and height.
+const SIZE_MIN: f64 = 240.0;
+const SIZE_MAX: f64 = 8_000.0;
 
 /// How a figure shall look.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,13 +17,19 @@ pub struct Look {
     pub is_logarithmic: bool,
     /// The ends of the axis of values, in counts, Hz or as a ratio.
     pub limits: Option<(f64, f64)>,
+    /// The column whose values are drawn, or the beginning of its name, in place of that which the answer is about.
+    pub quantity: Option<String>,
+    /// Width and height in pixels.
+    pub size: Option<(f64, f64)>,
+    /// Whether the figure is for a dark background.
+    pub is_dark: bool,
 }
 
 impl Figure {
     /// Returns the figure as `look` says.
     ///
     /// # Errors
-    /// [`Error::Limits`], and [`Error::NoAxis`] for bars, which start at zero, and for limits of a matrix.
+    /// [`Error::Limits`], [`Error::PageSize`], and [`Error::NoAxis`] for bars, which start at zero, and for limits of a matrix.
     pub fn with(mut self, look: &Look) -> Result<Self, Error> {
         if let Some(title) = &look.title {
             self.title = cut(&tagq::escaped(title), TITLE_CHARS_MAX);
@@ -29,6 +38,14 @@ impl Figure {
             && !(low.is_finite() && high.is_finite() && low < high)
         {
             return Err(Error::Limits { low, high });
+        }
+        self.page.is_dark = look.is_dark;
+        if let Some((width, height)) = look.size {
+            let can_be = |length: f64| (SIZE_MIN..=SIZE_MAX).contains(&length);
+            if !can_be(width) || !can_be(height) {
+                return Err(Error::PageSize { least: SIZE_MIN, most: SIZE_MAX });
+            }
+            (self.page.width, self.page.height) = (width, Some(height));
         }
         let is_plain = !look.is_logarithmic && look.limits.is_none();
         match &mut self.plot {
@@ -71,7 +88,7 @@ fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bars, Chart, Point, Series, Shape};
+    use crate::{Bars, Chart, Page, Point, Series, Shape};
 
     fn figure(values: &[f64]) -> Figure {
         let point = |&value: &f64| Point {
@@ -91,7 +108,7 @@ mod tests {
             series: vec![Series { name: "1,2".into(), points }],
         };
         let (title, header) = ("t".into(), "from -5 ns".into());
-        Figure { title, header, note: None, plot: Plot::Chart(chart) }
+        Figure { title, header, note: None, plot: Plot::Chart(chart), page: Page::default() }
     }
 
     fn ends(look: &Look, values: &[f64]) -> Result<(f64, f64, Scale), String> {
@@ -102,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_axis_ends_where_it_was_asked_to() {
-        let with = |limits, is_logarithmic| Look { limits, is_logarithmic, title: None };
+        let with = |limits, is_logarithmic| Look { limits, is_logarithmic, ..Look::default() };
         assert_eq!(ends(&with(Some((-1.0, 2.5)), false), &[1.0]), Ok((-1.0, 2.5, Scale::Linear)));
         assert_eq!(
             ends(&with(Some((0.1, 10.0)), true), &[1.0]),

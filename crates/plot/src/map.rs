@@ -1,34 +1,75 @@
-//! Figures of values in cells of two time differences.
+//! Figures of values in cells of two axes.
+
+use std::collections::BTreeMap;
 
 use tagq::{Answer, Cell, store::Tick};
 
 use crate::{
     axis::Axis,
+    bins::edges,
     figure::{Map, Plot, floats},
     quantity::Quantity,
+    values::Values,
 };
 
-/// Returns a note and the values.
-pub(crate) fn of(
-    answer: &Answer,
-    [x, y]: &[String; 2],
-    value: &str,
-    is_ratio: bool,
-) -> (Option<String>, Plot) {
-    let cells = floats(&answer.rows, value);
+/// Returns a note and the values, in cells of two time differences.
+pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Option<String>, Plot) {
+    let cells = floats(&answer.rows, &values.key);
     let rows = cells.len().isqrt();
     let missing = cells.iter().filter(|value| value.is_none()).count();
     let note = (missing > 0 && missing < cells.len())
-        .then(|| format!("{value} is not defined in {missing} of {} cells", cells.len()));
-    let most = cells.iter().flatten().copied().fold(0.0, f64::max);
-    let (label, quantity) =
-        if is_ratio { (value, Quantity::Ratio) } else { ("counts", Quantity::Count) };
-    let most = if most > 0.0 { most } else { 1.0 };
+        .then(|| format!("{} is not defined in {missing} of {} cells", values.key, cells.len()));
     let (low, high) = ends(answer);
     let axis = |label: &str| Axis::linear(label, Quantity::Time, low, high);
-    let values = Axis::linear(label, quantity, 0.0, most);
+    let values = axis_of(&values.label, values.quantity, &cells);
     let map = Map { x: axis(x), y: axis(y), values, columns: rows, cells };
     (note, Plot::Map(map))
+}
+
+/// Returns a note and the counts of micro times, in units of `unit`, in bins of time of `width` seconds.
+pub(crate) fn over_time(answer: &Answer, unit: Tick, width: f64) -> (Option<String>, Plot) {
+    let rows = &answer.rows;
+    let starts = floats(rows, "start_s").into_iter().map(Option::unwrap_or_default);
+    let bins = edges(answer, unit);
+    let mut columns: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    // Times of bins are above zero or all in order, so their bits are in the order of the rows.
+    let starts: Vec<f64> = starts.collect();
+    for (&start, (from, _)) in starts.iter().zip(&bins) {
+        let next = columns.len();
+        columns.entry(start.to_bits()).or_insert(next);
+        let next = places.len();
+        places.entry(from.to_bits()).or_insert(next);
+    }
+    let high = places.len();
+    let mut cells = vec![None; columns.len() * high];
+    for ((start, (from, _)), count) in starts.iter().zip(&bins).zip(floats(rows, "count")) {
+        let at = columns[&start.to_bits()] * high + places[&from.to_bits()];
+        let cell: &mut Option<f64> = &mut cells[at];
+        *cell = Some(cell.unwrap_or(0.0) + count.unwrap_or(0.0));
+    }
+    let ends = |of: &[f64]| {
+        let (first, last) = (of.first().copied(), of.last().copied());
+        first.zip(last).unwrap_or((0.0, 1.0))
+    };
+    let (first, last) = ends(&starts);
+    let x = Axis::linear("time since the first tag", Quantity::Time, first, last + width);
+    let (low, top) = bins.first().zip(bins.last()).map_or((0.0, 1.0), |(a, b)| (a.0, b.1));
+    let y = Axis::linear("micro time", Quantity::Time, low, top);
+    let channels = rows.get("channel").map_or(0, |column| {
+        let of: std::collections::BTreeSet<Vec<u16>> =
+            column.cells.iter().map(|cell| cell.group()).collect();
+        of.len()
+    });
+    let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
+    let values = axis_of("tags per bin", Quantity::Count, &cells);
+    (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells }))
+}
+
+/// Returns the axis of these values, from zero on.
+fn axis_of(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
+    let most = cells.iter().flatten().copied().fold(0.0, f64::max);
+    Axis::linear(label, quantity, 0.0, if most > 0.0 { most } else { 1.0 })
 }
 
 /// Returns the ends of both axes in seconds: half a tick before the first tick of the first bin to half a

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use tagq::Answer;
 
-use crate::{Error, Figure, html, layout, png, svg};
+use crate::{Error, Figure, html, layout, pdf, png, svg};
 
 /// A file format of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
     /// Vector graphics, for papers and for editing.
     Svg,
-    /// A bitmap with a width of 1920 pixels.
+    /// Vector graphics on one page, for papers.
+    Pdf,
+    /// A bitmap with two pixels for each of the page: 1920 wide.
     Png,
     /// A standalone page with the values as a table, for light and dark screens.
     Html,
@@ -22,6 +24,7 @@ impl Picture {
     pub fn of_name(path: &Path) -> Option<Self> {
         match &*path.extension()?.to_str()?.to_ascii_lowercase() {
             "svg" => Some(Self::Svg),
+            "pdf" => Some(Self::Pdf),
             "png" => Some(Self::Png),
             "html" => Some(Self::Html),
             _ => None,
@@ -41,6 +44,7 @@ impl Picture {
         let drawing = layout::drawn(figure);
         match self {
             Self::Svg => Ok(svg::document(&drawing).into_bytes()),
+            Self::Pdf => Ok(pdf::bytes(&drawing, &figure.title)),
             Self::Png => png::bytes(&drawing),
             Self::Html => Ok(html::page(figure, &drawing, answer).into_bytes()),
         }

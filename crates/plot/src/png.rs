@@ -17,18 +17,20 @@ pub(crate) fn bytes(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     let pixels = |points: f64| u32::try_from(whole(points * f64::from(SCALE))).unwrap_or(u32::MAX);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
     let mut pixmap = Pixmap::new(width, height).ok_or(Error::Size { width, height })?;
-    pixmap.fill(Color::WHITE);
+    let is_dark = drawing.is_dark;
+    let [red, green, blue] = Colour::Paper.rgb(is_dark);
+    pixmap.fill(Color::from_rgba8(red, green, blue, u8::MAX));
     for thing in &drawing.things {
-        paint(&mut pixmap, thing);
+        paint(&mut pixmap, thing, is_dark);
     }
     pixmap.encode_png().map_err(|error| Error::Png(Box::new(error)))
 }
 
-fn paint(pixmap: &mut Pixmap, thing: &Thing) {
+fn paint(pixmap: &mut Pixmap, thing: &Thing, is_dark: bool) {
     match thing {
         Thing::Area { corners, fill, opacity } => {
             let path = path(std::slice::from_ref(corners), true);
-            fill_path(pixmap, path.as_ref(), *fill, *opacity);
+            fill_path(pixmap, path.as_ref(), &paint_of(*fill, *opacity, is_dark));
         }
         Thing::Lines { lines, colour, width, dash } => {
             let dash = dash
@@ -36,7 +38,7 @@ fn paint(pixmap: &mut Pixmap, thing: &Thing) {
                 .and_then(|lengths| StrokeDash::new(lengths.map(points).to_vec(), 0.0));
             let stroke = Stroke { width: points(*width), dash, ..Stroke::default() };
             if let Some(path) = path(lines, false) {
-                let paint = paint_of(*colour, 1.0);
+                let paint = paint_of(*colour, 1.0, is_dark);
                 pixmap.stroke_path(&path, &paint, &stroke, scaled(), None);
             }
         }
@@ -45,11 +47,12 @@ fn paint(pixmap: &mut Pixmap, thing: &Thing) {
             for (x, y) in at {
                 circles.push_circle(points(*x), points(*y), points(*radius));
             }
-            fill_path(pixmap, circles.finish().as_ref(), *fill, 1.0);
+            fill_path(pixmap, circles.finish().as_ref(), &paint_of(*fill, 1.0, is_dark));
         }
         Thing::Words(words) => {
+            let paint = paint_of(words.colour, 1.0, is_dark);
             for pen in letters(words) {
-                fill_path(pixmap, pen.path.finish().as_ref(), words.colour, 1.0);
+                fill_path(pixmap, pen.path.finish().as_ref(), &paint);
             }
         }
     }
@@ -81,14 +84,14 @@ fn path(lines: &[Vec<Place>], is_closed: bool) -> Option<Path> {
     path.finish()
 }
 
-fn fill_path(pixmap: &mut Pixmap, path: Option<&Path>, fill: Colour, opacity: f64) {
+fn fill_path(pixmap: &mut Pixmap, path: Option<&Path>, paint: &Paint<'_>) {
     if let Some(path) = path {
-        pixmap.fill_path(path, &paint_of(fill, opacity), FillRule::Winding, scaled(), None);
+        pixmap.fill_path(path, paint, FillRule::Winding, scaled(), None);
     }
 }
 
-fn paint_of(colour: Colour, opacity: f64) -> Paint<'static> {
-    let [red, green, blue] = colour.rgb();
+fn paint_of(colour: Colour, opacity: f64, is_dark: bool) -> Paint<'static> {
+    let [red, green, blue] = colour.rgb(is_dark);
     let mut paint = Paint { anti_alias: true, ..Paint::default() };
     let alpha = u8::try_from(whole((opacity * 255.0).round())).unwrap_or(u8::MAX);
     paint.set_color_rgba8(red, green, blue, alpha);

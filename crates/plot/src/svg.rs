@@ -19,25 +19,26 @@ pub(crate) fn document(drawing: &Drawing) -> String {
 /// Returns the element, which can be embedded in a page. Elements have classes in addition to colours,
 /// so that a page can override the colours.
 pub(crate) fn element(drawing: &Drawing) -> String {
-    let Drawing { width, height, things } = drawing;
+    let Drawing { width, height, is_dark, things } = drawing;
+    let paper = Colour::Paper.hex(*is_dark);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\">\n\
-         <rect class=\"paper\" width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\" fill=\"{paper}\"/>\n"
     );
     for thing in things {
-        write_thing(&mut text, thing);
+        write_thing(&mut text, thing, *is_dark);
     }
     text.push_str("</svg>\n");
     text
 }
 
-fn write_thing(text: &mut String, thing: &Thing) {
+fn write_thing(text: &mut String, thing: &Thing, is_dark: bool) {
     match thing {
         Thing::Area { corners, fill, opacity } => {
             let solid =
                 if *opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
-            let (class, colour) = (class(&fill.class(), "fill"), fill.hex());
+            let (class, colour) = (class(&fill.class(), "fill"), fill.hex(is_dark));
             // Cells of a map touch each other: smoothed edges would leave hairlines.
             let crisp =
                 if matches!(fill, Colour::Map(_)) { " shape-rendering=\"crispEdges\"" } else { "" };
@@ -48,7 +49,7 @@ fn write_thing(text: &mut String, thing: &Thing) {
             let class = class(&colour.class(), "line");
             let path: String = lines.iter().map(|line| path(line)).collect();
             let dashes = dashes(*dash);
-            let colour = colour.hex();
+            let colour = colour.hex(is_dark);
             let _ = writeln!(
                 text,
                 "<path{class} d=\"{path}\" fill=\"none\" stroke=\"{colour}\" \
@@ -57,18 +58,18 @@ fn write_thing(text: &mut String, thing: &Thing) {
         }
         Thing::Dots { at, radius, fill } => {
             let class = class(&fill.class(), "fill");
-            let _ = writeln!(text, "<g{class} fill=\"{}\">", fill.hex());
+            let _ = writeln!(text, "<g{class} fill=\"{}\">", fill.hex(is_dark));
             for (x, y) in at {
                 let (x, y) = (number(*x), number(*y));
                 let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>");
             }
             text.push_str("</g>\n");
         }
-        Thing::Words(words) => write_words(text, words),
+        Thing::Words(words) => write_words(text, words, is_dark),
     }
 }
 
-fn write_words(text: &mut String, words: &Words) {
+fn write_words(text: &mut String, words: &Words, is_dark: bool) {
     let Words { text: shown, at: (x, y), size, colour, anchor, is_turned } = words;
     let anchor = match anchor {
         Anchor::Start => "start",
@@ -78,7 +79,7 @@ fn write_words(text: &mut String, words: &Words) {
     let (x, y, size) = (number(*x), number(*y), number(*size));
     let turned =
         if *is_turned { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-    let (class, colour) = (class(&colour.class(), "fill"), colour.hex());
+    let (class, colour) = (class(&colour.class(), "fill"), colour.hex(is_dark));
     let _ = writeln!(
         text,
         "<text{class} x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\" \

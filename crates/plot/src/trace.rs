@@ -8,7 +8,8 @@ use crate::{
     axis::Axis,
     figure::{Chart, Plot, Point, Series, Shape, ends, floats, group_name},
     quantity::Quantity,
-    words::{seconds, thousands},
+    values::Values,
+    words::thousands,
 };
 
 /// More lines than this cannot be distinguished.
@@ -18,9 +19,8 @@ const MOST_SERIES: usize = 14;
 pub(crate) fn of(
     answer: &Answer,
     [of_one, of_all]: [&str; 2],
-    label: &str,
     width: f64,
-    says_width: bool,
+    shown: &Values,
 ) -> (String, Option<String>, Plot) {
     let rows = &answer.rows;
     let groups = rows.columns().iter().find(|column| column.shown.is_key);
@@ -31,7 +31,7 @@ pub(crate) fn of(
         Some(column) => column.cells.iter().map(|cell| key(cell.group())).collect(),
         None => Vec::new(),
     };
-    let values = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
+    let values = floats(rows, &shown.key).into_iter().zip(floats(rows, &shown.errors));
     let starts = floats(rows, "start_s");
     let partial = match rows.get("partial") {
         Some(flags) => flags.cells.iter().map(|flag| flag == Cell::Flag(true)).collect(),
@@ -59,10 +59,9 @@ pub(crate) fn of(
     let is_whole = |point: &&Point| !point.is_partial;
     let are_some_whole = points().filter(is_whole).any(|point| point.value.is_some());
     let (low, high) = ends(points().filter(|point| !are_some_whole || is_whole(point)), None);
-    let y = Axis::for_values(label, Quantity::Rate, low, high, true);
+    let y = Axis::for_values(&shown.label, shown.quantity, low, high, true);
     let left_out = leave_out(&mut series, &y);
-    let bins = says_width.then(|| format!("bins of {}", seconds(width)));
-    let note: Vec<String> = bins.into_iter().chain(note).chain(left_out).collect();
+    let note: Vec<String> = note.into_iter().chain(left_out).collect();
     let note = (!note.is_empty()).then(|| note.join("; "));
     let what = match &series[..] {
         [only] => format!("{of_one} {}", only.name),
@@ -75,7 +74,7 @@ pub(crate) fn of(
             x,
             y,
             shape: Shape::Line,
-            reference: None,
+            reference: shown.reference,
             has_panels: series.len() > 1,
             series,
         }),

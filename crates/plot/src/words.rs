@@ -71,13 +71,6 @@ pub(crate) fn with_err(value: f64, err: f64) -> String {
     format!("{} \u{b1} {}", fixed(value, places), fixed(err, places))
 }
 
-/// Formats a time in a unit that leaves few digits before the decimal point.
-pub(crate) fn seconds(value: f64) -> String {
-    let (unit, size) = unit_of(Quantity::Time, value.abs());
-    let text = format!("{:.6}", value / size);
-    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
 /// Returns the number of decimal places that shows `digits` significant digits of a value.
 pub(crate) fn places(value: f64, digits: i32) -> usize {
     if value == 0.0 || !value.is_finite() {
@@ -139,7 +132,6 @@ mod tests {
         assert_eq!(with_err(370.0, 19.235), "370 \u{b1} 19");
         assert_eq!(with_err(0.998_76, 0.012_3), "0.999 \u{b1} 0.012");
         assert_eq!(with_err(96_277.2, 207.0), "96,277 \u{b1} 207");
-        assert_eq!((seconds(0.01), seconds(1.5e-9)), ("10 ms".into(), "1.5 ns".into()));
         assert_eq!((cut("Alice", 5), cut("Alice-H", 5)), ("Alice".into(), "Alic\u{2026}".into()));
     }
 }

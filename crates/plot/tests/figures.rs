@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use tagq::{Answer, Cells, Column, FigureKind, RunFacts, Table, store::Tick};
-use tagq_plot::{Chart, Figure, Picture, Plot, Quantity, Room, Scale, Shape, text};
+use tagq_plot::{Chart, Figure, Look, Picture, Plot, Quantity, Room, Scale, Shape, text};
 
 const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
 
@@ -42,7 +42,7 @@ fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> Figur
 fn over_time(is_of_pairs: bool) -> FigureKind {
     let title =
         if is_of_pairs { ["Coincidences of", "Coincidences"] } else { ["Rate of", "Rates"] };
-    FigureKind::Trace { title, label: "rate", width_s: 0.1, says_width: is_of_pairs }
+    FigureKind::Trace { title, label: "rate", width_s: 0.1 }
 }
 
 /// Returns a histogram with bins of `width` ticks from `low` on.
@@ -99,6 +99,23 @@ fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
         .with(Column::floats("rate_hz", of(&rate)))
         .with(Column::floats("rate_err_hz", of(&|bin, at| rate(bin, at).map(|_| 10.0))));
     answer(over_time(false), rows)
+}
+
+/// Returns the micro times of channels 3 and 15: two bins of 4 ticks in three bins of time, with counts 1, 2, 3 and so on.
+fn micro_trace() -> Answer {
+    let rows = 12;
+    let of = |value: &dyn Fn(i64) -> i64| (0..rows).map(value).collect::<Vec<i64>>();
+    let starts = floats((0..rows).map(|row| 0.5 * f64::from(i32::try_from(row / 4).unwrap())));
+    let channels = (0..rows).map(|row| Some(if row % 4 < 2 { 3 } else { 15 })).collect();
+    let counts: Vec<u64> = (1..=12).collect();
+    let rows = Table::default()
+        .with(Column::floats("start_s", starts))
+        .with(Column::channels("channel", channels).key())
+        .with(Column::integers("delay_ticks", of(&|row| 4 * (row % 2)).into()))
+        .with(Column::integers("width_ticks", of(&|_| 4).into()))
+        .with(Column::counts("count", counts.into()).err("count_err"))
+        .with(Column::floats("count_err", floats((0..12).map(|_| 1.0))));
+    answer(FigureKind::MicroTrace { unit: Tick::DEFAULT, width_s: 0.5 }, rows)
 }
 
 /// Returns bins of only channel 3, with their rates, errors, and whether they are partial.
@@ -164,6 +181,7 @@ fn all() -> Vec<(&'static str, Answer)> {
         ("trace of one bin", trace(&[[Some(100.0), Some(9e4)]])),
         ("trace without live time", trace(&[[None, None]])),
         ("trace of no bins", trace(&[])),
+        ("trace of micro times", micro_trace()),
     ]
 }
 
@@ -276,6 +294,15 @@ fn files_are_what_they_are_called_and_always_the_same() {
         );
         let painted = pixels.pixels().iter().filter(|pixel| pixel.red() < 200).count();
         assert!(painted > 5_000, "{what}: {painted} pixels are painted");
+        let pdf = lopdf::Document::load_mem(&bytes(Picture::Pdf)).unwrap();
+        assert_eq!(pdf.get_pages().len(), 1, "{what}");
+        let page = *pdf.get_pages().values().next().unwrap();
+        let content = pdf.get_and_decode_page_content(page).unwrap();
+        let texts = content.operations.iter().filter(|operation| operation.operator == "Tj");
+        let letters = |of: &lopdf::content::Operation| of.operands[0].as_str().unwrap().len() / 2;
+        let lengths: Vec<usize> = texts.map(letters).collect();
+        let expected: Vec<usize> = words.iter().map(|words| words.chars().count()).collect();
+        assert_eq!(lengths, expected, "{what}: two bytes for each letter of each text");
         let html = String::from_utf8(bytes(Picture::Html)).unwrap();
         let page = html.strip_prefix("<!DOCTYPE html>").unwrap();
         let page = roxmltree::Document::parse(page).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -285,9 +312,74 @@ fn files_are_what_they_are_called_and_always_the_same() {
             !html.contains("http://") || html.matches("http").count() == 1,
             "{what}: it stands alone"
         );
-        for picture in [Picture::Svg, Picture::Png, Picture::Html] {
+        for picture in [Picture::Svg, Picture::Pdf, Picture::Png, Picture::Html] {
             assert!(bytes(picture) == bytes(picture), "{what}: {picture:?}");
         }
+    }
+}
+
+#[test]
+fn micro_times_over_time_are_a_map_of_all_channels() {
+    let figure = Figure::of(&micro_trace());
+    assert_eq!(figure.note.as_deref(), Some("the counts of 2 channels added up"));
+    let Plot::Map(map) = figure.plot else { panic!("{:?}", figure.plot) };
+    // Rows 1, 2 are of channel 3 and rows 3, 4 of channel 15, in each bin of time.
+    let sums = [1 + 3, 2 + 4, 5 + 7, 6 + 8, 9 + 11, 10 + 12].map(|sum| Some(f64::from(sum)));
+    assert_eq!((map.columns, map.cells), (3, sums.to_vec()));
+    assert!((map.x.low, map.x.high) == (0.0, 1.5), "{:?}", map.x);
+    // From half a tick before the first bin to half a tick before the end of the last.
+    assert!((map.y.low + 78.125e-12).abs() < 1e-18, "{:?}", map.y);
+    assert!((map.y.high - 7.5 * 156.25e-12).abs() < 1e-18, "{:?}", map.y);
+}
+
+#[test]
+fn the_quantity_that_was_asked_for_is_drawn() {
+    let column = |key: &'static str, value: f64| Column::floats(key, floats([value].into_iter()));
+    let rows = Table::default()
+        .with(Column::groups("channels", vec![vec![3, 15]].into()).key())
+        .with(Column::counts("count", vec![7].into()).err("count_err"))
+        .with(column("count_err", 2.6))
+        .with(column("rate_hz", 3.5).heading("rate").unit(tagq::Unit::Hertz).err("rate_err_hz"))
+        .with(column("rate_err_hz", 1.3))
+        .with(column("p_a_given_b", 0.25).heading("P(a|b)").unit(tagq::Unit::Percent).err("p_a"))
+        .with(column("p_a", 0.1));
+    let answer = answer(FigureKind::Groups { title: "Coincidences", label: "coincidences" }, rows);
+    let drawn = |quantity: &str| -> Result<(Option<f64>, f64, Quantity, String), String> {
+        let look = Look { quantity: Some(quantity.into()), ..Look::default() };
+        let figure = Figure::of_look(&answer, &look).map_err(|error| error.to_string())?;
+        let Plot::Bars(bars) = figure.plot else { panic!("bars") };
+        Ok((bars.bars[0].value, bars.bars[0].err, bars.axis.quantity, figure.title))
+    };
+    let title = |what: &str| format!("{what} of coincidences, night <1> & more");
+    assert_eq!(drawn("rate"), Ok((Some(3.5), 1.3, Quantity::Rate, title("rate"))));
+    assert_eq!(drawn("P"), Ok((Some(0.25), 0.1, Quantity::Ratio, title("P(a|b)"))));
+    let refused = drawn("car").unwrap_err();
+    let expected = "there is no quantity `car` in this answer; it has count, rate_hz, p_a_given_b";
+    assert_eq!(refused, expected);
+}
+
+#[test]
+fn a_figure_has_the_size_that_was_asked_for() {
+    for (what, answer) in all() {
+        // More bars or rows than a page of this height has room for make it higher.
+        let is_long = what == "many groups";
+        for size in [(240.0, 240.0), (1_600.0, 1_000.0)] {
+            let look = Look { size: Some(size), is_dark: true, ..Look::default() };
+            let figure = Figure::of_look(&answer, &look).unwrap();
+            let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            let root = document.root_element();
+            let number = |name: &str| root.attribute(name).unwrap().parse::<f64>().unwrap();
+            let (width, height) = (number("width"), number("height"));
+            assert!(width == size.0, "{what}: {width}");
+            assert!(height == size.1 || (height > size.1 && (is_long || size.1 < 300.0)), "{what}");
+            assert!(svg.contains("#15181c") && svg.contains("#ececec"), "{what}: dark");
+        }
+    }
+    for size in [(10.0, 600.0), (600.0, 1e5), (f64::NAN, 600.0)] {
+        let look = Look { size: Some(size), ..Look::default() };
+        let refused = Figure::of_look(&histogram(0, 1, &[1, 2]), &look).unwrap_err();
+        assert!(refused.to_string().contains("240 to 8000 pixels"), "{refused}");
     }
 }
 
@@ -404,12 +496,17 @@ fn a_matrix_in_the_terminal_has_shades_or_colours() {
 #[test]
 fn lines_are_told_apart_without_colours() {
     let answer = trace(&[[Some(100.0), Some(9e4)], [Some(1e4), Some(8e4)]]);
-    let drawn = text(&Figure::of(&answer), PLAIN);
+    let panels = text(&Figure::of(&answer), PLAIN);
+    let places = ["\u{2502} 3\n", "\u{2502} Bob\n"].map(|name| panels.find(name));
+    assert!(places[0].is_some() && places[0] < places[1], "{panels}");
+    // There is no room for panels.
+    let low = Room { lines: 10, ..PLAIN };
+    let drawn = text(&Figure::of(&answer), low);
     for part in ["●● 3", "○○ Bob", "rate (kHz)", "time since the first tag (ms)"] {
         assert!(drawn.contains(part), "{part}:\n{drawn}");
     }
     assert_eq!(drawn.matches('●').count(), 2 + 2, "{drawn}");
-    let coloured = text(&Figure::of(&answer), Room { is_coloured: true, ..PLAIN });
+    let coloured = text(&Figure::of(&answer), Room { is_coloured: true, ..low });
     assert!(
         coloured.contains("\u{1b}[38;5;32m") && coloured.contains("\u{1b}[38;5;166m"),
         "{coloured:?}"

@@ -42,8 +42,14 @@ pub enum FigureKind {
         label: &'static str,
         /// Width of a bin in seconds.
         width_s: f64,
-        /// Whether the note states the width, because the header does not.
-        says_width: bool,
+    },
+    /// One count per bin of time (`start_s`) and bin of the micro time (`delay_ticks`, `width_ticks`), as a map of
+    /// colours. Channels are added up.
+    MicroTrace {
+        /// The unit of micro times.
+        unit: Tick,
+        /// Width of a bin of time in seconds.
+        width_s: f64,
     },
     /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
     Groups {

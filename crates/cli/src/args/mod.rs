@@ -23,7 +23,7 @@ pub(crate) use command::{Command, parse, program};
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
 pub(crate) use options::{OutputArgs, QueryArgs, SetupArgs};
 pub(crate) use parts::{MergeArgs, PartialArgs, PlanArgs, RunsArgs};
-pub(crate) use plots::PlotTo;
+pub(crate) use plots::{PlotArgs, PlotTo};
 pub(crate) use requests::RequestCommand;
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;

@@ -6,13 +6,13 @@ use std::{
     str::FromStr,
 };
 
-use tagq_plot::{Look, Picture};
+use tagq_plot::{Look, Picture, Room};
 
 /// Option to draw an answer.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = super::options::OUTPUT)]
 pub(crate) struct PlotArgs {
-    /// Draw the answer in the terminal, or as a figure into FILE, which ends with .svg, .png or .html
+    /// Draw the answer in the terminal, or as a figure into FILE, which ends with .svg, .pdf, .png or .html
     #[arg(
         long,
         value_name = "FILE",
@@ -31,6 +31,31 @@ pub(crate) struct PlotArgs {
     /// Write TEXT over the figure
     #[arg(long, value_name = "TEXT", requires = "plot")]
     pub title: Option<String>,
+    /// Draw the values of this column, such as count, rate, car or p [default: what the answer is about]
+    #[arg(long, value_name = "NAME", requires = "plot")]
+    pub quantity: Option<String>,
+    /// Draw W pixels wide and H high; in the terminal, W characters and H lines
+    #[arg(long, value_name = "WxH", requires = "plot")]
+    pub size: Option<Size>,
+    /// Draw for a dark background
+    #[arg(long, requires = "plot")]
+    pub dark: bool,
+}
+
+/// Width and height of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub u16, pub u16);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sides = text.split_once(['x', 'X', '\u{d7}']);
+        let sides = sides.and_then(|(width, height)| {
+            Some(Self(width.trim().parse().ok()?, height.trim().parse().ok()?))
+        });
+        sides.ok_or_else(|| format!("`{text}` is no size; write width and height as 1200x800"))
+    }
 }
 
 /// The ends of an axis.
@@ -52,10 +77,29 @@ impl FromStr for Limits {
 }
 
 impl PlotArgs {
+    /// Returns the room of a figure in the terminal, as it was asked for or else `room`.
+    pub(crate) fn room(&self, room: Room) -> Room {
+        match (&self.plot, self.size) {
+            (Some(PlotTo::Terminal), Some(Size(columns, lines))) => {
+                Room { columns: columns.into(), lines: lines.into(), ..room }
+            }
+            _ => room,
+        }
+    }
+
     /// How figures shall look.
     pub(crate) fn look(&self) -> Look {
         let limits = self.ylim.map(|Limits(low, high)| (low, high));
-        Look { title: self.title.clone(), is_logarithmic: self.log_y, limits }
+        // A size in the terminal is in characters.
+        let size = self.size.filter(|_| self.plot != Some(PlotTo::Terminal));
+        Look {
+            title: self.title.clone(),
+            is_logarithmic: self.log_y,
+            limits,
+            quantity: self.quantity.clone(),
+            size: size.map(|Size(width, height)| (width.into(), height.into())),
+            is_dark: self.dark,
+        }
     }
 }
 
@@ -74,7 +118,9 @@ impl FromStr for PlotTo {
             return Ok(Self::Terminal);
         }
         let picture = Picture::of_name(text.as_ref()).ok_or_else(|| {
-            format!("`{text}` does not say what to draw; a figure is named .svg, .png or .html")
+            format!(
+                "`{text}` does not say what to draw; a figure is named .svg, .pdf, .png or .html"
+            )
         })?;
         Ok(Self::File(text.into(), picture))
     }

@@ -6,13 +6,17 @@ use anyhow::Context as _;
 use console::Term;
 use tagq::{Answer, Destination, NewFile, Progress as _};
 use tagq_export::report::table::{self, quantities::thousands};
-use tagq_plot::{Figure, Look, Picture, Room, text};
+use tagq_plot::{Figure, Look, Picture, Room, share_scale, text};
 
 use super::{
     print::{Output, print, put},
     style::style_of_stdout,
 };
-use crate::{Usage, args::PlotTo, progress::Reporter};
+use crate::{
+    Usage,
+    args::{PlotArgs, PlotTo},
+    progress::Reporter,
+};
 
 /// Checks that this number of answers can be drawn. Runs before the query, which may take long.
 pub(crate) fn check_plot(plot: &PlotTo, output: Output<'_>, answers: usize) -> anyhow::Result<()> {
@@ -36,14 +40,14 @@ pub(crate) fn check_plot(plot: &PlotTo, output: Output<'_>, answers: usize) -> a
 /// figure goes to stderr. With a figure in a file, the table is printed only if it fits the screen.
 pub(crate) fn print_plot(
     answers: &[Answer],
-    (plot, look): (&PlotTo, &Look),
+    (to, plot): (&PlotTo, &PlotArgs),
     output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let has_form = output.args.format().is_some() || output.args.output.is_some();
-    match plot {
+    match to {
         PlotTo::File(out, picture) => {
-            write(answers, &output.to(out), (*picture, look), reporter)?;
+            write(answers, &output.to(out), (*picture, &plot.look()), reporter)?;
             let term = Term::stdout();
             let rows: usize = answers.iter().map(|answer| answer.rows.len()).sum();
             if has_form || !term.is_term() || rows <= size(&term).0 {
@@ -55,7 +59,7 @@ pub(crate) fn print_plot(
             print(answers, output, reporter)?;
             let term = Term::stderr();
             let is_coloured = is_coloured(&term, &io::stderr());
-            let drawn = drawn(answers, look, &term, is_coloured)?;
+            let drawn = drawn(answers, plot, &term, is_coloured)?;
             // The answer is already printed, so a figure that cannot be drawn is not an error.
             let _ = io::stderr().lock().write_all(drawn.as_bytes());
             Ok(())
@@ -63,7 +67,7 @@ pub(crate) fn print_plot(
         PlotTo::Terminal => {
             let term = Term::stdout();
             let is_coloured = is_coloured(&term, &io::stdout());
-            put(drawn(answers, look, &term, is_coloured)?.as_bytes(), output, reporter)
+            put(drawn(answers, plot, &term, is_coloured)?.as_bytes(), output, reporter)
         }
     }
 }
@@ -87,7 +91,7 @@ fn write(
 ) -> anyhow::Result<()> {
     let out = to.path;
     for answer in answers {
-        let bytes = picture.draw(&Figure::of(answer).with(look)?, answer)?;
+        let bytes = picture.draw(&Figure::of_look(answer, look)?, answer)?;
         let fresh = NewFile::create(to, reporter)?;
         let mut file = fresh.file()?;
         file.write_all(&bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
@@ -97,26 +101,32 @@ fn write(
     Ok(())
 }
 
-/// Returns all answers, one below the other.
+/// Returns all answers, one below the other, with one scale of their values.
 fn drawn(
     answers: &[Answer],
-    look: &Look,
+    plot: &PlotArgs,
     term: &Term,
     is_coloured: bool,
 ) -> anyhow::Result<String> {
+    let look = plot.look();
+    let figures = answers.iter().map(|answer| Figure::of_look(answer, &look));
+    let mut figures = figures.collect::<Result<Vec<_>, _>>()?;
+    if look.limits.is_none() {
+        share_scale(&mut figures);
+    }
+    let (height, columns) = size(term);
     let mut drawn = String::new();
-    for (i, answer) in answers.iter().enumerate() {
+    for (i, (answer, figure)) in answers.iter().zip(&figures).enumerate() {
         if i > 0 {
             drawn.push('\n');
         }
         let head = table::head(answer, answers.len() > 1, style_of_stdout());
-        let (height, columns) = size(term);
         let of_head: usize = head.lines().map(|line| 1 + line.chars().count() / columns).sum();
         // One line for the title and one for the prompt after the figure.
         let lines = height.saturating_sub(of_head + 2).clamp(12, 30);
+        let room = Room { columns, lines, is_coloured };
         drawn.push_str(&head);
-        let figure = Figure::of(answer).with(look)?;
-        drawn.push_str(&titled(&figure, Room { columns, lines, is_coloured }));
+        drawn.push_str(&titled(figure, plot.room(room)));
     }
     Ok(drawn)
 }
@@ -129,26 +139,31 @@ fn titled(figure: &Figure, room: Room) -> String {
 }
 
 /// Returns the answers of one update. Figures share the rest of the screen equally.
-pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
+pub(crate) fn shown(answers: &[Answer], plots: &[Option<&PlotArgs>]) -> String {
     let is_one_of_several = answers.len() > 1;
-    let each = || answers.iter().zip(are_plots);
+    let each = || answers.iter().zip(plots);
     let style = style_of_stdout();
-    let above = |(answer, is_plot): (&Answer, &bool)| {
-        let text = if *is_plot { table::head } else { table::one };
+    let above = |(answer, plot): (&Answer, &Option<&PlotArgs>)| {
+        let text = if plot.is_some() { table::head } else { table::one };
         text(answer, is_one_of_several, style)
     };
     let texts: Vec<String> = each().map(above).collect();
     // Plus one empty line after each text.
     let of_texts: usize = texts.iter().map(|text| text.lines().count() + 1).sum();
-    let figures = are_plots.iter().filter(|is_plot| **is_plot).count();
+    let figures = plots.iter().flatten().count();
     let term = Term::stdout();
     let (height, columns) = size(&term);
     let is_coloured = is_coloured(&term, &io::stdout());
     // One line shows the state of the run, and one holds the cursor.
     let lines = height.saturating_sub(of_texts + figures + 2) / figures.max(1);
     let room = Room { columns, lines: lines.clamp(8, 30), is_coloured };
-    let drawn = each().zip(texts).map(|((answer, is_plot), text)| {
-        if *is_plot { text + &titled(&Figure::of(answer), room) } else { text }
+    let drawn = each().zip(texts).map(|((answer, plot), text)| match plot {
+        Some(plot) => match Figure::of_look(answer, &plot.look()) {
+            Ok(figure) => text + &titled(&figure, plot.room(room)),
+            // Later data may have what is missing now.
+            Err(error) => format!("{text}{error}\n"),
+        },
+        None => text,
     });
     drawn.collect::<Vec<_>>().join("\n")
 }

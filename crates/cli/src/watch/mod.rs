@@ -23,7 +23,7 @@ use tagq::{
 use tagq_export::report::json;
 
 use crate::{
-    args::{WatchArgs, with_flags},
+    args::{PlotArgs, WatchArgs, with_flags},
     progress::Reporter,
     report,
     signals::{Stop, remove_at_end},
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             return end;
         }
         let begun = Instant::now();
-        if let Some((answers, are_plots)) = updates.answers(&parts, &runs, &host)? {
+        if let Some((answers, plots)) = updates.answers(&parts, &runs, &host)? {
             let took = begun.elapsed();
             let status = updates.count(&answers, took, &runs);
             host.waiting = None;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
                 host.show_notes()?;
                 host.screen.show(&text)?;
             } else {
-                host.shown = Some((report::shown(&answers, &are_plots), status));
+                host.shown = Some((report::shown(&answers, &plots), status));
                 host.show_notes()?;
                 host.draw(Instant::now())?;
             }
@@ -103,19 +103,19 @@ struct Updates {
 }
 
 impl Updates {
-    /// Returns the answers to all queries, and which of them are drawn; `None` while a run has no commit.
-    fn answers(
+    /// Returns the answers to all queries, and how they are drawn; `None` while a run has no commit.
+    fn answers<'a>(
         &mut self,
-        parts: &Parts,
+        parts: &'a Parts,
         runs: &FollowLoop,
         host: &Host<'_>,
-    ) -> anyhow::Result<Option<(Vec<Answer>, Vec<bool>)>> {
-        let (mut answers, mut are_plots) = (Vec::new(), Vec::new());
+    ) -> anyhow::Result<Option<(Vec<Answer>, Vec<Option<&'a PlotArgs>>)>> {
+        let (mut answers, mut plots) = (Vec::new(), Vec::new());
         for part in &parts.questions {
             match ask(part, parts, runs, host) {
                 Ok(Some(of)) => {
                     answers.extend(of);
-                    are_plots.resize(answers.len(), part.is_plot);
+                    plots.resize(answers.len(), part.plot.as_ref());
                 }
                 Ok(None) => return Ok(None),
                 // It worked before, so the error may be temporary, such as a file that cannot be read.
@@ -126,7 +126,7 @@ impl Updates {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Some((answers, are_plots)))
+        Ok(Some((answers, plots)))
     }
 
     /// Counts this update; returns the state of the runs.

@@ -7,11 +7,10 @@ use tagq::{
     requests::{REQUEST_TYPES, Request, Setup},
 };
 use tagq_export::report::Format;
-use tagq_plot::Look;
 
 use crate::{
     Usage,
-    args::{AnswerArgs, Command, PlotTo, RequestCommand, WatchArgs},
+    args::{AnswerArgs, Command, PlotArgs, PlotTo, RequestCommand, WatchArgs},
     input, queries,
 };
 
@@ -34,8 +33,8 @@ pub(super) struct WatchedQuery {
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
     pub is_sum: bool,
-    /// Whether its answers are drawn.
-    pub is_plot: bool,
+    /// How its answers are drawn, if they are.
+    pub plot: Option<PlotArgs>,
 }
 
 /// One run.
@@ -69,12 +68,12 @@ impl Parts {
             for path in &answer.query.runs {
                 runs.push(parts.place(path.clone(), asked)?);
             }
-            let (is_sum, is_plot) = (answer.sum, is_plot(answer)?);
+            let (is_sum, plot) = (answer.sum, plot_of(answer)?);
             let question = asked.request.clone();
-            parts.questions.push(WatchedQuery { question, runs, is_sum, is_plot });
+            parts.questions.push(WatchedQuery { question, runs, is_sum, plot });
         }
         if let Some(parts) = &mut parts
-            && parts.questions.iter().any(|part| part.is_plot)
+            && parts.questions.iter().any(|part| part.plot.is_some())
         {
             if parts.format == Some(Format::Json) {
                 return Err(Usage("lines of json are not drawn; leave --plot out".into()).into());
@@ -119,16 +118,11 @@ fn request_of(command: &Command) -> Result<&RequestCommand, Usage> {
     Ok(of)
 }
 
-/// Whether the answers are drawn.
-fn is_plot(answer: &AnswerArgs) -> Result<bool, Usage> {
-    if answer.plot.look() != Look::default() {
-        let what =
-            "--log-y, --ylim and --title are for figures that are drawn once; leave them out";
-        return Err(Usage(what.into()));
-    }
+/// Returns how the answers are drawn, if they are.
+fn plot_of(answer: &AnswerArgs) -> Result<Option<PlotArgs>, Usage> {
     match &answer.plot.plot {
-        None => Ok(false),
-        Some(PlotTo::Terminal) => Ok(true),
+        None => Ok(None),
+        Some(PlotTo::Terminal) => Ok(Some(answer.plot.clone())),
         Some(PlotTo::File(file, _)) => Err(Usage(format!(
             "{}: repeated answers are drawn in the terminal; write --plot without a file",
             file.display()

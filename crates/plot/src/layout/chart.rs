@@ -1,6 +1,6 @@
 //! Values over an axis.
 
-use super::{Frame, HEADER, LABEL, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
+use super::{Frame, HEADER, LABEL, MARGIN, Space, TICK, draw_nothing, draw_x, widest};
 use crate::{
     Axis, Chart, Point, Shape,
     colour::{COLOURS, Colour, whole},
@@ -29,20 +29,22 @@ struct Step {
 }
 
 /// Draws below `top`; returns the lower end.
-pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
+pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
+    let top = space.top;
     if !chart.has_values() {
         return draw_nothing(drawing, "no value is defined", top);
     }
     let panels = if chart.has_panels { chart.series.len() } else { 1 };
-    let height = (HEIGHT / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
-    let height = if panels == 1 { HEIGHT } else { height };
+    let all = space.height.unwrap_or(HEIGHT);
+    let height = (all / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
+    let height = if panels == 1 { all } else { height };
     let ticks = chart.y.ticks(if panels == 1 { 7 } else { whole(height / 55.0).clamp(2, 7) });
     let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
     let has_legend = chart.series.len() > 1;
     let names = widest(chart.series.iter().map(|series| &*series.name), TICK).min(LEGEND);
     let legend = if has_legend { names + 52.0 } else { 0.0 };
     let left = MARGIN + LABEL + 12.0 + numbers + 10.0;
-    let right = WIDTH - MARGIN - legend;
+    let right = drawing.width - MARGIN - legend;
     let of_panel = |panel: usize| {
         let top = top + (height + PANEL_SPACE) * panel as f64;
         Frame { left, right, top, bottom: top + height }

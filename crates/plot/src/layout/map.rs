@@ -1,46 +1,51 @@
 //! Values for cells of two axes.
 
-use super::{Frame, LABEL, MARGIN, TICK, WIDTH, draw_x, scale, ticks_across, widest};
+use super::{Frame, LABEL, MARGIN, Space, TICK, draw_x, scale, ticks_across, widest};
 use crate::{
     Map,
     colour::Colour,
     drawing::{Anchor, Drawing},
 };
 
-/// Width and height of all cells together.
+/// Width and height of all cells together, and width of the scale beside them.
 const SIZE: f64 = 560.0;
+const SCALE: f64 = 110.0;
 /// Largest number of cells drawn along an axis; more are averaged.
 const CELLS: usize = 256;
 /// Space between the cells and the scale of colours.
 const SPACE: f64 = 30.0;
 
 /// Draws below `top`; returns the lower end.
-pub(super) fn draw(drawing: &mut Drawing, map: &Map, top: f64) -> f64 {
-    let ticks = ticks_across(&map.y, SIZE);
+pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
+    let top = space.top;
+    let high = space.height.unwrap_or(SIZE);
+    let ticks = ticks_across(&map.y, high);
     let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
     let left = MARGIN + LABEL + 14.0 + numbers + 10.0;
-    let right = (left + SIZE).min(WIDTH - 2.0 * MARGIN);
-    let frame = Frame { left, right, top, bottom: top + SIZE };
+    let widest = drawing.width - MARGIN - SCALE;
+    // Cells of two differences are squares; time goes on across the page.
+    let right = if map.is_square() { (left + high).min(widest) } else { widest };
+    let frame = Frame { left, right, top, bottom: top + high };
     let below = draw_x(drawing, &map.x, frame);
     let map_drawn = map.at_most(CELLS, CELLS);
     let (columns, rows) = (map_drawn.columns.max(1), map_drawn.rows().max(1));
-    let (width, height) = ((right - left) / columns as f64, SIZE / rows as f64);
+    let (width, height) = ((right - left) / columns as f64, high / rows as f64);
     for (at, value) in map_drawn.cells.iter().enumerate() {
         let Some(value) = value else { continue };
         let (column, row) = (at / rows, at % rows);
         let from = (left + width * column as f64, frame.bottom - height * (row + 1) as f64);
         // Half a point of overlap avoids gaps.
         let to = (from.0 + width + 0.5, from.1 + height + 0.5);
-        drawing.rectangle(from, to, Colour::Map(map.values.place(*value).clamp(0.0, 1.0)));
+        drawing.rectangle(from, to, Colour::Map(map_drawn.values.place(*value).clamp(0.0, 1.0)));
     }
     for mark in &ticks.marks {
-        let y = frame.bottom - map.y.place(mark.at).clamp(0.0, 1.0) * SIZE;
+        let y = frame.bottom - map.y.place(mark.at).clamp(0.0, 1.0) * high;
         drawing.line((left - 6.0, y), (left, y), Colour::Faint, 1.0);
         let at = (left - 10.0, y + 0.36 * TICK);
         drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
     }
     let middle = (MARGIN + LABEL - 4.0, f64::midpoint(top, frame.bottom));
     drawing.turned(&map.y.title(&ticks), middle, LABEL, Anchor::Middle);
-    scale::draw(drawing, &map.values, right + SPACE, (top, frame.bottom));
+    scale::draw(drawing, &map_drawn.values, right + SPACE, (top, frame.bottom));
     below
 }

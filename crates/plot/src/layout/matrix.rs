@@ -1,6 +1,6 @@
 //! Counts of pairs.
 
-use super::{LABEL, MARGIN, TICK, WIDTH, scale, widest};
+use super::{LABEL, MARGIN, Space, TICK, scale, widest};
 use crate::{
     Matrix,
     colour::Colour,
@@ -18,13 +18,14 @@ const NAMES: f64 = 170.0;
 const MAP: f64 = 120.0;
 
 /// Draws below `top`; returns the lower end.
-pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
+pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, space: Space) -> f64 {
+    let Space { top, height: all } = space;
     let names = |names: &[String]| widest(names.iter().map(String::as_str), TICK).min(NAMES);
     let (before, above) = (names(&matrix.rows), names(&matrix.columns));
     let (rows, columns) = (matrix.rows.len(), matrix.columns.len());
     let left = MARGIN + LABEL + 14.0 + before + 10.0;
-    let width = ((WIDTH - MARGIN - MAP - left) / columns as f64).min(CELL.0);
-    let height = (HIGH / rows as f64).clamp(18.0, CELL.1);
+    let width = ((drawing.width - MARGIN - MAP - left) / columns as f64).min(CELL.0);
+    let height = (all.unwrap_or(HIGH) / rows as f64).clamp(18.0, CELL.1);
     // Names that are wider than their cells are rotated upward.
     let is_turned = above > width - 8.0;
     let top = top + LABEL;

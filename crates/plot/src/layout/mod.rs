@@ -7,14 +7,13 @@ mod matrix;
 mod scale;
 
 use crate::{
-    Axis, Figure, Plot, Ticks,
+    Axis, Figure, Page, Plot, Ticks,
     colour::Colour,
     drawing::{Anchor, Drawing, broken, fitted},
     font,
 };
 
-/// Width of every figure, and its margins.
-const WIDTH: f64 = 960.0;
+/// Margin of every figure.
 const MARGIN: f64 = 28.0;
 
 /// Letter sizes.
@@ -22,6 +21,9 @@ const TITLE: f64 = 22.0;
 const HEADER: f64 = 13.0;
 const LABEL: f64 = 16.0;
 const TICK: f64 = 14.0;
+
+/// Height of the numbers and the title of the axis below the values.
+const AXIS: f64 = 8.0 + TICK + 8.0 + LABEL;
 
 /// A part of the page.
 #[derive(Debug, Clone, Copy)]
@@ -32,10 +34,19 @@ struct Frame {
     bottom: f64,
 }
 
-/// Returns the figure on a page of the necessary height.
+/// The part of the page for the values and their axes.
+#[derive(Debug, Clone, Copy)]
+struct Space {
+    top: f64,
+    /// Height of the values above their axis, if the height of the page is given.
+    height: Option<f64>,
+}
+
+/// Returns the figure on its page, which is as high as necessary if its height is not given.
 pub(crate) fn drawn(figure: &Figure) -> Drawing {
-    let mut drawing = Drawing { width: WIDTH, height: 0.0, things: Vec::new() };
-    let room = WIDTH - 2.0 * MARGIN;
+    let Page { width, height, is_dark } = figure.page;
+    let mut drawing = Drawing { width, height: 0.0, is_dark, things: Vec::new() };
+    let room = width - 2.0 * MARGIN;
     let mut down = MARGIN + TITLE;
     drawing.words(
         &fitted(&figure.title, TITLE, room),
@@ -51,13 +62,15 @@ pub(crate) fn drawn(figure: &Figure) -> Drawing {
         drawing.words(&line, (MARGIN, down), HEADER, Colour::Faint, Anchor::Start);
     }
     let top = down + 22.0;
+    let space =
+        Space { top, height: height.map(|height| (height - top - AXIS - MARGIN).max(60.0)) };
     let bottom = match &figure.plot {
-        Plot::Chart(chart) => chart::draw(&mut drawing, chart, top),
-        Plot::Bars(bars) => bars::draw(&mut drawing, bars, top),
-        Plot::Matrix(matrix) => matrix::draw(&mut drawing, matrix, top),
-        Plot::Map(map) => map::draw(&mut drawing, map, top),
+        Plot::Chart(chart) => chart::draw(&mut drawing, chart, space),
+        Plot::Bars(bars) => bars::draw(&mut drawing, bars, space),
+        Plot::Matrix(matrix) => matrix::draw(&mut drawing, matrix, space),
+        Plot::Map(map) => map::draw(&mut drawing, map, space),
     };
-    drawing.height = (bottom + MARGIN).ceil();
+    drawing.height = height.unwrap_or(0.0).max((bottom + MARGIN).ceil());
     drawing
 }
 
@@ -97,7 +110,7 @@ fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
         drawing.line((x, frame.bottom), (x, frame.bottom + 6.0), Colour::Faint, 1.0);
         // A number at the edge stays on the page.
         let half = font::width(&mark.label, TICK) / 2.0;
-        let x = x.clamp(MARGIN / 2.0 + half, WIDTH - MARGIN / 2.0 - half);
+        let x = x.clamp(MARGIN / 2.0 + half, drawing.width - MARGIN / 2.0 - half);
         drawing.words(
             &mark.label,
             (x, frame.bottom + 8.0 + TICK),
@@ -106,7 +119,7 @@ fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
             Anchor::Middle,
         );
     }
-    let below = frame.bottom + 8.0 + TICK + 8.0 + LABEL;
+    let below = frame.bottom + AXIS;
     let middle = f64::midpoint(frame.left, frame.right);
     drawing.words(&axis.title(&ticks), (middle, below), LABEL, Colour::Ink, Anchor::Middle);
     below
@@ -115,7 +128,7 @@ fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
 /// Draws the reason why there are no values.
 fn draw_nothing(drawing: &mut Drawing, why: &str, top: f64) -> f64 {
     let middle = top + 120.0;
-    drawing.words(why, (WIDTH / 2.0, middle), LABEL, Colour::Faint, Anchor::Middle);
+    drawing.words(why, (drawing.width / 2.0, middle), LABEL, Colour::Faint, Anchor::Middle);
     middle + 120.0
 }
 

@@ -18,47 +18,87 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 /// Symbols that distinguish lines without colours.
 const SIGNS: [char; 14] = ['●', '○', '■', '□', '▲', '△', '◆', '◇', '+', '×', '*', '#', '%', '@'];
 
+/// Least height of a panel.
+const PANEL_LINES: usize = 3;
+
 pub(super) fn text(chart: &Chart, room: Room) -> String {
+    // A panel has its name above it; all share the title of the values and the axis.
+    let of_panel = (room.lines.saturating_sub(4) / chart.series.len().max(1)).saturating_sub(1);
+    if chart.has_panels && chart.series.len() > 1 && of_panel >= PANEL_LINES {
+        return panels(chart, room, of_panel);
+    }
     let legend = legend(&chart.series, room);
     // The title of the values, the axis, its numbers and its title.
     let lines = room.lines.saturating_sub(4 + legend.len()).max(3);
     let ticks = chart.y.ticks((2 * lines / 5).clamp(2, 8));
     let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
     let columns = room.columns.saturating_sub(left + 2).max(10);
-    let mut canvas = Canvas::new(columns, lines, room.is_coloured);
-    if let Some(value) = chart.reference {
-        let y = height(chart, value, 4 * lines);
-        for x in (0..2 * columns).step_by(4) {
-            canvas.point(x, y, Colour::Faint);
-            canvas.point(x + 1, y, Colour::Faint);
-        }
-    }
     let has_signs = !room.is_coloured && chart.series.len() > 1;
+    let mut canvas = Canvas::new(columns, lines, room.is_coloured);
+    draw_reference(&mut canvas, chart);
     for (number, series) in chart.series.iter().enumerate() {
-        let colour = Colour::Series(number);
-        match chart.shape {
-            Shape::Columns => draw_columns(&mut canvas, chart, &series.points, colour),
-            _ if has_signs => {
-                draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()]);
-            }
-            _ => draw_line(&mut canvas, chart, &series.points, colour),
+        if has_signs && chart.shape != Shape::Columns {
+            draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()]);
+        } else {
+            draw_series(&mut canvas, chart, &series.points, Colour::Series(number));
         }
-    }
-    let mut labels = vec![String::new(); lines];
-    for mark in &ticks.marks {
-        labels[height(chart, mark.at, lines)].clone_from(&mark.label);
     }
     let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
-    for (line, label) in labels.iter().enumerate() {
-        let joint = if label.is_empty() { '│' } else { '┤' };
-        let _ = writeln!(text, "{} {joint}{}", right(label, left), canvas.text(line));
-    }
+    write_canvas(&mut text, &canvas, chart, &ticks, left);
     text.push_str(&axis(&chart.x, left + 1, columns));
     for line in legend {
         text.push_str(&line);
         text.push('\n');
     }
     text
+}
+
+/// Returns one panel of this many lines for each series, one below the other with the same axes.
+fn panels(chart: &Chart, room: Room, lines: usize) -> String {
+    let ticks = chart.y.ticks((lines / 2).clamp(1, 8));
+    let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
+    let columns = room.columns.saturating_sub(left + 2).max(10);
+    let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
+    for (number, series) in chart.series.iter().enumerate() {
+        let colour = Colour::Series(number);
+        let name = painted(&cut(&series.name, columns), colour, room.is_coloured);
+        let _ = writeln!(text, "{} \u{2502} {name}", " ".repeat(left));
+        let mut canvas = Canvas::new(columns, lines, room.is_coloured);
+        draw_reference(&mut canvas, chart);
+        draw_series(&mut canvas, chart, &series.points, colour);
+        write_canvas(&mut text, &canvas, chart, &ticks, left);
+    }
+    text.push_str(&axis(&chart.x, left + 1, columns));
+    text
+}
+
+/// Draws the expected value as dashes.
+fn draw_reference(canvas: &mut Canvas, chart: &Chart) {
+    let Some(value) = chart.reference else { return };
+    let y = height(chart, value, 4 * canvas.lines);
+    for x in (0..2 * canvas.columns).step_by(4) {
+        canvas.point(x, y, Colour::Faint);
+        canvas.point(x + 1, y, Colour::Faint);
+    }
+}
+
+fn draw_series(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
+    match chart.shape {
+        Shape::Columns => draw_columns(canvas, chart, points, colour),
+        Shape::Points | Shape::Line => draw_line(canvas, chart, points, colour),
+    }
+}
+
+/// Writes the lines of the canvas, with the numbers of the vertical axis to the left.
+fn write_canvas(text: &mut String, canvas: &Canvas, chart: &Chart, ticks: &Ticks, left: usize) {
+    let mut labels = vec![String::new(); canvas.lines];
+    for mark in &ticks.marks {
+        labels[height(chart, mark.at, canvas.lines)].clone_from(&mark.label);
+    }
+    for (line, label) in labels.iter().enumerate() {
+        let joint = if label.is_empty() { '\u{2502}' } else { '\u{2524}' };
+        let _ = writeln!(text, "{} {joint}{}", right(label, left), canvas.text(line));
+    }
 }
 
 /// Returns the line of a value, counted from the top.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Room, canvas::on_map, right, widest};
-use crate::{Map, Scale, colour::whole};
+use crate::{Map, Scale, colour::whole, words::cut};
 
 /// Shades from low to high, also where colours are seen.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
@@ -59,7 +59,9 @@ pub(super) fn text(map: &Map, room: Room) -> String {
     let most = ticks.marks.last().map_or(String::new(), |mark| mark.label.clone());
     let values = &map.values.label;
     let shades: String = SHADES[1..].iter().collect();
-    let _ = writeln!(text, "{left}{values}: {least} to about {most}, blank to {shades}");
+    let scale = format!("{left}{values}: {least} to about {most}, blank to {shades}");
+    text.push_str(&cut(&scale, room.columns));
+    text.push('\n');
     text
 }
 

@@ -129,7 +129,6 @@ impl Coincidences {
                 title: ["Coincidences of", "Coincidences"],
                 label: "rate of coincidences",
                 width_s,
-                says_width: true,
             },
             None if is_of_events => FigureKind::Groups { title: "Events", label: "events" },
             None => FigureKind::Groups { title: "Coincidences", label: "coincidences" },

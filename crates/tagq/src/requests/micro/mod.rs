@@ -156,14 +156,17 @@ impl RequestKind for MicroTimes {
             first.tick()
         );
         let Query { channels, bins, .. } = &first.query;
-        let figure = FigureKind::Bins {
-            title: "Micro times".into(),
-            name: None,
-            unit: micro,
-            labels: ["micro time", "tags per bin"],
-            value: ["count", "count_err"],
-            is_ratio: false,
-            is_logarithmic: false,
+        let figure = match first.bin_s() {
+            Some(width_s) => FigureKind::MicroTrace { unit: micro, width_s },
+            None => FigureKind::Bins {
+                title: "Micro times".into(),
+                name: None,
+                unit: micro,
+                labels: ["micro time", "tags per bin"],
+                value: ["count", "count_err"],
+                is_ratio: false,
+                is_logarithmic: false,
+            },
         };
         let rows =
             counts.table(channels, bins, Units { tick: first.tick(), micro, trace: first.bin });

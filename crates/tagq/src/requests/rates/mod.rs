@@ -145,12 +145,9 @@ impl RequestKind for Rates {
         );
         let live_s = live_s.unwrap_or_else(|| tick.seconds_of(counts.live()));
         let figure = match first.bin_s() {
-            Some(width_s) => FigureKind::Trace {
-                title: ["Rate of", "Rates"],
-                label: "rate",
-                width_s,
-                says_width: false,
-            },
+            Some(width_s) => {
+                FigureKind::Trace { title: ["Rate of", "Rates"], label: "rate", width_s }
+            }
             None => FigureKind::Rates,
         };
         let query = serde_json::to_value(used)?;
