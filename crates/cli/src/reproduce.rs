@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use tagq::{OpenOptions, ReproduceOptions, Reproduced, SavedAnswer, store::Access};
-use tagq_export::report::{differences, table::quantities::thousands};
+use tagq_export::report::{differences, table::quantities::counted};
 
 use crate::{
     args::{Io, ReproduceArgs},
@@ -35,22 +35,14 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
 /// Prints the result; differences are an error.
 fn say(found: &Reproduced) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
+    let (rows, tags) = (counted(found.rows, "row"), counted(found.tags, "tag"));
     if found.different == 0 {
-        let rows = if found.rows == 1 {
-            "1 row equal"
-        } else {
-            &format!("{} rows equal", thousands(found.rows))
-        };
-        let (version, tags) = (env!("CARGO_PKG_VERSION"), thousands(found.tags));
-        writeln!(out, "reproduced: {rows}, counted by tagq {version} on {tags} tags")?;
+        let version = env!("CARGO_PKG_VERSION");
+        writeln!(out, "reproduced: {rows} equal, counted by tagq {version} on {tags}")?;
         return Ok(());
     }
     write!(out, "{}", differences::text(&found.differences))?;
     out.flush()?;
-    anyhow::bail!(
-        "not reproduced: {} values differ in {} rows, counted on {} tags",
-        thousands(found.different),
-        thousands(found.rows),
-        thousands(found.tags)
-    );
+    let values = counted(found.different, "value");
+    anyhow::bail!("not reproduced: of {rows}, counted on {tags}, {values} differ")
 }

@@ -128,12 +128,15 @@ impl SavedAnswer {
                 options.tick_here = Some(of.tick);
                 open(path, &options, progress)
             }
-            Err(Error::NothingIngested { .. }) if given.is_none() => Err(self.fault(format!(
-                "its run {} has no store yet; `tagq reproduce {} {}` makes it",
-                path.display(),
-                self.path.display(),
-                path.display()
-            ))),
+            Err(Error::NothingIngested { .. }) if given.is_none() => {
+                let runs = self.provenance.runs.iter().map(|run| run.path.as_str());
+                let runs = runs.collect::<Vec<_>>().join(" ");
+                Err(self.fault(format!(
+                    "its run {} has no store yet; `tagq reproduce {} {runs}` makes it",
+                    path.display(),
+                    self.path.display()
+                )))
+            }
             opened => opened,
         }
     }
