@@ -13,7 +13,7 @@ use super::values::Io;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq reproduce answer.json
-  tagq reproduce answer.json /data/2026/run/")]
+  tagq reproduce answer.json run/")]
 pub(crate) struct ReproduceArgs {
     /// The answer
     pub answer: PathBuf,
