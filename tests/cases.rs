@@ -22,7 +22,7 @@ use crate::support::{Output, command, interruptible, output, root};
 const LINES: usize = 24;
 
 /// Makes a run of two sources in `folder`, with tags of the channels 1 to 5 that have micro times.
-fn make(folder: &Path) {
+pub(crate) fn make(folder: &Path) {
     let run_id = Some(RunId(*b"tagq every case!"));
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id };
     let mut writer = Writer::open(&folder.join("run.tagq"), &creation).unwrap();
@@ -49,7 +49,7 @@ fn groups_of(value: &Value) -> Option<&Vec<Value>> {
 }
 
 /// Returns a request as words of the command line.
-fn words(name: &str, options: &OptionValues) -> Vec<String> {
+pub(crate) fn words(name: &str, options: &OptionValues) -> Vec<String> {
     let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
     let mut words = vec![name.to_owned()];
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -201,7 +201,13 @@ fn outputs(folder: &Path, name: &str, words: &str) -> String {
             fs::read_to_string(folder.join("figure.svg")).unwrap()
         ));
     }
-    all.concat()
+    let version = env!("CARGO_PKG_VERSION");
+    [": ", ":"].iter().fold(all.concat(), |all, colon| {
+        all.replace(
+            &format!("\"tagq\"{colon}\"{version}\""),
+            &format!("\"tagq\"{colon}\"(version)\""),
+        )
+    })
 }
 
 /// Schema and values of an Arrow file; of long columns the first and last ten.

@@ -103,7 +103,9 @@ fn each_run_of_a_plan_is_answered_by_itself() {
         let (query, plan) = (format!("{query} later"), format!("plan{number}"));
         let parts = place.counted(&query, 6, &plan).join(" ");
         let merged = place.done(&format!("merge {plan} {parts} --each"));
-        assert_eq!(merged.text(), place.done(&query).text());
+        // That they have the same groups changes nothing for groups that are named.
+        let merged = merged.text().replace("    \"together\": \"same_groups\",\n", "");
+        assert_eq!(merged, place.done(&query).text());
     }
     place.refused(&format!("plan {} -o new", PAIRS.replace("run", "-")), 2, "runs with stores");
 }

@@ -16,6 +16,7 @@ mod parts;
 mod progress;
 mod queries;
 mod report;
+mod reproduce;
 mod runs;
 mod signals;
 mod simulate;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Partial(args) => parts::partial(args),
         Command::Runs(args) => runs::run(args),
         Command::Delays(args) => delays::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Merge(args) => merge::run(args),

@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::{Value, json};
-use tagq::{Answer, Cell, CellType, Column, SCHEMA_VERSION, Table};
+use tagq::{Answer, Cell, CellType, Column, Provenance, SCHEMA_VERSION, Table};
 
 use crate::{Error, schema::pairs};
 
@@ -83,6 +83,8 @@ fn description(answers: &[&Answer]) -> Result<HashMap<String, String>, Error> {
     let mut put = |key: &str, value: &Value| {
         described.insert(key.to_owned(), value.to_string());
     };
+    let provenance = Provenance::of_all(answers.iter().map(|answer| &answer.provenance));
+    put("tagq.provenance", &serde_json::to_value(provenance)?);
     if let [Answer { query, run, total, .. }] = answers {
         put("tagq.query", query);
         put("tagq.run", &serde_json::to_value(run)?);
@@ -195,6 +197,7 @@ mod tests {
             singles: None,
             rows,
             total: None,
+            provenance: Provenance::default(),
             figure: None,
         }
     }

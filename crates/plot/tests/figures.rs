@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
 use serde_json::json;
-use tagq::{Answer, Cells, Column, FigureKind, RunFacts, Table, store::Tick};
+use tagq::{Answer, Cells, Column, FigureKind, Provenance, RunFacts, Table, store::Tick};
 use tagq_plot::{Chart, Figure, Look, Picture, Plot, Quantity, Room, Scale, Shape, text};
 
 const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
@@ -23,7 +23,16 @@ fn answer(figure: FigureKind, rows: Table) -> Answer {
         names: vec![(15, "Bob".into())],
     };
     let header = "rule all: |\u{394}t| \u{2264} 12 ticks; T = 2 s; tick 156.25 ps (assumed)".into();
-    Answer { header, query: json!({}), run, singles: None, rows, total: None, figure: Some(figure) }
+    Answer {
+        header,
+        query: json!({}),
+        run,
+        singles: None,
+        rows,
+        total: None,
+        provenance: Provenance::default(),
+        figure: Some(figure),
+    }
 }
 
 fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> FigureKind {

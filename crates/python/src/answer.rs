@@ -13,7 +13,7 @@ use pyo3::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tagq::{Cell, CellType, Column, RunFacts, Shown, Table};
+use tagq::{Cell, CellType, Column, Provenance, RunFacts, Shown, Table};
 use tagq_export::report::{
     json,
     table::{self, TableStyle},
@@ -41,6 +41,7 @@ struct PlainAnswer {
     header: String,
     query: Value,
     run: RunFacts,
+    provenance: Provenance,
     columns: Vec<Plain>,
     total: Option<Vec<Plain>>,
     figure: Figure,
@@ -162,11 +163,12 @@ impl Answer {
 
     /// Returns all that [`Answer::of_state`] makes the same answer from.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let tagq::Answer { header, query, run, rows, total, .. } = &self.content;
+        let tagq::Answer { header, query, run, provenance, rows, total, .. } = &self.content;
         let plain = PlainAnswer {
             header: header.clone(),
             query: query.clone(),
             run: run.clone(),
+            provenance: provenance.clone(),
             columns: Plain::of_table(rows),
             total: total.as_ref().map(Plain::of_table),
             figure: self.drawn().clone(),
@@ -180,9 +182,18 @@ impl Answer {
     fn of_state(bytes: &[u8]) -> PyResult<Self> {
         let plain: PlainAnswer =
             serde_json::from_slice(bytes).map_err(|e| errors::of_run(&e.into()))?;
-        let PlainAnswer { header, query, run, columns, total, figure } = plain;
+        let PlainAnswer { header, query, run, provenance, columns, total, figure } = plain;
         let (rows, total) = (Plain::table(columns), total.map(Plain::table));
-        let answer = tagq::Answer { header, query, run, singles: None, rows, total, figure: None };
+        let answer = tagq::Answer {
+            header,
+            query,
+            run,
+            singles: None,
+            rows,
+            total,
+            provenance,
+            figure: None,
+        };
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 

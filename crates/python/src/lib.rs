@@ -40,7 +40,7 @@ mod _tagq {
         run::{Run, ask_sum, ingest, open},
         simulating::simulate,
         tags::{Batch, PyColumn, Scan, Tags},
-        tools::{convert, delays, export, info, name, set, verify},
+        tools::{convert, delays, export, info, name, reproduce, set, verify},
         tuples::Tuples,
     };
 

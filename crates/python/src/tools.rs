@@ -4,12 +4,13 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Delays, Destination, RunFacts, StoreChanges, Tags,
+    Delays, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
+    StoreChanges, Tags,
     files::Settings,
     requests::{QueryContext, Setup, SetupFile},
     store::Duration,
@@ -46,6 +47,42 @@ pub(crate) fn delays(
         delays.ask(&run, &QueryContext { setup: &setup, pool: &pool, progress: told })
     });
     Answer::new(found?.answer)
+}
+
+/// A difference: where, the key, and both values as JSON.
+type PyDifference = (String, String, Option<String>, Option<String>);
+
+/// Counts the answers in a file again. Returns those of today, and how they differ from those in the file.
+#[pyfunction]
+pub(crate) fn reproduce(
+    py: Python<'_>,
+    path: PathBuf,
+    runs: Vec<PathBuf>,
+    threads: Option<usize>,
+) -> PyResult<(Vec<Answer>, Vec<PyDifference>)> {
+    let pool = pool_of(threads)?;
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let open = OpenOptions {
+        cancelled: Some(Arc::clone(&cancelled)),
+        threads: threads.unwrap_or(0),
+        ..OpenOptions::default()
+    };
+    let options = ReproduceOptions { runs, open };
+    let found = wait(py, None, &cancelled, |told| {
+        let saved = SavedAnswer::read(&path)?;
+        let found = saved.iter().map(|answer| answer.reproduce(&options, &pool, told));
+        found.collect::<Result<Vec<_>, _>>()
+    })?;
+    let text = |value: Option<serde_json::Value>| value.map(|value| value.to_string());
+    let difference = |Difference { place, key, saved, now }| (place, key, text(saved), text(now));
+    let (mut answers, mut differences) = (Vec::new(), Vec::new());
+    for one in found {
+        differences.extend(one.differences.into_iter().map(difference));
+        for answer in one.answers {
+            answers.push(Answer::new(answer)?);
+        }
+    }
+    Ok((answers, differences))
 }
 
 /// Returns all that is known of a run, in the JSON of the command line. Unless `fast`, reads all tags for the shortest

@@ -55,6 +55,7 @@ pub use folder::{Entry, Folder, read_side_file};
 pub use leftovers::Leftover;
 pub use manifest::{
     MANIFEST_NAME, Manifest,
+    identity::{Crc, RowsId},
     source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, Stated, SyncPulses},
 };
 pub use rows::Rows;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tagq_store::{Source, Tick};
 
-use crate::{figure::FigureKind, remarks::remarks, run::Run, table::Table};
+use crate::{figure::FigureKind, provenance::Provenance, remarks::remarks, run::Run, table::Table};
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -24,6 +24,8 @@ pub struct Answer {
     /// The sums of rows, which are no rows of the table: of all of them, or of those of each bin of time. `None` if the
     /// rows of the kind have no sum.
     pub total: Option<Table>,
+    /// What was asked of which rows.
+    pub provenance: Provenance,
     /// How the rows are drawn; `None` if there is no figure for them.
     pub figure: Option<FigureKind>,
 }

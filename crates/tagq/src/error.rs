@@ -195,6 +195,42 @@ pub enum Error {
         /// The run.
         run: PathBuf,
     },
+    /// A file is no answer that can be counted again.
+    #[error("{path}: cannot be reproduced: {reason}", path = path.display())]
+    NotAnAnswer {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A run has fewer rows than were counted.
+    #[error(
+        "{path}: the answer is of {expected} tags, and {present} are there; name the run that was counted, or put its \
+         files back",
+        path = path.display()
+    )]
+    RowsMissing {
+        /// The run.
+        path: PathBuf,
+        /// The number of rows that were counted.
+        expected: u64,
+        /// The number of rows that are there.
+        present: u64,
+    },
+    /// A run does not begin with the rows that were counted.
+    #[error(
+        "{path}: its first {rows} tags are not those that were counted: {what}; it is another run, files were changed \
+         or came in between when the store was made again, or a column is wider now (channels above 255, micro times)",
+        path = path.display()
+    )]
+    RowsChanged {
+        /// The run.
+        path: PathBuf,
+        /// The number of rows that were counted.
+        rows: u64,
+        /// The difference.
+        what: String,
+    },
     /// The rows of a store are not in time order.
     #[error(
         "{path}: damaged: row {row}, in block {block}, is out of order of time; `tagq verify {store}` \
@@ -454,6 +490,7 @@ impl Error {
             | Self::Request(_)
             | Self::Option { .. }
             | Self::Plan { .. }
+            | Self::NotAnAnswer { .. }
             | Self::Columns { .. }
             | Self::NoTick { .. }
             | Self::OtherTick { .. }

@@ -49,6 +49,7 @@ mod figure;
 mod table;
 
 mod answer;
+mod provenance;
 
 mod cache;
 
@@ -59,6 +60,7 @@ mod pulses;
 mod unsteady;
 
 mod plan;
+mod reproduce;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
@@ -77,9 +79,11 @@ pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun};
 pub use progress::{Progress, Silent};
+pub use provenance::{CountedRun, Provenance, Together};
 pub use recorded::{Recorded, write_run_file};
 pub use recorder::Recorder;
 pub use remarks::{recorded_remarks, remarks};
+pub use reproduce::{Difference, RELATIVE_TOLERANCE, ReproduceOptions, Reproduced, SavedAnswer};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     open::{Run, StoreChanges, change_store, ingest, ingest_sources, open, open_input},

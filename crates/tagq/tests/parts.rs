@@ -41,8 +41,8 @@ fn open_run(store: &Path) -> Run {
 
 /// Returns the complete content of an answer.
 fn said(answer: &Answer) -> String {
-    let Answer { header, query, run, singles, rows, total, figure: _ } = answer;
-    format!("{header} {query} {run:?} {singles:?} {rows:?} {total:?}")
+    let Answer { header, query, run, singles, rows, total, provenance, figure: _ } = answer;
+    format!("{header} {query} {run:?} {singles:?} {rows:?} {total:?} {provenance:?}")
 }
 
 /// Counts all parts of a plan, each in bytes, and adds them up in another order and in pairs.

@@ -14,6 +14,7 @@ use super::{
     help::{HelpArgs, in_families, with_synonyms},
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
+    reproduce::ReproduceArgs,
     requests::RequestCommand,
     setup::{DelaysArgs, NameArgs},
     simulate::SimulateArgs,
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     #[command(flatten)]
     Request(Box<RequestCommand>),
     Delays(DelaysArgs),
+    Reproduce(ReproduceArgs),
     Plan(Box<PlanCommand>),
     Partial(PartialArgs),
     Runs(RunsArgs),

@@ -24,7 +24,7 @@ const TOPICS: [(&str, &str); 2] =
 /// The commands as a person looks for them.
 const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of requests.
-    ("Ask", &["delays"]),
+    ("Ask", &["delays", "reproduce"]),
     ("Watch", &["watch"]),
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),

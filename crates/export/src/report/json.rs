@@ -7,7 +7,7 @@ use serde_json::{
     Value,
     ser::{Formatter, PrettyFormatter},
 };
-use tagq::{Answer, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
+use tagq::{Answer, Provenance, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
 
 /// Returns a value on one line.
 pub(crate) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
@@ -76,14 +76,16 @@ struct One<'a> {
     schema_version: u32,
     query: &'a Value,
     run: &'a RunFacts,
+    provenance: &'a Provenance,
     rows: &'a Table,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<&'a Table>,
 }
 
 impl<'a> One<'a> {
-    fn of(Answer { query, run, rows, total, .. }: &'a Answer) -> Self {
-        Self { schema_version: SCHEMA_VERSION, query, run, rows, total: total.as_ref() }
+    fn of(Answer { query, run, provenance, rows, total, .. }: &'a Answer) -> Self {
+        let total = total.as_ref();
+        Self { schema_version: SCHEMA_VERSION, query, run, provenance, rows, total }
     }
 }
 
@@ -92,6 +94,7 @@ struct Several<'a> {
     schema_version: u32,
     query: &'a Value,
     runs: Vec<RunOfSeveral<'a>>,
+    provenance: Provenance,
     rows: RowsOfSeveral<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<RowsOfSeveral<'a>>,
@@ -138,6 +141,7 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
                 schema_version: SCHEMA_VERSION,
                 query: &several[0].query,
                 runs,
+                provenance: Provenance::of_all(several.iter().map(|answer| &answer.provenance)),
                 rows: RowsOfSeveral { answers, table: |answer| Some(&answer.rows) },
                 total: several[0]
                     .total
@@ -172,6 +176,7 @@ struct Update<'a> {
 struct Answered<'a> {
     query: &'a Value,
     run: &'a RunFacts,
+    provenance: &'a Provenance,
     rows: &'a Table,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<&'a Table>,
@@ -188,11 +193,8 @@ pub fn update(
     took_s: f64,
     answers: &[Answer],
 ) -> serde_json::Result<String> {
-    let answers = answers.iter().map(|Answer { query, run, rows, total, .. }| Answered {
-        query,
-        run,
-        rows,
-        total: total.as_ref(),
+    let answers = answers.iter().map(|Answer { query, run, provenance, rows, total, .. }| {
+        Answered { query, run, provenance, rows, total: total.as_ref() }
     });
     let answers = answers.collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };

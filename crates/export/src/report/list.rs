@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tagq::{SCHEMA_VERSION, Table, escaped, requests::Listing};
+use tagq::{Provenance, SCHEMA_VERSION, Table, escaped, requests::Listing};
 
 use super::{
     csv::{comment, fields_of, names_of, quoted},
@@ -78,9 +78,11 @@ pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(
     } else {
         ("run", text_of(&first.run)?)
     };
+    let provenance = listings.iter().map(|listing| &listing.head().provenance);
+    let provenance = text_of(&Provenance::of_all(provenance))?;
     let head = format!(
         "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"query\": {query},\n  \"{key}\": {run},\n  \
-         \"rows\": ["
+         \"provenance\": {provenance},\n  \"rows\": ["
     );
     out.write_all(head.as_bytes()).map_err(tagq::Error::Output)?;
     let mut separator = "\n";

@@ -4,6 +4,7 @@
 
 pub mod csv;
 pub mod delays;
+pub mod differences;
 pub mod explained;
 mod format;
 pub mod formats;

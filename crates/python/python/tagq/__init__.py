@@ -25,6 +25,7 @@ from ._errors import (
     ForkedError,
     MissingLibraryError,
     NotFoundError,
+    NotReproducedError,
     QuestionError,
     TagqError,
     TagqWarning,
@@ -39,6 +40,7 @@ from ._run import Run, Tags, ingest, open
 from ._scan import ScanCounters, scan
 from ._simulating import simulate
 from ._tagq import __version__
+from ._reproduce import reproduce
 from ._tools import convert, name, set
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "ForkedError",
     "MissingLibraryError",
     "NotFoundError",
+    "NotReproducedError",
     "QuestionError",
     "Recorder",
     "Result",
@@ -70,6 +73,7 @@ __all__ = [
     "name",
     "objects",
     "open",
+    "reproduce",
     "runs",
     "scan",
     "set",

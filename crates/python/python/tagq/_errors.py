@@ -12,6 +12,7 @@ __all__ = [
     "ForkedError",
     "MissingLibraryError",
     "NotFoundError",
+    "NotReproducedError",
     "QuestionError",
     "TagqError",
     "TagqWarning",
@@ -38,6 +39,19 @@ class NotFoundError(TagqError, FileNotFoundError):
 
 class DamageError(TagqError):
     """A store or a source is damaged (exit code 3)."""
+
+
+class NotReproducedError(TagqError):
+    """An answer that was counted again is another one. ``differences`` has the first of them: where, the key, the value in
+    the answer and that of today."""
+
+    def __init__(self, differences: list[tuple[str, str, object, object]]) -> None:
+        self.differences = differences
+        lines = [f"{where}: {key} was {saved} and is {now}" for where, key, saved, now in differences]
+        super().__init__("not reproduced: " + "; ".join(lines))
+
+    def __reduce__(self) -> tuple[type[NotReproducedError], tuple[list[tuple[str, str, object, object]]]]:
+        return type(self), (self.differences,)
 
 
 class TextError(TagqError, ValueError):

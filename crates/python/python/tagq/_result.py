@@ -64,6 +64,13 @@ class Result(Table):
         return run
 
     @property
+    def provenance(self) -> dict[str, Any]:
+        """What was asked of which tags, from which ``tagq.reproduce`` counts the result again: the version of tagq, the
+        query with its options, and of each run its path, setup, and the number and checksums of its tags."""
+        provenance: dict[str, Any] = self._json()["provenance"]
+        return provenance
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dicts; undefined values are None."""
         rows: list[dict[str, Any]] = self._json()["rows"]

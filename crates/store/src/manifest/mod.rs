@@ -4,6 +4,7 @@
 //! crc32c of all bytes before that key, so a torn or edited manifest is refused.
 
 mod check;
+pub(crate) mod identity;
 pub(crate) mod source;
 
 use std::{io, path::Path};

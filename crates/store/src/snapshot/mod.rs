@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod extract;
+mod first;
 mod gaps;
 pub(crate) mod index;
 pub(crate) mod tags;

@@ -43,11 +43,9 @@ impl Default for RunState {
 
 impl RunState {
     pub(super) fn of(store: &Store, mark: Mark, is_joined: bool) -> Self {
-        let starts = store.sources().map(|(_, rows)| rows.start as u64);
-        let sources = starts
-            .take_while(|&start| start < mark.rows && !is_joined)
-            .fold(0, |crc, start| tagq_store::checksum::crc32c_append(crc, &start.to_le_bytes()));
-        Self { run: store.manifest().run_id, rows: mark.rows, chain: mark.chain, sources }
+        let manifest = store.manifest();
+        let sources = if is_joined { 0 } else { manifest.sources_before(mark.rows) };
+        Self { run: manifest.run_id, rows: mark.rows, chain: mark.chain, sources }
     }
 
     /// Whether the store has the same rows, in the same sources.

@@ -9,14 +9,16 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tagq_query::Scope;
 use tagq_store::{Duration, Tick};
 
 use crate::{
     answer::{Answer, RunFacts},
     error::Error,
-    requests::{context::QueryContext, detectors::detectors, selection::Selection},
+    provenance::{CountedRun, Provenance},
+    requests::{OptionValues, context::QueryContext, detectors::detectors, selection::Selection},
     run::Run,
     setup::arguments::Channel,
     table::{Column, Table, Unit},
@@ -25,6 +27,10 @@ use fit::Fitted;
 use peak::Shape;
 use search::{Found, Located, Search, Second};
 
+/// The options that are not of the selection.
+const OWN: [&str; 2] = ["channels", "range"];
+/// The name of the query.
+pub(crate) const NAME: &str = "delays";
 /// Default range of delays that are searched.
 const RANGE: &str = "1ms";
 
@@ -33,7 +39,8 @@ const LONGEST_PART: i128 = 8;
 
 /// Selects the delays to search (docs/queries.md, section "Delays"). They refer to the recorded times:
 /// delays of the setup are not applied.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Delays {
     /// Two or more channels, or all detectors if there is none; each pair of them is searched.
     pub channels: Vec<Channel>,
@@ -72,6 +79,35 @@ struct DelayFound {
 }
 
 impl Delays {
+    /// Creates the search with these options: `channels`, `range`, and those of the selection.
+    ///
+    /// # Errors
+    /// [`Error::Answer`] for unknown and invalid options.
+    pub(crate) fn of_options(options: &OptionValues) -> Result<Self, Error> {
+        let (own, selection): (OptionValues, OptionValues) =
+            options.clone().into_iter().partition(|(name, _)| OWN.contains(&name.as_str()));
+        let selection = Selection::of_options(selection)?;
+        Ok(Self { selection, ..serde_json::from_value(own.into())? })
+    }
+
+    /// Returns the options that are not as by default.
+    fn options(&self) -> Result<OptionValues, Error> {
+        let fields = |value| if let Value::Object(map) = value { map } else { OptionValues::new() };
+        let mut options = fields(serde_json::to_value(&self.selection)?);
+        options.retain(|name, _| !OWN.contains(&name.as_str()));
+        options.extend(
+            fields(serde_json::to_value(self)?)
+                .into_iter()
+                .filter(|(name, _)| OWN.contains(&name.as_str())),
+        );
+        options.retain(|_, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        });
+        Ok(options)
+    }
+
     /// Searches for delays in `run`.
     ///
     /// # Errors
@@ -153,6 +189,11 @@ impl Delays {
             rows: table(&pairs, tick).with_names(&facts.names),
             run: facts,
             total: None,
+            provenance: Provenance::of(
+                NAME,
+                self.options()?,
+                vec![CountedRun::of(run, context.setup)],
+            ),
             figure: None,
         };
         Ok(Delayed { answer, delays })

@@ -11,6 +11,7 @@ use crate::{
     error::Error,
     requests::{OptionValues, Setup},
     run::Run,
+    setup::stated::StatedSetup,
 };
 
 /// The value of the key `format`, by which a plan is recognised.
@@ -54,22 +55,13 @@ pub struct PlannedRun {
     /// The store as of the commit that is counted.
     pub manifest: Manifest,
     /// Names, delays and groups.
-    pub setup: PlannedSetup,
+    pub setup: StatedSetup,
     /// How many ticks before and after a part tags can lie that matter to it; `None` if anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reach: Option<i64>,
     /// The note that its light is not steady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub light: Option<String>,
-}
-
-/// What a setup says about a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct PlannedSetup {
-    names: Vec<(u16, String)>,
-    delays: Vec<(u16, String)>,
-    groups: Vec<Vec<u16>>,
 }
 
 /// Bins of equal width, in ticks.
@@ -230,7 +222,7 @@ impl PlannedRun {
             path: run.path().display().to_string(),
             store,
             manifest: run.store().manifest().clone(),
-            setup: PlannedSetup::of(setup),
+            setup: StatedSetup::of(setup),
             reach: None,
             light: None,
         })
@@ -270,22 +262,5 @@ impl PlannedRun {
         let run: Self = serde_json::from_str(text)?;
         run.manifest.clone().checked(Path::new(&run.path))?;
         Ok(run)
-    }
-}
-
-impl PlannedSetup {
-    pub(super) fn of(setup: &Setup) -> Self {
-        let delays = setup.delays.iter().map(|(of, delay)| (*of, delay.asked().to_owned()));
-        Self { names: setup.names.clone(), delays: delays.collect(), groups: setup.groups.clone() }
-    }
-
-    pub(super) fn read(&self) -> Result<Setup, Error> {
-        let delays = self.delays.iter().map(|(of, delay)| Ok((*of, delay.parse()?)));
-        Ok(Setup {
-            names: self.names.clone(),
-            delays: delays.collect::<Result<_, Error>>()?,
-            groups: self.groups.clone(),
-            ..Setup::default()
-        })
     }
 }

@@ -8,7 +8,7 @@ use tagq_query::{
 use tagq_store::{Creation, RunId, SourceFacts, Store, Tick, Writer};
 
 use super::{Request, cases, context::QueryContext};
-use crate::{error::Error, progress::Silent, requests::Setup, run::Run};
+use crate::{error::Error, progress::Silent, provenance::Provenance, requests::Setup, run::Run};
 
 /// Counts the rows, and lists what is asked.
 #[derive(Debug)]
@@ -63,6 +63,28 @@ fn made(folder: &std::path::Path) -> Run {
     }
     let store = Store::open(folder, tagq_store::Access::Mapped).unwrap();
     Run::with_store(folder, store, None)
+}
+
+/// A request is stated as it was asked, in the types and the order of the table of options.
+#[test]
+fn what_is_stated_is_the_same_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(&folder.path().join("run.tagq"));
+    let setup = Setup::default();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    for (name, mut options) in cases() {
+        options.insert("from".into(), "@-7t".into());
+        options.insert("join".into(), true.into());
+        options.insert("delays".into(), serde_json::json!([["2", "-4.0625ns"]]));
+        let request = Request::of_options(name, options).unwrap();
+        let Ok(answer) = request.ask(&run, &context) else { continue };
+        let Provenance { query, options, together, runs, .. } = answer.provenance;
+        assert_eq!((&*query, together, runs.len()), (name, None, 1));
+        assert_eq!(options["from"], "@-7t");
+        let again = Request::of_options(&query, options.clone()).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{request:?}"), "{name} {options:?}");
+    }
 }
 
 #[test]

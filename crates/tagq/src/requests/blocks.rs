@@ -1,10 +1,10 @@
 //! Errors from blocks of time: each value is computed again without one block (docs/queries.md, "Block
 //! errors").
 
-use std::{ops::RangeInclusive, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use super::options::{RequestOption, ValueType};
-use crate::setup::arguments::deserialize_from_text;
+use crate::setup::arguments::serde_as_text;
 
 /// The method for the standard errors of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +44,16 @@ pub(super) const OPTION: RequestOption = RequestOption::new(
 )
 .default("formula");
 
-deserialize_from_text!(Errors);
+serde_as_text!(Errors);
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Formula => f.write_str("formula"),
+            Self::Blocks(blocks) => write!(f, "blocks:{blocks}"),
+        }
+    }
+}
 
 impl FromStr for Errors {
     type Err = String;

@@ -1,5 +1,6 @@
 //! The interface of all kinds of requests, and their common driver.
 
+use serde::Serialize;
 use tagq_query::{
     Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, ReadPlan, Recording,
     Scan, Sum,
@@ -11,6 +12,7 @@ use super::{
     context::QueryContext,
     division::Division,
     explain::{Explained, PlanFacts},
+    options::{RequestType, stated},
     selection::{Selected, Selection},
     unlikely,
     used::MOVES,
@@ -21,13 +23,17 @@ use crate::{
     cache::{CacheSettings, Cached},
     error::Error,
     figure::FigureKind,
+    provenance::{CountedRun, Provenance, Together},
     run::Run,
     table::Table,
 };
 
 /// A kind of request: converts the request to a query in ticks and channel numbers, and its counts to
 /// an answer.
-pub(super) trait RequestKind: Sync {
+pub(super) trait RequestKind: Serialize + Sync {
+    /// The types of requests of this kind, the more special one first.
+    const TYPES: &'static [&'static RequestType];
+
     /// The query, in ticks and channel numbers.
     type Query: Countable;
     /// The counts, as numbers that add up over runs.
@@ -233,11 +239,25 @@ pub(super) fn sum<K: RequestKind>(
     bins: Option<&Bins>,
 ) -> Result<(Answer, Option<Bins>), Error> {
     let all = resolve_all(kind, runs, bins)?;
-    for resolved in &all {
+    let counts = count_all(kind, &all)?;
+    Ok((finish(kind, &all, counts)?, kind.chosen_bins(&all[0].query)))
+}
+
+/// Counts a request in each run, with the groups that their sum has.
+pub(super) fn each<K: RequestKind>(kind: &K, runs: &[OfRun<'_>]) -> Result<Vec<Answer>, Error> {
+    let all = resolve_all(kind, runs, None)?;
+    let counts = count_all(kind, &all)?;
+    finish_each(kind, &all, counts)
+}
+
+fn count_all<K: RequestKind>(
+    kind: &K,
+    all: &[Resolved<'_, K::Query>],
+) -> Result<Vec<K::Counts>, Error> {
+    for resolved in all {
         kind.check_work(resolved, all.len())?;
     }
-    let counts = all.iter().map(|resolved| count(kind, resolved)).collect::<Result<_, _>>()?;
-    Ok((finish(kind, &all, counts)?, kind.chosen_bins(&all[0].query)))
+    all.iter().map(|resolved| count(kind, resolved)).collect()
 }
 
 /// Answers from the parts of each run: for all runs together, or for each of them with the groups that their sum has.
@@ -250,12 +270,25 @@ pub(super) fn of_parts<K: RequestKind>(
 ) -> Result<Vec<Answer>, Error> {
     let all = resolve_all(kind, runs, bins)?;
     let counted = all.iter().zip(sums).map(|(resolved, sum)| count_from(kind, resolved, sum));
-    let mut counted: Vec<K::Counts> = counted.collect::<Result<_, _>>()?;
+    let counted: Vec<K::Counts> = counted.collect::<Result<_, _>>()?;
     if !is_each {
         return Ok(vec![finish(kind, &all, counted)?]);
     }
-    let counted = all.chunks(1).zip(counted.drain(..));
-    counted.map(|(one, counts)| finish(kind, one, vec![counts])).collect()
+    finish_each(kind, &all, counted)
+}
+
+/// Computes the answer of each run.
+fn finish_each<K: RequestKind>(
+    kind: &K,
+    all: &[Resolved<'_, K::Query>],
+    counts: Vec<K::Counts>,
+) -> Result<Vec<Answer>, Error> {
+    let finished = |(one, counts): (&[Resolved<'_, K::Query>], K::Counts)| {
+        let mut answer = finish(kind, one, vec![counts])?;
+        answer.provenance.together = (all.len() > 1).then_some(Together::SameGroups);
+        Ok(answer)
+    };
+    all.chunks(1).zip(counts).map(finished).collect()
 }
 
 /// Counts a request in the rows of one run; continues from cached results.
@@ -301,7 +334,18 @@ fn finish<K: RequestKind>(
     let Finished { header, query, singles, rows, total, figure } = kind.finish(all, counts)?;
     let run = RunFacts::sum(all.iter().map(|of| of.context.facts(of.run)));
     let rows = rows.with_names(&run.names);
-    Ok(Answer { header, query, run, singles, rows, total, figure: Some(figure) })
+    let provenance = provenance(kind, all.iter().map(|of| (of.run, of.context)))?;
+    Ok(Answer { header, query, run, singles, rows, total, provenance, figure: Some(figure) })
+}
+
+/// Returns the provenance of an answer to a request of these runs.
+pub(super) fn provenance<'a, K: RequestKind>(
+    kind: &K,
+    runs: impl Iterator<Item = OfRun<'a>>,
+) -> Result<Provenance, Error> {
+    let (query, options) = stated(kind, K::TYPES)?;
+    let runs = runs.map(|(run, context)| CountedRun::of(run, context.setup)).collect();
+    Ok(Provenance::of(query, options, runs))
 }
 
 /// Rejects a request that cannot be counted in parts, and prepares what its parts have in common: returns the bins that

@@ -34,6 +34,7 @@ impl Request {
             whole.header,
             super::header::spaced(last.asked())
         );
+        whole.provenance.beside_last = Some(last.clone());
         if let Some(query) = whole.query.as_object_mut() {
             query.insert("beside_last_asked".into(), last.asked().into());
         }

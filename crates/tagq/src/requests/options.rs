@@ -1,6 +1,6 @@
 //! The options of requests: one table, from which the command line, Python and other callers offer them.
 
-use serde::{Deserialize as _, Deserializer, de::Error as _};
+use serde::{Deserialize as _, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
@@ -247,6 +247,48 @@ impl RequestType {
         own.insert("selection".to_owned(), selection.into());
         Ok(own)
     }
+}
+
+/// Returns a request as a user would state it: the name of the first of these types that has its options, and the
+/// options that are not as by default, in the order of the table.
+pub(super) fn stated(
+    request: &impl Serialize,
+    types: &[&'static RequestType],
+) -> Result<(&'static str, OptionValues), Error> {
+    let mut given = OptionValues::new();
+    let Value::Object(fields) = serde_json::to_value(request)? else { return Ok(("", given)) };
+    for (name, value) in fields {
+        match value {
+            Value::Object(selection) => given.extend(selection),
+            value => drop(given.insert(name, value)),
+        }
+    }
+    given.retain(|_, value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    });
+    let all = || types.iter().flat_map(|of| of.options());
+    given.retain(|name, value| {
+        let default = all().find(|option| option.name == name).and_then(|option| option.default);
+        default.is_none_or(|default| value != default)
+    });
+    let takes = |of: &RequestType| {
+        let is_taken = |name: &str| {
+            of.preset.contains(&name) || of.options().any(|option| option.name == name)
+        };
+        of.preset.iter().all(|name| given.contains_key(*name))
+            && given.keys().all(|name| is_taken(name))
+    };
+    let Some(of) = types.iter().find(|of| takes(of)).or(types.last()) else {
+        return Ok(("", given));
+    };
+    of.preset.iter().for_each(|name| drop(given.remove(*name)));
+    let value = |option: &RequestOption| Some((option.name.to_owned(), given.remove(option.name)?));
+    let mut options: OptionValues = of.options().filter_map(value).collect();
+    // Those that a caller of the library gave, and the type does not have.
+    options.extend(given);
+    Ok((of.name, options))
 }
 
 /// Deserialises a request or its selection; the error names the option.

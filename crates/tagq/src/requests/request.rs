@@ -167,6 +167,14 @@ impl Request {
         Ok(self.sum_in_bins(runs, None)?.0)
     }
 
+    /// Answers the request for each of several runs, all for the groups of channels that occur in any of them.
+    ///
+    /// # Errors
+    /// Same as [`Request::sum`].
+    pub(crate) fn each(&self, runs: &[OfRun<'_>]) -> Result<Vec<Answer>, Error> {
+        with_kind!(self, of => kind::each(of, runs))
+    }
+
     /// Returns the same with `bins` in place of those that would be chosen, and the bins that were chosen.
     pub(super) fn sum_in_bins(
         &self,

@@ -1,6 +1,6 @@
 //! The selection of tags as the user states it, and its resolution in one run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
@@ -15,7 +15,7 @@ use crate::setup::{
 use crate::{error::Error, run::Run};
 
 /// The tags that a request uses (docs/queries.md, section "Selection").
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
     /// Only these channels; all channels if empty.

@@ -34,6 +34,8 @@ const LOOKUPS: usize = 1 << 10;
 pub struct Run {
     path: PathBuf,
     is_recursive: bool,
+    /// The folder of the store, if the user gave it.
+    given_store: Option<PathBuf>,
     store: Arc<Store>,
     caching: Caching,
     /// The note that its light is not steady: kept where it is looked for, and taken from there where no rows are.
@@ -45,13 +47,19 @@ impl Run {
     pub(crate) fn of_store(location: &RunLocation, options: &OpenOptions) -> Result<Self, Error> {
         let mut store = Store::open(&location.store, options.access)?;
         use_tick_here(location, &mut store, options)?;
-        Ok(Self::new(location, store, options.caching))
+        Ok(Self::new(location, store, options))
     }
 
-    fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
+    fn new(location: &RunLocation, store: Store, options: &OpenOptions) -> Self {
         let RunLocation { path, is_recursive, .. } = location;
-        let (path, store) = (path.clone(), Arc::new(store));
-        Self { path, is_recursive: *is_recursive, store, caching, light: Arc::default() }
+        Self {
+            path: path.clone(),
+            is_recursive: *is_recursive,
+            given_store: options.store.clone().filter(|store| store != path),
+            store: Arc::new(store),
+            caching: options.caching,
+            light: Arc::default(),
+        }
     }
 
     /// Returns a run whose path the user gave as `path`, with a store; `light` is the note that its light is not steady.
@@ -59,6 +67,7 @@ impl Run {
         Self {
             path: path.into(),
             is_recursive: false,
+            given_store: None,
             store: Arc::new(store),
             caching: Caching::Off,
             light: Arc::new(Mutex::new(light)),
@@ -91,6 +100,16 @@ impl Run {
         &self.path
     }
 
+    /// Returns the folder of its store, if the user gave it.
+    pub(crate) fn given_store(&self) -> Option<&Path> {
+        self.given_store.as_deref()
+    }
+
+    /// Whether sources in nested folders are part of it.
+    pub(crate) fn is_recursive(&self) -> bool {
+        self.is_recursive
+    }
+
     /// Returns its rows at the last commit.
     pub fn store(&self) -> &Store {
         &self.store
@@ -110,6 +129,14 @@ impl Run {
     /// Returns the same store, for views of its columns that outlive this run.
     pub fn shared_store(&self) -> Arc<Store> {
         Arc::clone(&self.store)
+    }
+
+    /// Checks that `tick` may take the place of its own: that none of its times depends on it.
+    ///
+    /// # Errors
+    /// [`Error::ConvertedTimes`].
+    pub(crate) fn check_tick_is_free(&self, tick: Tick) -> Result<(), Error> {
+        check_tick_is_free(&self.path, self.store.manifest(), tick)
     }
 
     /// Returns whether results are cached.
@@ -263,7 +290,7 @@ pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Resu
     {
         progress.note(&format!("no answers are kept for the next time: {obstacle}"));
     }
-    Ok(Run::new(location, store, options.caching))
+    Ok(Run::new(location, store, options))
 }
 
 /// Opens a stream as a run, for queries: its store is created in a temporary folder and removed again

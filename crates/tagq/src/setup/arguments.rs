@@ -1,8 +1,8 @@
 //! The arguments of a request: channels by number or name, moments, windows.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use tagq_store::{Duration, Tick, UnitError};
 
@@ -42,6 +42,15 @@ impl FromStr for Channel {
     }
 }
 
+impl Serialize for Channel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_u16(*number),
+            Self::Name(name) => serializer.serialize_str(name),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Channel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -57,9 +66,15 @@ impl<'de> Deserialize<'de> for Channel {
     }
 }
 
-/// Implements `Deserialize` for types that are written as text.
-macro_rules! deserialize_from_text {
+/// Implements `Serialize` and `Deserialize` for types that are written as text, from `Display` and `FromStr`.
+macro_rules! serde_as_text {
     ($of:ty) => {
+        impl serde::Serialize for $of {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
         impl<'de> serde::Deserialize<'de> for $of {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
@@ -69,10 +84,10 @@ macro_rules! deserialize_from_text {
     };
 }
 
-pub(crate) use deserialize_from_text;
+pub(crate) use serde_as_text;
 
-deserialize_from_text!(Moment);
-deserialize_from_text!(BinWidth);
+serde_as_text!(Moment);
+serde_as_text!(BinWidth);
 
 /// A moment of a run: relative to its first or last tag, or a recorded time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +110,15 @@ impl FromStr for Moment {
             .and_then(|ticks| ticks.trim().parse().ok())
             .map(Self::At)
             .ok_or_else(|| format!("`{text}` is no recorded time; write whole ticks, as @123456t"))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Since(duration) => f.write_str(duration.asked()),
+            Self::At(time) => write!(f, "@{time}t"),
+        }
     }
 }
 
@@ -146,6 +170,12 @@ impl BinWidth {
     /// Returns the width as the user wrote it.
     pub(crate) fn asked(&self) -> &str {
         self.0.asked()
+    }
+}
+
+impl fmt::Display for BinWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.asked())
     }
 }
 

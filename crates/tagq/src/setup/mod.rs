@@ -3,3 +3,4 @@
 pub(crate) mod arguments;
 pub(crate) mod experiment;
 pub(crate) mod file;
+pub(crate) mod stated;

@@ -35,8 +35,9 @@ use super::{
     detectors::detectors,
     division::Division,
     header::{bin_width, header_end, in_ticks, spaced},
-    kind::{Finished, RequestKind, Resolved, resolve},
+    kind::{Finished, RequestKind, Resolved, provenance, resolve},
     limits,
+    options::RequestType,
     selection::{Selected, Selection},
     unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
@@ -105,9 +106,20 @@ impl Coincidences {
         let live = live_words(selected, live, resolved.tick());
         let header = format!("list, {}", self.header(run, &used, context, &live));
         let facts = context.facts(run);
+        let mut provenance = provenance(self, [(run, context)].into_iter())?;
+        provenance.list = true;
         let head = |rows| -> Result<Answer, Error> {
             let query = serde_json::to_value(used)?;
-            Ok(Answer { header, query, run: facts, singles: None, rows, total: None, figure: None })
+            Ok(Answer {
+                header,
+                query,
+                run: facts,
+                singles: None,
+                rows,
+                total: None,
+                provenance,
+                figure: None,
+            })
         };
         Listing::new(run, context.pool, self.selection.join, resolved.query, groups, head)
     }
@@ -248,6 +260,8 @@ impl Coincidences {
 }
 
 impl RequestKind for Coincidences {
+    const TYPES: &'static [&'static RequestType] = &[&COINCIDENCES];
+
     type Query = Query;
     type Counts = Counts;
 

@@ -1,6 +1,6 @@
 //! The request and its options.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tagq_query::Rule;
 use tagq_store::Duration;
 
@@ -10,12 +10,12 @@ use crate::{
         options::{self, ChannelArgument, RequestOption, RequestType, Section, ValueType},
         selection::{self, Selection},
     },
-    setup::arguments::{BinWidth, Channel, Window, deserialize_from_text},
+    setup::arguments::{BinWidth, Channel, Window, serde_as_text},
 };
 
 /// Counts how often tags of several channels fall within a window (docs/queries.md, section
 /// "Coincidences").
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coincidences {
     /// The window; if it is missing, the error suggests one.
@@ -31,7 +31,7 @@ pub struct Coincidences {
     #[serde(default)]
     pub choose: Option<usize>,
     /// The rule that makes tags a coincidence.
-    #[serde(default = "all", deserialize_with = "rule")]
+    #[serde(default = "all", deserialize_with = "rule", serialize_with = "rule_name")]
     pub rule: Rule,
     /// Channels whose tags veto coincidences nearby, each with its delay.
     #[serde(default)]
@@ -172,11 +172,25 @@ fn all() -> Rule {
     Rule::All
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn rule_name<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rule.name())
+}
+
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rule, D::Error> {
     options::choice(deserializer, &named())
 }
 
-deserialize_from_text!(Accidentals);
+serde_as_text!(Accidentals);
+
+impl std::fmt::Display for Accidentals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Formula => f.write_str("formula"),
+            Self::Shifted(counts) => write!(f, "shifted:{counts}"),
+        }
+    }
+}
 
 impl std::str::FromStr for Accidentals {
     type Err = String;

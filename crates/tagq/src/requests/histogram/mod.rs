@@ -27,6 +27,7 @@ use super::{
     header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
+    options::RequestType,
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
 };
@@ -81,6 +82,8 @@ struct UsedToExplain {
 }
 
 impl RequestKind for Histogram {
+    const TYPES: &'static [&'static RequestType] = &[&G2, &HISTOGRAM];
+
     type Query = Query;
     type Counts = HistogramCounts;
 

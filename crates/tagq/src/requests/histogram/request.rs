@@ -1,6 +1,6 @@
 //! The request and its range of differences.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tagq_query::Mode;
 use tagq_store::Duration;
 
@@ -10,11 +10,11 @@ use crate::{
         options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
-    setup::arguments::{BinWidth, Channel, deserialize_from_text},
+    setup::arguments::{BinWidth, Channel, serde_as_text},
 };
 
 /// Histogram of the time differences of two channels (docs/queries.md, section "Histogram").
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
     /// Differences from the tags of this channel …
@@ -36,7 +36,7 @@ pub struct Histogram {
     #[serde(default)]
     pub log: Option<u32>,
     /// The pairs that are counted.
-    #[serde(default = "all", deserialize_with = "mode")]
+    #[serde(default = "all", deserialize_with = "mode", serialize_with = "serialize_mode")]
     pub mode: Mode,
     /// Fold into this period.
     #[serde(default)]
@@ -195,6 +195,11 @@ fn all() -> Mode {
     Mode::All
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn serialize_mode<S: Serializer>(mode: &Mode, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(mode_name(*mode))
+}
+
 fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
     options::choice(deserializer, &MODES)
 }
@@ -208,7 +213,16 @@ pub enum Reach {
     Between(Duration, Duration),
 }
 
-deserialize_from_text!(Reach);
+serde_as_text!(Reach);
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Around(reach) => f.write_str(reach.asked()),
+            Self::Between(low, high) => write!(f, "{}..{}", low.asked(), high.asked()),
+        }
+    }
+}
 
 impl std::str::FromStr for Reach {
     type Err = String;

@@ -18,6 +18,7 @@ use super::{
     header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
+    options::RequestType,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
@@ -51,6 +52,8 @@ struct Used {
 }
 
 impl RequestKind for Histogram2d {
+    const TYPES: &'static [&'static RequestType] = &[&HISTOGRAM2D];
+
     type Query = Query;
     /// With g3, also the expected count of each cell.
     type Counts = (Binned2d, Option<Vec<f64>>);

@@ -1,6 +1,6 @@
 //! The request and its options.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 
 /// Histogram of two time differences at once: of two channels to a herald (docs/queries.md, section
 /// "Histogram in two dimensions").
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram2d {
     /// The channel of the heralds.

@@ -22,6 +22,7 @@ use super::{
     histogram::Reach,
     kind::{Finished, RequestKind, Resolved},
     limits,
+    options::RequestType,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
@@ -46,6 +47,8 @@ struct Used {
 }
 
 impl RequestKind for MicroTimes {
+    const TYPES: &'static [&'static RequestType] = &[&MICRO];
+
     type Query = Query;
     type Counts = MicroCounts;
 

@@ -1,6 +1,6 @@
 //! The request and its options.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Histograms of the micro times of channels (docs/queries.md, section "Micro times").
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MicroTimes {
     /// Bin width; by default one unit of the micro times.

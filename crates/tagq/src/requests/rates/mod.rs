@@ -19,6 +19,7 @@ use super::{
     header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
+    options::RequestType,
     selection::{Selected, Selection},
     unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed},
@@ -44,6 +45,8 @@ struct Used {
 }
 
 impl RequestKind for Rates {
+    const TYPES: &'static [&'static RequestType] = &[&RATES];
+
     type Query = Query;
     type Counts = RateCounts;
 

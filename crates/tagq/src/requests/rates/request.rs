@@ -1,6 +1,6 @@
 //! The request and its options.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Counts the tags of each channel (docs/queries.md, section "Rates").
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
     /// The tags that are used.

@@ -1,0 +1,48 @@
+//! `tagq reproduce`: count an answer again, and compare.
+
+use std::io::Write as _;
+
+use tagq::{OpenOptions, ReproduceOptions, Reproduced, SavedAnswer, store::Access};
+use tagq_export::report::{differences, table::quantities::counted};
+
+use crate::{
+    args::{Io, ReproduceArgs},
+    progress::Reporter,
+    queries,
+};
+
+pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.quiet);
+    let access = match args.io {
+        Io::Map => Access::Mapped,
+        Io::Read => Access::Copied,
+    };
+    let threads = queries::number_of(args.threads);
+    let open = OpenOptions { access, threads, ..OpenOptions::default() };
+    let options = ReproduceOptions { runs: args.runs.clone(), open };
+    let answers = SavedAnswer::read(&args.answer)?;
+    let pool = queries::pool(args.threads)?;
+    for answer in answers {
+        let tags = answer.provenance().runs.iter().map(|run| run.id.rows).sum();
+        let waiting = reporter.counting("counting in", tags);
+        let found = answer.reproduce(&options, &pool, &reporter)?;
+        drop(waiting);
+        say(&found)?;
+    }
+    Ok(())
+}
+
+/// Prints the result; differences are an error.
+fn say(found: &Reproduced) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let (rows, tags) = (counted(found.rows, "row"), counted(found.tags, "tag"));
+    if found.different == 0 {
+        let version = env!("CARGO_PKG_VERSION");
+        writeln!(out, "reproduced: {rows} equal, counted by tagq {version} on {tags}")?;
+        return Ok(());
+    }
+    write!(out, "{}", differences::text(&found.differences))?;
+    out.flush()?;
+    let values = counted(found.different, "value");
+    anyhow::bail!("not reproduced: of {rows}, counted on {tags}, {values} differ")
+}

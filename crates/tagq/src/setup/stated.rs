@@ -1,0 +1,37 @@
+//! A setup in plans and answers: what it says about a run, without the file that said it.
+
+use serde::{Deserialize, Serialize};
+
+use super::experiment::Setup;
+use crate::error::Error;
+
+/// What a setup says about a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatedSetup {
+    names: Vec<(u16, String)>,
+    delays: Vec<(u16, String)>,
+    groups: Vec<Vec<u16>>,
+}
+
+impl StatedSetup {
+    pub(crate) fn of(setup: &Setup) -> Self {
+        let delays = setup.delays.iter().map(|(of, delay)| (*of, delay.asked().to_owned()));
+        Self { names: setup.names.clone(), delays: delays.collect(), groups: setup.groups.clone() }
+    }
+
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn read(&self) -> Result<Setup, Error> {
+        let delays = self.delays.iter().map(|(of, delay)| Ok((*of, delay.parse()?)));
+        Ok(Setup {
+            names: self.names.clone(),
+            delays: delays.collect::<Result<_, Error>>()?,
+            groups: self.groups.clone(),
+            ..Setup::default()
+        })
+    }
+}
