@@ -205,7 +205,8 @@ fn a_run_that_has_grown_is_reproduced_from_its_first_tags() {
     }
     // A source that grows, with a mark in the middle of a block.
     let lines = |tags: std::ops::Range<u64>| -> String {
-        tags.map(|i| format!("{}\t{}\n", i % 3, 7 * i + i % 5)).collect()
+        let lines: Vec<String> = tags.map(|i| format!("{}\t{}\n", i % 3, 7 * i + i % 5)).collect();
+        lines.concat()
     };
     fs::write(place.path("t.tsv"), lines(0..70_000)).unwrap();
     place.done("ingest --tick 1ps t.tsv");
@@ -291,6 +292,9 @@ fn the_setup_and_the_options_of_the_answer_are_used() {
     assert_eq!(place.reproduced("t.tsv"), said(1, "3"));
 }
 
+/// Changes an answer.
+type Change = fn(&mut Value);
+
 /// Returns the names and sizes of all files below a folder.
 fn files(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut found = Vec::new();
@@ -330,7 +334,6 @@ fn what_is_no_answer_is_refused_and_nothing_is_written() {
     }
     write(&fs::read_to_string(root().join("tests/outputs/pairs.txt")).unwrap());
     place.refused("", 2, "no answer of tagq in JSON");
-    type Change = fn(&mut Value);
     let changes: [(Change, i32, &str); 16] = [
         (|a| a["schema_version"] = 4.into(), 2, "it was made by tagq"),
         (|a| a["provenance"]["runs"] = json!([]), 2, "it is of 0 runs"),

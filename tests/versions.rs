@@ -1,6 +1,9 @@
 //! Files of every version so far open (docs/stability.md). A version without a fixture here fails.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::support::{command, fixture_copy, output, root, tagq};
 
@@ -74,7 +77,7 @@ fn every_fixture_says_its_version_and_opens() {
     for (kind, version, name) in FIXTURES {
         let path = fixture(name);
         let little = |bytes: &[u8]| u32::from_le_bytes(bytes[8..12].try_into().unwrap());
-        let json = |path: &PathBuf, key: &str| {
+        let json = |path: &Path, key: &str| {
             let text = fs::read(path).unwrap();
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             u32::try_from(value[key].as_u64().unwrap()).unwrap()
@@ -117,7 +120,7 @@ fn opens_store(name: &str) {
 }
 
 /// A plan is finished by the version of tagq that made it. Its counts are those of the README.
-fn merges_or_is_refused(plan: &PathBuf) {
+fn merges_or_is_refused(plan: &Path) {
     let text: serde_json::Value = serde_json::from_slice(&fs::read(plan).unwrap()).unwrap();
     let parts = ["plans/pairs.0.v3", "plans/pairs.1.v3"].map(fixture);
     let merged = output(command().args(["merge", "--format", "json"]).arg(plan).args(parts));
@@ -129,7 +132,7 @@ fn merges_or_is_refused(plan: &PathBuf) {
     }
 }
 
-fn is_reproduced(answer: &PathBuf) {
+fn is_reproduced(answer: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let done = tagq(["reproduce".as_ref(), answer.as_os_str(), run.as_os_str()]);

@@ -174,7 +174,7 @@ pub(crate) fn convert(
         if !from.is_dir() {
             return tagq::convert(Tags::File(&from), &out, replace, &settings, tick, told);
         }
-        let options = tagq::OpenOptions { tick_here: tick, ..tagq::OpenOptions::default() };
+        let options = OpenOptions { tick_here: tick, ..OpenOptions::default() };
         let run = tagq::open(&from, &options, told)?;
         tagq::convert(Tags::Run(&run), &out, replace, &settings, tick, told)
     })?;

@@ -67,10 +67,10 @@ impl Store {
         let mut counts = Counts::default();
         match tags.channels {
             Channels::U8(labels) => {
-                labels[range.clone()].iter().for_each(|&of| counts.add_one(of.into()))
+                labels[range.clone()].iter().for_each(|&of| counts.add_one(of.into()));
             }
             Channels::U16(labels) => {
-                labels[range.clone()].iter().for_each(|&of| counts.add_one(of))
+                labels[range.clone()].iter().for_each(|&of| counts.add_one(of));
             }
         }
         let checksum = |kind: FileKind| {
@@ -100,7 +100,7 @@ fn first_sources(
         if source.rows > left {
             source.rows = left;
             source.time_last = time_last;
-            source.channels = channels.0.clone();
+            source.channels.clone_from(&channels.0);
             (source.facts.finished, source.facts.resume) = (false, ResumePoint::default());
         }
         left -= source.rows;
@@ -151,10 +151,11 @@ mod tests {
         let mut writer = Writer::open(folder, &creation).unwrap();
         let mut next = 0_usize;
         for (number, &rows) in sources.iter().enumerate() {
-            let range = next..next + rows;
-            let times: Vec<i64> = range.clone().map(|row| 7 * row as i64 - 9).collect();
-            let channels: Vec<u16> = range.clone().map(|row| (row % 11 % 5) as u16).collect();
-            let micros: Vec<u32> = range.map(|row| (row % 100) as u32).collect();
+            let range = || (next..next + rows).map(|row| u32::try_from(row).unwrap());
+            let times: Vec<i64> = range().map(|row| 7 * i64::from(row) - 9).collect();
+            let channels: Vec<u16> =
+                range().map(|row| u16::try_from(row % 11 % 5).unwrap()).collect();
+            let micros: Vec<u32> = range().map(|row| row % 100).collect();
             writer.begin_source();
             if micro {
                 writer.append_with_micro(&times, &channels, &micros).unwrap();

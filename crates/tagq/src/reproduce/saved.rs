@@ -45,14 +45,16 @@ impl SavedAnswer {
     pub fn parse(text: &[u8], path: &Path) -> Result<Vec<Self>, Error> {
         let mut answers = Vec::new();
         for document in Deserializer::from_slice(text).into_iter::<Value>() {
-            let document = document.map_err(|error| match () {
-                () if BINARY.iter().any(|start| text.starts_with(start)) => fault(
-                    path,
+            let document = document.map_err(|error| {
+                let is_binary = BINARY.iter().any(|start| text.starts_with(start));
+                let reason = if is_binary {
                     "it is Arrow or Parquet, and answers are reproduced from JSON; its metadata `tagq.provenance` says \
                      what was asked of which tags"
-                        .into(),
-                ),
-                () => fault(path, format!("it is no answer of tagq in JSON ({error})")),
+                        .into()
+                } else {
+                    format!("it is no answer of tagq in JSON ({error})")
+                };
+                fault(path, reason)
             })?;
             let Value::Object(mut document) = document else { return Err(no_answer(path)) };
             match document.remove("answers") {
