@@ -186,7 +186,7 @@ fn types(value: ValueType) -> [String; 2] {
         ValueType::Channel(_) => ["Channel", ""],
         ValueType::Channels(_) => ["Channel | Iterable[Channel]", ""],
         ValueType::Groups(_) => ["Iterable[Channel | Iterable[Channel]]", ""],
-        ValueType::Delays(_) => ["Mapping[Channel, Duration]", "Mapping[Channel, float]"],
+        ValueType::Delays(_) => ["Mapping[Channel, Duration] | Literal[\"auto\"]", "Mapping[Channel, float]"],
     };
     [of.to_owned(), seconds.to_owned()]
 }

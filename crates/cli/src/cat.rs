@@ -2,15 +2,16 @@
 
 use std::{
     env,
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     path::Path,
 };
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions, Progress as _, Run,
+    OpenOptions, Progress as _, Run, escaped,
     files::{self, read_recorded, text::TextWriter},
     recorded_remarks,
+    requests::Setup,
     store::{Recording, Tag},
 };
 
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
         }
         found.extend(row..row.saturating_add(args.tags).min(rows));
     }
-    print(&run, found)
+    if io::stdout().is_terminal() { table(&run, &found) } else { print(&run, found) }
 }
 
 /// Prints rows, with micro times if the run has some.
@@ -63,6 +64,39 @@ fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()>
     }
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
+}
+
+/// Prints rows for a reader: with the names of channels, and with the time since the first tag of the run.
+fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
+    let (tags, micro) = (run.store().tags(), run.store().micro());
+    let manifest = run.store().manifest();
+    let setup = Setup::of(run.path(), None).map_err(tagq::Error::from)?;
+    let first = manifest.time_first.unwrap_or(0);
+    let headings = ["row", "channel", "time (ticks)", "since the first tag", "micro time"];
+    let headings = headings.map(str::to_owned).to_vec();
+    let line = |&row: &usize| {
+        let time = tags.time[row];
+        let since = i128::from(time) - i128::from(first);
+        let of_micro = micro.and_then(|micro| micro.get(row)).map_or(String::new(), |micro| {
+            let unit = manifest.micro_tick;
+            unit.map_or_else(|| micro.to_string(), |unit| unit.format(micro.into()))
+        });
+        let channel = escaped(&setup.name_of(tags.channels.label(row).into())).into_owned();
+        vec![row.to_string(), channel, time.to_string(), manifest.tick.format(since), of_micro]
+    };
+    let mut lines: Vec<Vec<String>> = [headings].into_iter().chain(rows.iter().map(line)).collect();
+    if micro.is_none() {
+        lines.iter_mut().for_each(|line| drop(line.pop()));
+    }
+    let columns = lines[0].len();
+    let wide = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(wide).collect();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in &lines {
+        let cells = line.iter().zip(&widths).map(|(cell, &wide)| format!("{cell:>wide$}"));
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ")).context(REFUSED)?;
+    }
+    out.flush().context(REFUSED)
 }
 
 /// Prints lines `channel TAB time TAB micro`, the last without characters for tags that have no micro time.

@@ -6,7 +6,8 @@ use tagq::{
 };
 
 use crate::{
-    args::DelaysArgs,
+    Usage,
+    args::{DelaysArgs, PlotTo},
     input,
     progress::Reporter,
     queries,
@@ -20,6 +21,16 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let output = Output { args: &args.output, reads: &reads };
     report::check(output)?;
     let question = Delays { channels, range: args.range.clone(), selection: args.span.0.clone() };
+    if let Some(PlotTo::File(out, _)) = &args.plot.plot {
+        if question.channels.len() != 2 {
+            let out = out.display();
+            return Err(Usage(format!(
+                "{out}: a figure is of one pair; name two channels, or draw all in the terminal with --plot"
+            ))
+            .into());
+        }
+        output.to(out).check()?;
+    }
     let setup = input::setup(&run_path, &args.setup)?;
     for channel in &question.channels {
         setup.channel(channel)?;
@@ -37,6 +48,15 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     drop(waiting);
     let tick = run.store().manifest().tick;
     report::print_delays(&found, output, &reporter, tick)?;
+    if let Some(plot) = &args.plot.plot {
+        let histograms = found.histograms(&run, &context)?;
+        if histograms.is_empty() {
+            reporter.note("no peak was found, and nothing is drawn");
+        } else {
+            let output = Output { reads: &reads, args: &args.output };
+            report::draw(&histograms, (plot, &args.plot), output, &reporter)?;
+        }
+    }
     let (Some(file), Some(path)) = (&mut file, &args.write) else { return Ok(()) };
     for &(channel, ticks) in &found.delays {
         let delay = tick.format_paste(ticks).parse().map_err(tagq::Error::from)?;

@@ -9,6 +9,7 @@ mod follow;
 mod formats;
 mod info;
 mod ingest;
+mod init;
 mod input;
 mod merge;
 mod name;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Runs(args) => runs::run(args),
         Command::Delays(args) => delays::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Init(args) => init::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Merge(args) => merge::run(args),

@@ -22,14 +22,24 @@ use crate::{
 
 /// Answers the request of a command.
 pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
-    let RequestCommand { request, answer, .. } = command;
+    let answer = &command.answer;
     if !answer.list {
-        return answer.ask(request);
+        return answer.ask(command);
     }
     if answer.sum {
         return Err(Usage("a list is of one run after the other; leave --sum out".into()).into());
     }
-    answer.list(request)
+    answer.list(command)
+}
+
+impl RequestCommand {
+    /// Returns the request as it is counted in these runs.
+    pub(crate) fn settled(
+        &self,
+        runs: &[(&Run, &QueryContext<'_>)],
+    ) -> Result<Request, tagq::Error> {
+        tagq::settled(self.name, &self.options, runs)
+    }
 }
 
 impl AnswerArgs {
@@ -38,12 +48,15 @@ impl AnswerArgs {
     }
 
     /// Answers the request, or explains what it would read.
-    fn ask(&self, question: &Request) -> anyhow::Result<()> {
-        let named = question.named();
+    fn ask(&self, command: &RequestCommand) -> anyhow::Result<()> {
+        let named = command.request.named();
         if self.explain {
-            return self.explain_all(&named, |run, context| question.explain(run, context));
+            let explain = |run: &Run, context: &QueryContext<'_>| {
+                command.settled(&[(run, context)])?.explain(run, context)
+            };
+            return self.explain_all(&named, explain);
         }
-        self.ask_all(&named, |runs| question.sum(runs))
+        self.ask_all(&named, |runs| command.settled(runs)?.sum(runs))
     }
 
     /// Asks each run, or all of them as one, and prints what is answered.
@@ -108,8 +121,8 @@ impl AnswerArgs {
     }
 
     /// Lists the tuples of each run as they are found.
-    fn list(&self, question: &Request) -> anyhow::Result<()> {
-        let named = question.named();
+    fn list(&self, command: &RequestCommand) -> anyhow::Result<()> {
+        let named = command.request.named();
         let reporter = Reporter::new(self.query.store.quiet);
         let reads = self.query.reads();
         let output = self.output(&reads);
@@ -118,7 +131,7 @@ impl AnswerArgs {
         let runs = open_all(&self.query, &self.setup, &named, &reporter)?;
         let listing = |(setup, run)| {
             let context = QueryContext { setup, pool: &pool, progress: &reporter };
-            question.listing(run, &context)
+            command.settled(&[(run, &context)])?.listing(run, &context)
         };
         let listings: Vec<Listing<'_>> =
             runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;

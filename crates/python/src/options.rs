@@ -34,9 +34,9 @@ pub(crate) fn text<T: FromStr<Err: Display>>(
     parse(name, &text).map(Some)
 }
 
-/// Creates the request of the type with this name.
-pub(crate) fn request(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Request> {
-    Request::of_options(name, named(name, keywords)?).map_err(of_request)
+/// Creates the request of the type with this name; an error names the keyword.
+pub(crate) fn request_of(name: &str, options: &OptionValues) -> PyResult<Request> {
+    Request::of_options(name, options.clone()).map_err(of_request)
 }
 
 /// Converts the keywords of the request with this name.
@@ -180,6 +180,9 @@ fn convert(
                 return Ok(vec![channels(name, value)?].into());
             }
             groups.iter().map(|group| channels(name, group)).collect()
+        }
+        ValueType::Delays(_) if value.extract::<&str>().is_ok_and(|word| word == "auto") => {
+            Ok(vec!["auto"].into())
         }
         ValueType::Delays(_) => {
             let pairs = value.call_method0("items").map_err(|_| {

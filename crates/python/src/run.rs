@@ -14,7 +14,7 @@ use rayon::ThreadPool;
 use tagq::{
     OpenOptions, PlannedRun, RunFacts, Treatment,
     query::TimeRange,
-    requests::{Channel, Moment, QueryContext, Request, Setup},
+    requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
 };
 use tagq_export::{Projection, Selection, TimeUnit};
@@ -103,7 +103,7 @@ pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<ThreadPool> {
 impl Run {
     /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        ask_all(py, &[self.open()?], &options::request(name, keywords)?)
+        ask_all(py, &[self.open()?], name, &options::named(name, keywords)?)
     }
 
     /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
@@ -123,9 +123,10 @@ impl Run {
 
     /// Lists the tags of each coincidence, as Arrow.
     fn tuples(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tuples> {
-        let request = options::request("coincidences", keywords)?;
+        let options = options::named("coincidences", keywords)?;
+        options::request_of("coincidences", &options)?;
         let Open { run, setup, threads, .. } = self.open()?;
-        Tuples::new(py, run, setup, threads.unwrap_or(0), request)
+        Tuples::new(py, run, setup, threads.unwrap_or(0), options)
     }
 
     /// Returns the times, for `numpy.asarray`.
@@ -292,7 +293,14 @@ impl Run {
 }
 
 /// Answers a request without the lock of the interpreter, until Ctrl-C; for several runs, the sum.
-fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer> {
+fn ask_all(
+    py: Python<'_>,
+    runs: &[Open],
+    name: &str,
+    options: &OptionValues,
+) -> PyResult<Answer> {
+    // Invalid options are named as keywords.
+    options::request_of(name, options)?;
     let answer = wait(py, None, &AtomicBool::default(), |told| {
         let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
         let contexts = runs.iter().zip(pools);
@@ -301,7 +309,7 @@ fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer
         let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
-        question.sum(&runs)
+        tagq::settled(name, options, &runs)?.sum(&runs)
     });
     Answer::new(answer?)
 }
@@ -316,7 +324,7 @@ pub(crate) fn ask_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, &options::request(name, keywords)?)
+    ask_all(py, &runs, name, &options::named(name, keywords)?)
 }
 
 /// Options for opening a run, as text.

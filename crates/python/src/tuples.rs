@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{prelude::*, types::PyCapsule};
 use tagq::{
     Progress, Run, Silent,
-    requests::{Listing, QueryContext, Request, Setup},
+    requests::{Listing, OptionValues, QueryContext, Setup},
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
@@ -44,7 +44,7 @@ struct Of {
     run: Arc<Run>,
     setup: Arc<Setup>,
     threads: usize,
-    request: Request,
+    options: OptionValues,
 }
 
 impl Of {
@@ -59,7 +59,8 @@ impl Of {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
         let context = QueryContext { setup: &self.setup, pool: &pool, progress };
-        job(&self.request.listing(&self.run, &context)?)
+        let request = tagq::settled("coincidences", &self.options, &[(&self.run, &context)])?;
+        job(&request.listing(&self.run, &context)?)
     }
 }
 
@@ -69,9 +70,9 @@ impl Tuples {
         run: Arc<Run>,
         setup: Arc<Setup>,
         threads: usize,
-        request: Request,
+        options: OptionValues,
     ) -> PyResult<Self> {
-        let of = Of { run, setup, threads, request };
+        let of = Of { run, setup, threads, options };
         let told = PythonProgress::default();
         let head = |listing: &Listing<'_>| {
             let schema = schema_of_listings(std::slice::from_ref(listing))?;

@@ -59,6 +59,8 @@ mod delays;
 mod pulses;
 mod unsteady;
 
+mod settle;
+
 mod plan;
 mod reproduce;
 
@@ -90,6 +92,7 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
+pub use settle::settled;
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 
 /// Reading and writing tag files.

@@ -27,7 +27,7 @@ pub(crate) use parts::{MergeArgs, PartialArgs, PlanArgs, RunsArgs};
 pub(crate) use plots::{PlotArgs, PlotTo};
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use requests::RequestCommand;
-pub(crate) use setup::{DelaysArgs, NameArgs};
+pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};
 pub(crate) use table::with_flags;

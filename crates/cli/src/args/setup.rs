@@ -10,6 +10,7 @@ use tagq::{
 use super::{
     channels::{take_channels, usage_template},
     options::{JoinedSpanArgs, OutputArgs, SetupArgs, StoreArgs},
+    plots::PlotArgs,
     table::usage,
     values::ChannelName,
 };
@@ -24,6 +25,7 @@ use super::{
 #[command(after_help = "Examples:
   tagq delays run/
   tagq delays 3,15 run/
+  tagq delays 3,15 --plot run/
   tagq delays 1,2,3,4 --range 10us --write run/tagq.toml run/")]
 pub(crate) struct DelaysArgs {
     /// Two or more channels, by number or name, which can also stand in front of the run [default: all detectors]
@@ -52,6 +54,8 @@ pub(crate) struct DelaysArgs {
     pub threads: Option<usize>,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub plot: PlotArgs,
 }
 
 impl DelaysArgs {
@@ -74,6 +78,31 @@ impl DelaysArgs {
 /// The channels in front of the run.
 const CHANNELS: ChannelArgument =
     ChannelArgument { value_name: "A,B…", options: &["channels"], help: "" };
+
+/// Write a first tagq.toml for a run, with its channels and rates
+///
+/// The file has every line that a setup can have: tick, names, delays, groups and the options of queries. What
+/// the run does not say is a comment to be edited.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq init run/
+  tagq init night.ptu --output lab.toml")]
+pub(crate) struct InitArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write to FILE [default: tagq.toml in the folder of the run]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Read only what is in the store; do not ingest new files
+    #[arg(long)]
+    pub no_ingest: bool,
+}
 
 /// Name the channels of a run, in the tagq.toml of its folder
 ///

@@ -87,7 +87,12 @@ pub(super) fn values<'a>(
         }
         ValueType::Groups(_) | ValueType::Delays(_) => {
             let each = matches.get_many::<Vec<String>>(option.name).into_iter().flatten();
-            each.map(|values| Value::from(values.clone())).collect()
+            let is_delay = matches!(option.value, ValueType::Delays(_));
+            let value = |values: &Vec<String>| match &values[..] {
+                [word] if is_delay => Value::from(word.clone()),
+                _ => Value::from(values.clone()),
+            };
+            each.map(value).collect()
         }
     };
     options.filter(is_given).map(|option| (option.name.to_owned(), value(option))).collect()
@@ -136,11 +141,14 @@ fn group(text: &str) -> Result<Vec<String>, String> {
     Ok(text.split(',').map(|part| part.trim().to_owned()).collect())
 }
 
-/// Divides `CH=D`, a channel by number or name and a duration.
+/// Divides `CH=D`, a channel by number or name and a duration; `auto` is one word.
 fn delay(text: &str) -> Result<Vec<String>, String> {
+    if text == "auto" {
+        return Ok(vec![text.to_owned()]);
+    }
     let (channel, delay) = text
         .split_once('=')
-        .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
+        .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns, or auto"))?;
     Ok(vec![channel.to_owned(), delay.to_owned()])
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct WatchArgs {
     /// Hold back the newest D of a growing file, because recorders may hand over tags late [default: 10ms]
     #[arg(long, value_name = "D")]
     hold_back: Option<Duration>,
-    /// A query as without watch: coincidences, histogram, g2 or rates with their options. More queries
+    /// A query as without watch: coincidences, g2, delays and others with their options. More queries
     /// follow, each after --and; a query without a RUN uses the RUN of the first one that has one
     #[arg(
         value_name = "QUERY",

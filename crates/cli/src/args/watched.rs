@@ -21,6 +21,7 @@ impl WatchArgs {
         let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
         let runs = asked.iter().flatten().find_map(|args| match &args.command {
             Command::Request(of) => Some(of.answer.query.runs.clone()),
+            Command::Delays(args) => Some(vec![args.channels_and_run().1]),
             _ => None,
         });
         let completed = asked.into_iter().zip(&parts).map(|(args, words)| {

@@ -72,6 +72,25 @@ pub(crate) fn print_plot(
     }
 }
 
+/// Draws answers after others were printed.
+pub(crate) fn draw(
+    answers: &[Answer],
+    (to, plot): (&PlotTo, &PlotArgs),
+    output: Output<'_>,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    match to {
+        PlotTo::File(out, picture) => {
+            write(answers, &output.to(out), (*picture, &plot.look()), reporter)
+        }
+        PlotTo::Terminal => {
+            let term = Term::stdout();
+            let is_coloured = is_coloured(&term, &io::stdout());
+            put(drawn(answers, plot, &term, is_coloured)?.as_bytes(), output, reporter)
+        }
+    }
+}
+
 /// Returns the headers of the answers with their numbers of rows.
 fn heads(answers: &[Answer]) -> String {
     let style = style_of_stdout();

@@ -23,7 +23,7 @@ use tagq_export::{
 
 use crate::{Usage, args::OutputArgs, progress::Reporter};
 
-use super::style::style_of;
+use super::{pager::page, style::style_of};
 
 /// Where and how answers are given.
 #[derive(Clone, Copy)]
@@ -207,6 +207,9 @@ fn put_with(
 ) -> anyhow::Result<()> {
     const ROOM: usize = 1 << 16;
     let Some(out) = &output.args.output else {
+        if output.args.pager && io::stdout().is_terminal() {
+            return page(write);
+        }
         let mut out = io::BufWriter::with_capacity(ROOM, io::stdout());
         let written = write(&mut out).and_then(|()| Ok(out.flush()?));
         return written.context("cannot write to standard output");

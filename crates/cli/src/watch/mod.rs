@@ -28,7 +28,7 @@ use crate::{
     report,
     signals::{Stop, remove_at_end},
 };
-use parts::{Parts, WatchedQuery};
+use parts::{Parts, Question, WatchedQuery};
 use screen::Screen;
 use status::Status;
 
@@ -171,10 +171,24 @@ fn ask(
     let contexts = setups.map(|setup| QueryContext { setup, pool: &parts.pool, progress: host });
     let contexts: Vec<QueryContext<'_>> = contexts.collect();
     let runs: Vec<(&Run, &QueryContext<'_>)> = opened.into_iter().zip(&contexts).collect();
+    let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| match &part.question {
+        Question::Request { name, options, settled } => {
+            // Delays that are to be found stay as they were found first.
+            let request = match settled.get() {
+                Some(request) => request,
+                None => {
+                    let found = tagq::settled(name, options, runs)?;
+                    settled.get_or_init(|| found)
+                }
+            };
+            answer(request, runs)
+        }
+        Question::Delays(delays) => Ok(delays.ask(runs[0].0, runs[0].1)?.answer),
+    };
     if part.is_sum {
-        return Ok(Some(vec![answer(&part.question, &runs)?]));
+        return Ok(Some(vec![of_runs(&runs)?]));
     }
-    runs.chunks(1).map(|run| answer(&part.question, run)).collect::<Result<_, _>>().map(Some)
+    runs.chunks(1).map(of_runs).collect::<Result<_, _>>().map(Some)
 }
 
 fn answer(question: &Request, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {

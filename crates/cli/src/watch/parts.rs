@@ -1,16 +1,23 @@
 //! The words of `tagq watch` as questions to runs.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    cell::OnceCell,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use tagq::{
-    OpenOptions,
-    requests::{REQUEST_TYPES, Request, Setup},
+    Delays, OpenOptions,
+    requests::{Channel, OptionValues, REQUEST_TYPES, Request, Setup},
 };
 use tagq_export::report::Format;
 
 use crate::{
     Usage,
-    args::{AnswerArgs, Command, PlotArgs, PlotTo, RequestCommand, WatchArgs},
+    args::{
+        Command, DelaysArgs, OutputArgs, PlotArgs, PlotTo, RequestCommand, SetupArgs, WatchArgs,
+    },
     input, queries,
 };
 
@@ -29,12 +36,25 @@ pub(super) struct Parts {
 
 /// One question.
 pub(super) struct WatchedQuery {
-    pub question: Request,
+    pub question: Question,
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
     pub is_sum: bool,
     /// How its answers are drawn, if they are.
     pub plot: Option<PlotArgs>,
+}
+
+/// What is asked again and again.
+pub(super) enum Question {
+    /// A request by its name and options.
+    Request {
+        name: &'static str,
+        options: OptionValues,
+        /// The request, once its runs have tags.
+        settled: OnceCell<Request>,
+    },
+    /// The delays between channels.
+    Delays(Delays),
 }
 
 /// One run.
@@ -50,26 +70,24 @@ impl Parts {
         let commands = args.queries();
         let mut parts: Option<Self> = None;
         for command in &commands {
-            let asked = request_of(command)?;
-            let answer = &asked.answer;
+            let asked = Asked::of(command)?;
             let parts = match &mut parts {
                 Some(parts) => parts,
                 none => none.insert(Self {
                     questions: Vec::new(),
                     runs: Vec::new(),
-                    pool: queries::pool(answer.query.threads)?,
+                    pool: queries::pool(asked.threads)?,
                     format: None,
                     every: args.interval().map_err(tagq::Error::from)?,
                     hold_back: args.hold_back().map_err(tagq::Error::from)?,
                 }),
             };
-            parts.format = parts.format.or(format_of(answer)?);
+            parts.format = parts.format.or(format_of(asked.output)?);
             let mut runs = Vec::new();
-            for path in &answer.query.runs {
-                runs.push(parts.place(path.clone(), asked)?);
+            for path in &asked.runs {
+                runs.push(parts.place(path.clone(), &asked)?);
             }
-            let (is_sum, plot) = (answer.sum, plot_of(answer)?);
-            let question = asked.request.clone();
+            let Asked { question, is_sum, plot, .. } = asked;
             parts.questions.push(WatchedQuery { question, runs, is_sum, plot });
         }
         if let Some(parts) = &mut parts
@@ -84,45 +102,115 @@ impl Parts {
     }
 
     /// The place of a run among those that are watched.
-    fn place(&mut self, path: PathBuf, asked: &RequestCommand) -> anyhow::Result<usize> {
+    fn place(&mut self, path: PathBuf, asked: &Asked<'_>) -> anyhow::Result<usize> {
         if input::is_stdin(&path) {
             return Err(
                 Usage("standard input cannot be watched; name a file or folder".into()).into()
             );
         }
-        let named = asked.request.named();
-        let options = queries::options(&asked.answer.query);
-        let same = |of: &Watched| of.path == path && of.options.store == options.store;
+        let same = |of: &Watched| of.path == path && of.options.store == asked.options.store;
         if let Some(at) = self.runs.iter().position(same) {
-            for channel in named {
+            for channel in &asked.named {
                 self.runs[at].setup.channel(channel)?;
             }
             return Ok(at);
         }
-        let setup = queries::setup(&path, &asked.answer.setup, &named)?;
-        let options = OpenOptions { tick: setup.tick, ..options };
-        self.runs.push(Watched { path, options, setup, quiet: asked.answer.query.store.quiet });
+        let setup = queries::setup(&path, asked.setup, &asked.named)?;
+        let options = OpenOptions { tick: setup.tick, ..asked.options.clone() };
+        self.runs.push(Watched { path, options, setup, quiet: asked.quiet });
         Ok(self.runs.len() - 1)
     }
 }
 
-/// Returns the request of a command.
-fn request_of(command: &Command) -> Result<&RequestCommand, Usage> {
-    let Command::Request(of) = command else {
-        let names = REQUEST_TYPES.map(|of| of.name).join(", ");
-        return Err(Usage(format!("only these can be watched: {names}")));
-    };
-    if of.answer.list || of.answer.explain {
-        return Err(Usage("--list and --explain are answered once; leave them out".into()));
-    }
-    Ok(of)
+/// A question as its command states it.
+struct Asked<'a> {
+    question: Question,
+    /// The channels that it names.
+    named: Vec<&'a Channel>,
+    runs: Vec<PathBuf>,
+    options: OpenOptions,
+    setup: &'a SetupArgs,
+    threads: Option<usize>,
+    quiet: bool,
+    is_sum: bool,
+    output: &'a OutputArgs,
+    plot: Option<PlotArgs>,
 }
 
+impl<'a> Asked<'a> {
+    fn of(command: &'a Command) -> Result<Self, Usage> {
+        match command {
+            Command::Request(of) => Self::of_request(of),
+            Command::Delays(args) => Self::of_delays(args),
+            _ => {
+                let names = REQUEST_TYPES.map(|of| of.name).join(", ");
+                Err(Usage(format!("only these can be watched: {names}, delays")))
+            }
+        }
+    }
+
+    fn of_request(of: &'a RequestCommand) -> Result<Self, Usage> {
+        let RequestCommand { request, name, options, answer } = of;
+        if answer.list || answer.explain {
+            return Err(Usage("--list and --explain are answered once; leave them out".into()));
+        }
+        let plot = plot_of(&answer.plot)?.or_else(|| {
+            // Hundreds of rows say less than their figure.
+            let is_free = answer.output.format().is_none() && io::stdout().is_terminal();
+            (is_free && !LISTED.contains(name)).then(PlotArgs::in_terminal)
+        });
+        let query = &answer.query;
+        Ok(Self {
+            question: Question::Request {
+                name,
+                options: options.clone(),
+                settled: OnceCell::new(),
+            },
+            named: request.named(),
+            runs: query.runs.clone(),
+            options: queries::options(query),
+            setup: &answer.setup,
+            threads: query.threads,
+            quiet: query.store.quiet,
+            is_sum: answer.sum,
+            output: &answer.output,
+            plot,
+        })
+    }
+
+    fn of_delays(args: &'a DelaysArgs) -> Result<Self, Usage> {
+        if args.write.is_some() || args.plot.plot.is_some() {
+            return Err(Usage("--write and --plot of delays are done once; leave them out".into()));
+        }
+        let (channels, run) = args.channels_and_run();
+        let (range, selection) = (args.range.clone(), args.span.0.clone());
+        Ok(Self {
+            question: Question::Delays(Delays { channels, range, selection }),
+            named: Vec::new(),
+            runs: vec![run],
+            options: OpenOptions {
+                ingest: !args.no_ingest,
+                threads: queries::number_of(args.threads),
+                ..args.store.options()
+            },
+            setup: &args.setup,
+            threads: args.threads,
+            quiet: args.store.quiet,
+            is_sum: false,
+            output: &args.output,
+            plot: None,
+        })
+    }
+}
+
+/// Requests whose answers are shown as tables; others have a row for each bin.
+const LISTED: [&str; 2] = ["coincidences", "rates"];
+
 /// Returns how the answers are drawn, if they are.
-fn plot_of(answer: &AnswerArgs) -> Result<Option<PlotArgs>, Usage> {
-    match &answer.plot.plot {
+fn plot_of(args: &PlotArgs) -> Result<Option<PlotArgs>, Usage> {
+    match &args.plot {
         None => Ok(None),
-        Some(PlotTo::Terminal) => Ok(Some(answer.plot.clone())),
+        Some(PlotTo::Terminal) => Ok(Some(args.clone())),
         Some(PlotTo::File(file, _)) => Err(Usage(format!(
             "{}: repeated answers are drawn in the terminal; write --plot without a file",
             file.display()
@@ -131,13 +219,13 @@ fn plot_of(answer: &AnswerArgs) -> Result<Option<PlotArgs>, Usage> {
 }
 
 /// Returns the format of the answers.
-fn format_of(answer: &AnswerArgs) -> Result<Option<Format>, Usage> {
-    if answer.output.output.is_some() {
+fn format_of(output: &OutputArgs) -> Result<Option<Format>, Usage> {
+    if output.output.is_some() {
         return Err(Usage(
             "repeated answers are written to standard output; leave --output out".into(),
         ));
     }
-    match answer.output.format() {
+    match output.format() {
         Some(Format::Csv | Format::Arrow | Format::Parquet) => {
             Err(Usage("repeated answers are shown as table or as lines of json".into()))
         }

@@ -8,7 +8,7 @@ use super::table::{self, TableStyle, quantities::seconds, text};
 
 /// Returns the table and, below it, the options to use.
 pub fn text(found: &Delayed, tick: tagq::store::Tick, style: TableStyle) -> String {
-    let Delayed { answer, delays } = found;
+    let Delayed { answer, delays, .. } = found;
     let mut text = table::one(answer, false, style);
     let names = text::names_of(&answer.run);
     let name = |channel: u16| text::name_of(&names, channel);

@@ -3,6 +3,7 @@
 mod counted;
 #[cfg(test)]
 mod coverage;
+mod figures;
 mod fit;
 mod peak;
 mod search;
@@ -58,6 +59,8 @@ pub struct Delayed {
     /// Delays in ticks, one for each channel that has a peak with another channel; the first channel of
     /// each connected group has zero.
     pub delays: Vec<(u16, i64)>,
+    /// The channels that peaks connect, in groups.
+    pub connected: Vec<Vec<u16>>,
 }
 
 /// The query as it was executed.
@@ -161,7 +164,7 @@ impl Delays {
                 pairs.push(([start, stop], found));
             }
         }
-        let delays = delays_of(&channels, &pairs);
+        let (delays, connected) = delays_of(&channels, &pairs);
         let used = Used {
             kind: "delays",
             range_ticks: reach,
@@ -196,7 +199,7 @@ impl Delays {
             ),
             figure: None,
         };
-        Ok(Delayed { answer, delays })
+        Ok(Delayed { answer, delays, connected })
     }
 
     fn search(
@@ -237,8 +240,12 @@ fn live_ticks(run: &Run) -> f64 {
 }
 
 /// Returns the delays that move the peaks to zero. They follow the most significant pairs until all
-/// connected channels are reached. The first requested channel keeps its times.
-fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
+/// connected channels are reached. The first requested channel keeps its times. Returns also the groups of
+/// connected channels.
+fn delays_of(
+    channels: &[u16],
+    pairs: &[([u16; 2], Found)],
+) -> (Vec<(u16, i64)>, Vec<Vec<u16>>) {
     let mut surest: Vec<([u16; 2], Located)> =
         pairs.iter().filter_map(|(pair, found)| Some((*pair, found.delay()?))).collect();
     surest.sort_by(|(_, a), (_, b)| b.sigmas.total_cmp(&a.sigmas));
@@ -267,7 +274,12 @@ fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
     };
     #[expect(clippy::cast_possible_truncation, reason = "within the range")]
     let delay = |&channel: &u16| (channel, offsets[&channel].1.round() as i64);
-    channels.iter().filter(|&&channel| hangs(channel)).map(delay).collect()
+    let connected = channels.iter().filter(|&&channel| hangs(channel));
+    let mut groups: BTreeMap<usize, Vec<u16>> = BTreeMap::new();
+    for &channel in connected.clone() {
+        groups.entry(offsets[&channel].0).or_default().push(channel);
+    }
+    (connected.map(delay).collect(), groups.into_values().collect())
 }
 
 fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
@@ -295,18 +307,18 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
     Table::default()
         .with(Column::groups("channels", channels).key())
         .with(peaks.heading("peak (ticks)"))
-        .with(in_seconds(peak, "peak").err("peak_err_s").if_room(7))
+        .with(in_seconds(peak, "peak").err("peak_err_s"))
         .with(of_top("peak_err_s", &|shape| shape.top_err * seconds).hidden())
-        .with(in_seconds(centre, "centre").err("centre_err_s"))
+        .with(in_seconds(centre, "centre").err("centre_err_s").if_room(5))
         .with(of_fit("centre_err_s", &|fit| Some(fit.centre_err * seconds)).hidden())
-        .with(width.heading("width").unit(Unit::BriefSeconds).err("width_err_s"))
+        .with(width.heading("width").unit(Unit::BriefSeconds).err("width_err_s").if_room(6))
         .with(of_fit("width_err_s", &|fit| Some(fit.width?.1 * seconds)).hidden())
         .with(of_fit("coincidences", &|fit| Some(fit.net)).err("coincidences_err"))
         .with(of_fit("coincidences_err", &|fit| Some(fit.net_err)).hidden())
         .with(of("sigmas", &|found| Some(found.peak?.sigmas)))
-        .with(second_best.heading("second best").unit(Unit::BriefSeconds))
-        .with(of("second_sigmas", &|found| Some(second(found)?.sigmas)).heading("sigmas"))
-        .with(in_seconds(comb, "period").if_room(6))
+        .with(second_best.heading("second best").unit(Unit::BriefSeconds).if_room(3))
+        .with(of("second_sigmas", &|found| Some(second(found)?.sigmas)).heading("sigmas").if_room(2))
+        .with(in_seconds(comb, "period").if_room(4))
 }
 
 /// Returns the second best place, if there is a best one.
@@ -320,6 +332,10 @@ mod tests {
 
     const NONE: Found = Found { peak: None, second: None, comb: None };
 
+    fn delays(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
+        delays_of(channels, pairs).0
+    }
+
     fn found(top: f64, sigmas: f64) -> Found {
         let shape = Shape { top, top_err: 0.5, extent: 2.0, fit: None };
         Found { peak: Some(Located { shape, sigmas }), ..NONE }
@@ -328,12 +344,12 @@ mod tests {
     #[test]
     fn delays_follow_the_surest_pairs_from_the_first_channel() {
         let pairs = [([3, 15], found(26.2, 30.0))];
-        assert_eq!(delays_of(&[3, 15], &pairs), [(3, 0), (15, -26)]);
-        assert_eq!(delays_of(&[3, 15], &[([3, 15], NONE)]), []);
+        assert_eq!(delays(&[3, 15], &pairs), [(3, 0), (15, -26)]);
+        assert_eq!(delays(&[3, 15], &[([3, 15], NONE)]), []);
         // 1 and 2 are connected through 3; the pair of 1 and 2 itself is the least significant.
         let pairs =
             [([1, 2], found(5.0, 8.0)), ([1, 3], found(10.0, 50.0)), ([2, 3], found(-20.0, 40.0))];
-        assert_eq!(delays_of(&[1, 2, 3], &pairs), [(1, 0), (2, -30), (3, -10)]);
+        assert_eq!(delays(&[1, 2, 3], &pairs), [(1, 0), (2, -30), (3, -10)]);
         // Two sources: each has one channel that keeps its times.
         let pairs = [
             ([1, 2], found(7.0, 9.0)),
@@ -343,7 +359,7 @@ mod tests {
             ([2, 5], NONE),
             ([4, 5], found(-3.0, 9.0)),
         ];
-        assert_eq!(delays_of(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
+        assert_eq!(delays(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
         // A peak that is hardly more significant than the second one is rejected; a much more
         // significant one is accepted. A second place within chance does not matter.
         let beside = |sigmas: f64, second: f64| {
@@ -353,11 +369,11 @@ mod tests {
         for (sigmas, second, is_sure) in
             [(7.85, 8.88, false), (12.0, 9.0, false), (13.1, 9.0, true), (7.5, 6.9, true)]
         {
-            let delays = delays_of(&[1, 2], &[([1, 2], beside(sigmas, second))]);
+            let delays = delays(&[1, 2], &[([1, 2], beside(sigmas, second))]);
             assert_eq!(!delays.is_empty(), is_sure, "{sigmas} and {second}");
         }
         // A channel without a peak has no delay.
         let pairs = [([1, 2], found(7.0, 9.0)), ([1, 9], NONE), ([2, 9], NONE)];
-        assert_eq!(delays_of(&[1, 2, 9], &pairs), [(1, 0), (2, -7)]);
+        assert_eq!(delays(&[1, 2, 9], &pairs), [(1, 0), (2, -7)]);
     }
 }

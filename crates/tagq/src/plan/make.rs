@@ -9,6 +9,7 @@ use crate::{
     progress::Silent,
     requests::{OptionValues, QueryContext, Request, Seams},
     run::Run,
+    settle::settle,
 };
 
 /// Options that repeat the question for bins and blocks of time; a plan is checked without them.
@@ -33,6 +34,7 @@ impl Plan {
         runs: &[(&Run, &QueryContext<'_>)],
         division: Division,
     ) -> Result<Self, Error> {
+        let options = settle(query, options, runs)?.1;
         let mut plain = options.clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
         let silent: Vec<QueryContext<'_>> = runs
@@ -71,7 +73,7 @@ impl Plan {
         }
         Self::new(
             query,
-            options.clone(),
+            options,
             bins.as_ref().and_then(PlannedBins::of),
             planned,
             intervals,

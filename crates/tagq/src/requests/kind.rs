@@ -12,8 +12,8 @@ use super::{
     context::QueryContext,
     division::Division,
     explain::{Explained, PlanFacts},
-    options::{RequestType, stated},
-    selection::{Selected, Selection},
+    options::{self, OptionValues, RequestType},
+    selection::{NO_PAIRS, Selected, Selection},
     unlikely,
     used::MOVES,
 };
@@ -63,6 +63,11 @@ pub(super) trait RequestKind: Serialize + Sync {
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
     fn recount_reason(&self) -> Option<&'static str> {
         self.selection().moves().then_some(MOVES)
+    }
+
+    /// Returns the groups of channels whose differences it counts.
+    fn groups(&self, _: &Resolved<'_, Self::Query>) -> Result<Vec<Vec<u16>>, Error> {
+        Err(Error::Request(NO_PAIRS.into()))
     }
 
     /// Rejects requests that are invalid for every run.
@@ -338,12 +343,17 @@ fn finish<K: RequestKind>(
     Ok(Answer { header, query, run, singles, rows, total, provenance, figure: Some(figure) })
 }
 
+/// Returns a request as a user would state it.
+pub(super) fn stated<K: RequestKind>(kind: &K) -> Result<(&'static str, OptionValues), Error> {
+    options::stated(kind, K::TYPES)
+}
+
 /// Returns the provenance of an answer to a request of these runs.
 pub(super) fn provenance<'a, K: RequestKind>(
     kind: &K,
     runs: impl Iterator<Item = OfRun<'a>>,
 ) -> Result<Provenance, Error> {
-    let (query, options) = stated(kind, K::TYPES)?;
+    let (query, options) = stated(kind)?;
     let runs = runs.map(|(run, context)| CountedRun::of(run, context.setup)).collect();
     Ok(Provenance::of(query, options, runs))
 }
@@ -405,6 +415,11 @@ pub(super) fn count_part<K: RequestKind>(
 ) -> Result<(), Error> {
     let all = resolve_all(kind, runs, bins)?;
     count_from(kind, &all[number], counter).map(drop)
+}
+
+/// Returns the groups of channels whose differences a request counts in a run.
+pub(super) fn groups<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Vec<Vec<u16>>, Error> {
+    kind.groups(&resolve(kind, of, None)?)
 }
 
 /// Explains what a request would read in a run, without counting.

@@ -41,7 +41,7 @@ pub use micro::MicroTimes;
 pub use options::{ChannelArgument, OptionValues, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;
 pub use request::{REQUEST_TYPES, Request, cases};
-pub use selection::Selection;
+pub use selection::{DelayAsked, Selection};
 
 pub use crate::setup::{
     arguments::{BinWidth, Channel, Moment},

@@ -139,6 +139,20 @@ impl Request {
         request
     }
 
+    /// Returns the groups of channels whose differences it counts in a run.
+    pub(crate) fn groups(
+        &self,
+        run: &Run,
+        context: &QueryContext<'_>,
+    ) -> Result<Vec<Vec<u16>>, Error> {
+        with_kind!(self, of => kind::groups(of, (run, context)))
+    }
+
+    /// Returns the request as a user would state it: its name, and the options that are not as by default.
+    pub(crate) fn stated(&self) -> Result<(&'static str, OptionValues), Error> {
+        with_kind!(self, of => kind::stated(of))
+    }
+
     /// Whether its rows are bins of time.
     pub fn is_trace(&self) -> bool {
         with_kind!(self, of => of.division().bin.is_some())

@@ -55,7 +55,10 @@ fn property(option: &RequestOption) -> Value {
             let pair = json!([channel(), {"type": "string"}]);
             json!({
                 "type": "array",
-                "items": {"type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2},
+                "items": {"anyOf": [
+                    {"type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2},
+                    {"const": "auto"},
+                ]},
             })
         }
     };

@@ -1,6 +1,11 @@
 //! The selection of tags as the user states it, and its resolution in one run.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
@@ -21,7 +26,7 @@ pub struct Selection {
     /// Only these channels; all channels if empty.
     pub channels: Vec<Channel>,
     /// Delays added to the times of channels; they override those of the setup.
-    pub delays: Vec<(Channel, Duration)>,
+    pub delays: Vec<DelayAsked>,
     /// Start of the selection.
     pub from: Option<Moment>,
     /// End of the selection, excluded.
@@ -34,13 +39,66 @@ pub struct Selection {
     pub join: bool,
 }
 
+/// A delay as the user states it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DelayAsked {
+    /// That of a channel.
+    Of(Channel, Duration),
+    /// Those that move the peaks between the channels to zero, for all channels without another one
+    /// ([`crate::settled`] finds them).
+    Auto,
+}
+
+/// The error for delays that are to be found, where there are no pairs to find them from.
+pub(super) const NO_PAIRS: &str = "delays are found from the peaks between channels that belong together: of coincidences, \
+     histograms and g2; write a delay as CH=D";
+
+/// The text of [`DelayAsked::Auto`].
+const AUTO: &str = "auto";
+
+impl Serialize for DelayAsked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Of(channel, delay) => (channel, delay).serialize(serializer),
+            Self::Auto => serializer.serialize_str(AUTO),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for DelayAsked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Asked;
+
+        impl<'de> Visitor<'de> for Asked {
+            type Value = DelayAsked;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a channel and its delay, or `{AUTO}`")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<DelayAsked, E> {
+                let unknown = || E::custom(format!("`{text}` is no delay; write CH=D or {AUTO}"));
+                (text == AUTO).then_some(DelayAsked::Auto).ok_or_else(unknown)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<DelayAsked, A::Error> {
+                let pair = Deserialize::deserialize(SeqAccessDeserializer::new(seq));
+                pair.map(|(channel, delay)| DelayAsked::Of(channel, delay))
+            }
+        }
+
+        deserializer.deserialize_any(Asked)
+    }
+}
+
 /// The options of a selection that every kind of request supports.
 pub(super) const COMMON: [RequestOption; 6] = [
     option("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name"),
     option(
         "delays",
         ValueType::Delays("CH=D"),
-        "Add D to the times of channel CH, rounded to whole ticks; may be repeated",
+        "Add D to the times of channel CH, rounded to whole ticks; may be repeated. `auto` adds what moves the peaks \
+         to zero, as `tagq delays` finds them",
     )
     .signed(),
     option(
@@ -98,12 +156,20 @@ impl Selection {
 
     /// Iterates over all channels that it names.
     pub fn named(&self) -> impl Iterator<Item = &Channel> {
-        self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))
+        let delays = self.delays.iter().filter_map(|delay| match delay {
+            DelayAsked::Of(channel, _) => Some(channel),
+            DelayAsked::Auto => None,
+        });
+        self.channels.iter().chain(delays)
     }
 
     /// Returns the channels for which it has a delay.
     pub(super) fn delayed(&self, setup: &Setup) -> Result<Vec<u16>, Error> {
-        self.delays.iter().map(|(channel, _)| setup.channel(channel)).collect()
+        let of = |delay: &DelayAsked| match delay {
+            DelayAsked::Of(channel, _) => Some(setup.channel(channel)),
+            DelayAsked::Auto => None,
+        };
+        self.delays.iter().filter_map(of).collect()
     }
 
     /// Resolves it in `run`, to ticks and labels.
@@ -147,8 +213,11 @@ impl Selection {
             }
         };
         let mut delays: Vec<(u16, &Duration)> = Vec::new();
-        for (channel, delay) in &self.delays {
-            delays.push((setup.channel(channel)?, delay));
+        for delay in &self.delays {
+            match delay {
+                DelayAsked::Of(channel, delay) => delays.push((setup.channel(channel)?, delay)),
+                DelayAsked::Auto => return Err(Error::Request(NO_PAIRS.into())),
+            }
         }
         for (channel, delay) in &setup.delays {
             if delays.iter().all(|(other, _)| other != channel) {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::Value;
 use tagq_ingest::{Settings, SourceFile};
 use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
@@ -34,16 +35,21 @@ pub struct Setup {
     pub delays: Vec<(u16, Duration)>,
     /// The groups that are counted by default.
     pub groups: Vec<Vec<u16>>,
+    /// Options of queries, by the name of the query: they apply where they are not given.
+    pub queries: BTreeMap<String, serde_json::Map<String, Value>>,
 }
 
 /// The content of the file.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 struct Written {
     tick: Option<String>,
     channels: BTreeMap<String, String>,
     delays: BTreeMap<String, String>,
     groups: Vec<Vec<ChannelWritten>>,
+    /// A table for each query.
+    #[serde(flatten)]
+    queries: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,6 +137,9 @@ impl Setup {
         let written: Written =
             toml::from_str(text).map_err(|e| fault(place_and_reason(text, &e)))?;
         let mut setup = Self { path: Some(path.into()), ..Self::default() };
+        if let Some(unknown) = written.queries.iter().find(|(_, value)| !value.is_object()) {
+            return Err(fault(unknown_key(text, unknown.0)));
+        }
         setup.take(written).map_err(fault)?;
         Ok(setup)
     }
@@ -183,6 +192,11 @@ impl Setup {
                 ));
             }
             self.groups.push(group);
+        }
+        for (query, options) in written.queries {
+            if let Value::Object(options) = options {
+                self.queries.insert(query, options);
+            }
         }
         self.names.sort_unstable();
         Ok(())
@@ -243,6 +257,19 @@ impl Setup {
 
 fn count_of(group: &[u16], channel: u16) -> usize {
     group.iter().filter(|&&other| other == channel).count()
+}
+
+/// Returns the place and the reason of an unknown key.
+fn unknown_key(text: &str, key: &str) -> String {
+    let is_of = |line: &str| {
+        let rest = line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with('='))
+    };
+    let line = text.lines().position(is_of).map_or(String::new(), |at| format!("line {}: ", at + 1));
+    format!(
+        "{line}unknown field `{key}`, expected one of `tick`, `channels`, `delays`, `groups` or a table of the options \
+         of a query, such as [coincidences]"
+    )
 }
 
 /// Returns the place and the reason of a syntax error, on one line.

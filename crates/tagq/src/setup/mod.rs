@@ -3,4 +3,5 @@
 pub(crate) mod arguments;
 pub(crate) mod experiment;
 pub(crate) mod file;
+mod initial;
 pub(crate) mod stated;

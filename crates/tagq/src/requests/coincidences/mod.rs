@@ -273,6 +273,10 @@ impl RequestKind for Coincidences {
         self.groups.iter().flatten().chain(&self.veto).collect()
     }
 
+    fn groups(&self, resolved: &Resolved<'_, Query>) -> Result<Vec<Vec<u16>>, Error> {
+        Ok(resolved.query.groups_in(&resolved.run.facts(self.selection.join))?)
+    }
+
     fn division(&self) -> Division<'_> {
         Division { bin: self.bin.as_ref(), is_exact: self.exact_bins, errors: self.errors }
     }

@@ -95,6 +95,10 @@ impl RequestKind for Histogram {
         self.start.iter().chain(&self.stop).collect()
     }
 
+    fn groups(&self, resolved: &Resolved<'_, Query>) -> Result<Vec<Vec<u16>>, Error> {
+        Ok(vec![vec![resolved.query.start, resolved.query.stop]])
+    }
+
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
         (!self.chosen().is_empty()).then(|| query.bins.clone())
     }

@@ -66,6 +66,11 @@ impl RequestKind for Histogram2d {
         self.herald.iter().chain(&self.a).chain(&self.b).collect()
     }
 
+    fn groups(&self, resolved: &Resolved<'_, Query>) -> Result<Vec<Vec<u16>>, Error> {
+        let Query { herald, others: [a, b], .. } = resolved.query;
+        Ok(vec![vec![herald, a, b]])
+    }
+
     fn query(
         &self,
         run: &Run,

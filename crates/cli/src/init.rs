@@ -1,0 +1,18 @@
+//! `tagq init`: write a first setup.
+
+use tagq::{
+    OpenOptions, Progress as _,
+    requests::Setup,
+};
+
+use crate::{args::InitArgs, progress::Reporter};
+
+pub(crate) fn run(args: &InitArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.store.quiet);
+    let path = args.output.clone().unwrap_or_else(|| Setup::place(&args.run));
+    let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
+    let run = tagq::open(&args.run, &options, &reporter)?;
+    Setup::write_initial(&run, &path, args.force, &reporter)?;
+    reporter.note(&format!("{}: written; edit it, and queries use it", path.display()));
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Requests as they are counted: with the options that the setup states once, and with delays that are found.
+
+use tagq_store::{Duration, Tick};
+
+use crate::{
+    delays::Delays,
+    error::Error,
+    progress::Silent,
+    requests::{
+        Channel, DelayAsked, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption,
+        Selection, Setup,
+    },
+    run::Run,
+};
+
+/// Creates the request of the type with this name, with these options; those that are not given are as the setup of
+/// the first run says. Delays that are to be found are searched in the first run.
+///
+/// # Errors
+/// [`Error::Request`] and [`Error::Option`] for invalid options, [`Error::Setup`] for those of the setup. If delays are to
+/// be found, [`Error::Request`] for channels without a clear peak.
+pub fn settled(
+    name: &str,
+    options: &OptionValues,
+    runs: &[(&Run, &QueryContext<'_>)],
+) -> Result<Request, Error> {
+    Ok(settle(name, options, runs)?.0)
+}
+
+/// Returns the same request, and its options.
+pub(crate) fn settle(
+    name: &str,
+    options: &OptionValues,
+    runs: &[(&Run, &QueryContext<'_>)],
+) -> Result<(Request, OptionValues), Error> {
+    let Some(&(run, context)) = runs.first() else {
+        return Ok((Request::of_options(name, options.clone())?, options.clone()));
+    };
+    let options = with_defaults(name, options, context.setup)?;
+    let request = Request::of_options(name, options.clone())?;
+    if !request.selection().delays.contains(&DelayAsked::Auto) {
+        return Ok((request, options));
+    }
+    let request = with_delays_found(request, run, context)?;
+    let options = request.stated()?.1;
+    Ok((request, options))
+}
+
+/// Returns the options with those that the setup states for the request with this name and that are neither given nor
+/// excluded by one that is.
+fn with_defaults(
+    name: &str,
+    options: &OptionValues,
+    setup: &Setup,
+) -> Result<OptionValues, Error> {
+    let wrong = |reason: String| {
+        let path = setup.path.clone().unwrap_or_default();
+        Error::Setup { path, reason }
+    };
+    let mut all = options.clone();
+    for (table, defaults) in &setup.queries {
+        let Some(of) = REQUEST_TYPES.iter().find(|of| of.name == table) else {
+            let names = REQUEST_TYPES.map(|of| of.name).join("], [");
+            return Err(wrong(format!("[{table}] is no query; the tables are [channels], [delays], [{names}]")));
+        };
+        if let Err(error) = Request::of_options(table, defaults.clone()) {
+            return Err(wrong(format!("[{table}]: {error}")));
+        }
+        if of.name != name {
+            continue;
+        }
+        let option = |name: &str| of.options().find(|option| option.name == name);
+        let excludes = |one: &RequestOption, other: &str| one.excludes.contains(&other);
+        let is_free = |default: &RequestOption| {
+            let against = |given: &String| {
+                excludes(default, given)
+                    || option(given).is_some_and(|given| excludes(given, default.name))
+            };
+            !options.contains_key(default.name) && !options.keys().any(against)
+        };
+        let free = defaults.iter().filter(|(name, _)| option(name).is_some_and(is_free));
+        all.extend(free.map(|(name, value)| (name.clone(), value.clone())));
+        // A guard without the veto that a given option excludes, for example.
+        let needs: Vec<String> = all
+            .keys()
+            .filter(|name| !options.contains_key(*name))
+            .filter(|name| {
+                let other = option(name).and_then(|option| option.requires);
+                other.is_some_and(|other| !all.contains_key(other))
+            })
+            .cloned()
+            .collect();
+        all.retain(|name, _| !needs.contains(name));
+    }
+    Ok(all)
+}
+
+/// Returns the request with delays in place of [`DelayAsked::Auto`].
+fn with_delays_found(
+    mut request: Request,
+    run: &Run,
+    context: &QueryContext<'_>,
+) -> Result<Request, Error> {
+    request.selection_mut().delays.retain(|delay| *delay != DelayAsked::Auto);
+    let silent = QueryContext { progress: &Silent, ..*context };
+    let groups = request.groups(run, &silent)?;
+    // In the order in which they are named: the first one keeps its times.
+    let mut channels: Vec<u16> = Vec::new();
+    for &channel in groups.iter().flatten() {
+        if !channels.contains(&channel) {
+            channels.push(channel);
+        }
+    }
+    let selection = request.selection();
+    let times = Selection {
+        from: selection.from.clone(),
+        to: selection.to.clone(),
+        last: selection.last.clone(),
+        join: selection.join,
+        ..Selection::default()
+    };
+    let channels = channels.into_iter().map(Channel::Number).collect();
+    let search = Delays { channels, range: None, selection: times };
+    let found = search.ask(run, &silent)?;
+    let name = |channel: &u16| context.setup.name_of(*channel);
+    for group in &groups {
+        let has = |of: &Vec<u16>| group.iter().all(|channel| of.contains(channel));
+        if !has_pair(group) || found.connected.iter().any(has) {
+            continue;
+        }
+        let names: Vec<String> = group.iter().map(name).collect();
+        return Err(Error::Request(format!(
+            "no clear peak connects the channels {} within 1 ms, so their delays cannot be found; `tagq delays` shows what \
+             there is, and a delay is given as {}=D",
+            names.join(" and "),
+            names.last().map_or("CH", String::as_str)
+        )));
+    }
+    let setup = context.setup;
+    let given: Vec<u16> = request.selection().named().filter_map(|of| setup.channel(of).ok()).collect();
+    let tick = run.store().manifest().tick;
+    let mut words = Vec::new();
+    for &(channel, ticks) in &found.delays {
+        let is_known = setup.delays.iter().any(|(other, _)| *other == channel);
+        // A delay of zero replaces one of the setup.
+        if given.contains(&channel) || (ticks == 0 && !is_known) {
+            continue;
+        }
+        let delay = duration(ticks)?;
+        request.selection_mut().delays.push(DelayAsked::Of(Channel::Number(channel), delay));
+        words.push(format!("{} by {}", name(&channel), in_ticks(ticks, tick)));
+    }
+    let words = if words.is_empty() { "none is needed".to_owned() } else { words.join(", ") };
+    context.progress.note(&format!("{}: delays found: {words}", run.path().display()));
+    Ok(request)
+}
+
+/// Whether a group has channels that are to be aligned.
+fn has_pair(group: &[u16]) -> bool {
+    group.iter().any(|channel| *channel != group[0])
+}
+
+fn duration(ticks: i64) -> Result<Duration, Error> {
+    Ok(format!("{ticks}t").parse()?)
+}
+
+fn in_ticks(ticks: i64, tick: Tick) -> String {
+    format!("{ticks} ticks = {}", tick.format(ticks.into()))
+}
