@@ -113,6 +113,7 @@ const FLOORS: [Floors; 9] = [
             &["run"],
             &["destination"],
             &["new_file", "new_store", "recorder"],
+            &["simulate"],
             &["details", "recorded", "setup"],
             &["answer", "convert", "merge"],
             &["pulses", "unsteady"],

@@ -10,6 +10,7 @@ from ._result import Result, Tuples
 
 if TYPE_CHECKING:
     import datetime
+    from typing import TypedDict
 
     import numpy
 

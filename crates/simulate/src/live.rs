@@ -143,17 +143,17 @@ impl Waiting {
 
 /// Appends `frames`, which follow each other in `from`, one each `interval`. With `faults`, a
 /// seed, things go wrong now and then: frames of no tags, frames in pieces, a recorder that dies.
-/// `open` makes the file of this number.
+/// `open` makes the file of this number; an error of `tell` ends the replay.
 ///
 /// # Errors
-/// Errors of the input or of a file.
+/// Errors of the input, of a file, or of `tell`.
 pub fn replay(
     mut from: impl Read,
     frames: &[Frame],
     interval: Duration,
     faults: Option<u64>,
     mut open: impl FnMut(usize) -> io::Result<File>,
-    mut tell: impl FnMut(Appended),
+    mut tell: impl FnMut(Appended) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut rng = faults.map(Xoshiro256PlusPlus::seed_from_u64);
     let mut chance = |one_in: u64| rng.as_mut().is_some_and(|rng| rng.next_u64() % one_in == 0);
@@ -192,7 +192,7 @@ pub fn replay(
         if event != Event::Died {
             tags += frame.tags;
         }
-        tell(Appended { file: number, frame: at, tags, event });
+        tell(Appended { file: number, frame: at, tags, event })?;
     }
     Ok(())
 }

@@ -60,6 +60,8 @@ mod unsteady;
 
 mod plan;
 
+mod simulate;
+
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
@@ -86,7 +88,11 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
+pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
+
+/// Events of a simulated recorder.
+pub use tagq_simulate::live::{Appended, Event};
 
 /// Reading and writing tag files.
 pub use tagq_ingest as files;

@@ -30,6 +30,7 @@ class Result(Table):
     """The result of a query: a header, the query as it was counted, the run, and rows.
 
     ``result["count"]`` is a column as a NumPy array, ``result[0]`` a row as a named tuple, and iterating gives the rows.
+    ``numpy.asarray(result)`` is a structured array of all columns.
     ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves:
     it has the Arrow PyCapsule stream interface. docs/queries.md describes the columns.
     """
@@ -144,6 +145,9 @@ class Result(Table):
         except IndexError:
             raise IndexError(f"row {key} of {len(self)}") from None
         return self._tuples(range(row, row + 1))[0]
+
+    def _arrays(self) -> dict[str, numpy.ndarray]:
+        return {name: self._array(name) for name in self.columns}
 
     def _array(self, name: str) -> numpy.ndarray:
         column = self._answer.column(name)

@@ -8,10 +8,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TypeVar, overload
 
 from . import _tagq
+from ._arrays import array_of
 from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
 from ._requests import Requests, given
@@ -23,9 +24,20 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy
+    from typing_extensions import Unpack
 
-    from ._requests import Duration
+    from ._requests import (
+        Duration,
+        Waits,
+        WatchCoincidences,
+        WatchG2,
+        WatchHistogram,
+        WatchHistogram2d,
+        WatchMicro,
+        WatchRates,
+    )
     from ._scan import ScanCounters
+    from ._sum import Sum
 
     Path = str | os.PathLike[str]
     Channel = int | str
@@ -52,6 +64,7 @@ OPENING: dict[str, Any] = {
 }
 
 
+@overload
 def open(
     path: Path | BinaryIO,
     *,
@@ -66,10 +79,48 @@ def open(
     no_setup: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+) -> Run: ...
+
+
+@overload
+def open(
+    path: Sequence[Path],
+    *,
+    tick: str | None = None,
+    recursive: bool = False,
+    io: Literal["map", "read"] = "map",
+    ingest: bool = True,
+    source_format: str | None = None,
+    columns: str | None = None,
+    setup: Path | None = None,
+    no_setup: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Sum: ...
+
+
+def open(
+    path: Path | BinaryIO | Sequence[Path],
+    *,
+    tick: str | None = None,
+    store: Path | None = None,
+    recursive: bool = False,
+    io: Literal["map", "read"] = "map",
+    ingest: bool = True,
+    source_format: str | None = None,
+    columns: str | None = None,
+    setup: Path | None = None,
+    no_setup: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
     **unknown: NoReturn,
-) -> Run:
+) -> Run | Sum:
     """Opens a run: a store, a folder of tag files, or one such file. "-" is standard input, and a file object opened for
     bytes is read to its end; their store goes with the run, unless ``store`` names one.
+
+    A list of paths is opened as one ``Sum``, with the same queries: their answers are those of the command line with
+    ``--sum``, in which counts and live times are added up and no pair is made of tags of two runs. To join files of one
+    measurement to one run, use ``tagq.ingest(paths, store="DIR")``.
 
     New files are ingested first, unless ``ingest`` is False. Meanwhile ``progress`` is called with the name
     of the file, the bytes read and its length. Ctrl-C, or an exception from ``progress``, stops the ingest;
@@ -114,11 +165,24 @@ def open(
         threads=threads,
         progress=progress,
     )
-    if path == "-":
+    if isinstance(path, Sequence) and not isinstance(path, (str, bytes)):
+        return _of_list(path, opening)
+    if isinstance(path, str) and path == "-":
         path = sys.stdin.buffer
     if not isinstance(path, (str, os.PathLike)) and hasattr(path, "read"):
         return _of_stream(path, opening)
     return Run(_tagq.open(_path(path), opening))
+
+
+def _of_list(paths: Sequence[Path], opening: dict[str, Any]) -> Sum:
+    """Opens each path as a run, to be asked as one."""
+    from ._sum import Sum
+
+    if opening["store"] is not None:
+        raise QuestionError('store: each of several runs has its own; tagq.ingest(paths, store="DIR") makes one run of them')
+    if not paths:
+        raise QuestionError('path: the list is empty; name one run or more, as ["monday.ptu", "tuesday.ptu"]')
+    return Sum([Run(_tagq.open(_path(path), opening)) for path in paths])
 
 
 def _of_stream(stream: BinaryIO, opening: dict[str, Any]) -> Run:
@@ -349,6 +413,11 @@ class Run(Requests):
         """
         return Tags(self._run.tags(given(locals(), "tags")))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        """``numpy.asarray(run)`` is a structured array with the fields ``time`` and ``channel``, shape (tags,), which is a
+        copy; ``run.time`` and ``run.channel`` are none."""
+        return array_of({"time": self.time, "channel": self.channel}, dtype, copy)
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """All tags, as ``tags()``: ``polars.DataFrame(run)`` and ``duckdb.sql("from run")`` read them."""
         return self._run.tags({}).__arrow_c_stream__(requested_schema)
@@ -454,31 +523,25 @@ class Run(Requests):
         return self._run.refresh()
 
     @overload
-    def watch(
-        self,
-        query: Callable[[Run], T],
-        *,
-        every: Duration | None = None,
-        every_s: float | None = None,
-        hold_back: Duration | None = None,
-        hold_back_s: float | None = None,
-        timeout: Duration | None = None,
-        timeout_s: float | None = None,
-    ) -> Iterator[T]: ...
+    def watch(self, query: Callable[[Run], T], **waits: Unpack[Waits]) -> Iterator[T]: ...
 
     @overload
-    def watch(
-        self,
-        query: Literal["coincidences", "histogram", "g2", "histogram2d", "micro", "rates"],
-        *,
-        every: Duration | None = None,
-        every_s: float | None = None,
-        hold_back: Duration | None = None,
-        hold_back_s: float | None = None,
-        timeout: Duration | None = None,
-        timeout_s: float | None = None,
-        **words: Any,
-    ) -> Iterator[Result]: ...
+    def watch(self, query: Literal["coincidences"], **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["histogram"], **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["g2"], **words: Unpack[WatchG2]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["histogram2d"], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["micro"], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["rates"], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
 
     def watch(
         self,
