@@ -139,7 +139,7 @@ const FLOORS: [Floors; 9] = [
             &["error", "quantity", "words", "colour", "font"],
             &["axis", "drawing"],
             &["figure"],
-            &["bins", "groups", "look", "map", "trace"],
+            &["bins", "groups", "look", "map", "marks", "trace"],
             &["layout", "terminal"],
             &["draw"],
             &["svg", "png", "html"],

@@ -25,6 +25,7 @@ mod trace;
 
 mod figure;
 mod look;
+mod marks;
 
 mod axis;
 mod quantity;
@@ -47,6 +48,7 @@ pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
 pub use look::Look;
+pub use marks::{Line, SeriesMarks, Step};
 pub use picture::Picture;
 pub use quantity::Quantity;
 pub use terminal::{Room, text};

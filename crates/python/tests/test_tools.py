@@ -153,7 +153,7 @@ def test_a_recorder_commits_at_its_interval_and_when_it_is_told(tmp_path: Path) 
 WRONG = [
     (TIME[::-1], CHANNEL, tagq.QuestionError, "row 1 is 25, before 40; sort them first"),
     (TIME - 5, CHANNEL, tagq.QuestionError, "argsort"),
-    (TIME[:3], CHANNEL, tagq.QuestionError, "3 times and 4 channels"),
+    (TIME[:3], CHANNEL, tagq.QuestionError, "4 channels for 3 times"),
     (TIME.astype("f8"), CHANNEL, tagq.WrongTypeError, "floats cannot hold"),
     ([1, 2, 3, 4], CHANNEL, tagq.WrongTypeError, "NumPy array"),
     (TIME, CHANNEL.astype("i4") - 2, tagq.QuestionError, "row 0 is -1"),

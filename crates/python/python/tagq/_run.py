@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from . import _tagq
 from ._arrays import array_of
 from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
+from ._paths import path_of as _path
 from ._requests import Requests, given
 from ._result import Result
 from ._show import html_table, text_table
@@ -278,15 +280,6 @@ def _duration(name: str, own: object, seconds: object) -> str | None:
     if seconds is not None:
         return text_of_seconds(f"{name}_s", seconds)
     return None if own is None else text_of(name, own)
-
-
-def _path(path: object, name: str = "path") -> str:
-    if not isinstance(path, (str, os.PathLike)):
-        raise WrongTypeError(f"{name}: a path is wanted, not {type(path).__name__}")
-    path = os.fspath(path)
-    if not isinstance(path, str):
-        raise WrongTypeError(f"{name}: a path of text is wanted, not of bytes")
-    return path
 
 
 def _run_of_text(text: str) -> Run:
@@ -593,7 +586,9 @@ class Run(Requests):
             def ask(run: Run) -> Any:
                 return Result(run._ask(name, words))
         else:
-            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function")
+            near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function{hint}")
         return self._watch(ask, _tagq.Follower(self._run, *waits))
 
     def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:

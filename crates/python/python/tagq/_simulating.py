@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import _tagq
 from ._durations import text_of
 from ._errors import QuestionError, WrongTypeError, unexpected
-from ._run import _path
+from ._paths import path_of as _path
 
 if TYPE_CHECKING:
     from ._requests import Duration
