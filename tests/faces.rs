@@ -214,7 +214,7 @@ fn types(value: ValueType) -> [String; 2] {
         ValueType::Channel(_) => ["Channel", ""],
         ValueType::Channels(_) => ["Channel | Iterable[Channel]", ""],
         ValueType::Groups(_) => ["Iterable[Channel | Iterable[Channel]]", ""],
-        ValueType::Delays(_) => ["Mapping[Channel, Duration]", "Mapping[Channel, float]"],
+        ValueType::Delays(_) => ["Delays", "DelaysInSeconds"],
     };
     [of.to_owned(), seconds.to_owned()]
 }

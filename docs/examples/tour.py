@@ -11,7 +11,6 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
-import dask
 import duckdb
 import matplotlib
 import numpy
@@ -19,6 +18,9 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
+
+from dask.base import compute
+from dask.delayed import delayed
 
 import tagq
 
@@ -64,7 +66,7 @@ def main(source: Path, folder: Path) -> None:
     assert pyarrow.table(pairs).num_rows == len(pairs)
 
     # 7. DuckDB queries the variable by its name.
-    (best,) = duckdb.sql("select channels from pairs order by count desc limit 1").fetchall()
+    (best,) = duckdb.execute("select channels from pairs order by count desc limit 1").fetchall()
     assert list(best[0]) == pairs[int(pairs["count"].argmax())].channels
 
     # 8. NumPy makes a structured array of a result, and a plain one of numbers.
@@ -99,7 +101,7 @@ def main(source: Path, folder: Path) -> None:
     assert not time.flags.writeable and (numpy.diff(time) >= 0).all() and channel.max() == 4
 
     # 15. A run is a table of its tags, which DuckDB reads in batches.
-    (of_sql,) = duckdb.sql("select count(*) from run where channel = 1").fetchall()
+    (of_sql,) = duckdb.execute("select count(*) from run where channel = 1").fetchall()
     assert of_sql[0] == (channel == 1).sum()
 
     # 16. A lazy frame reads only the blocks that its filter needs.
@@ -176,8 +178,8 @@ def main(source: Path, folder: Path) -> None:
         assert list(processes.map(pairs_of, [run] * 4, windows)) == expected
 
     # 30. Dask: threads, and a graph of calls.
-    tasks = [dask.delayed(pairs_of)(run, window) for window in windows]
-    assert list(dask.compute(*tasks, scheduler="threads")) == expected
+    tasks = [delayed(pairs_of)(run, window) for window in windows]
+    assert list(compute(*tasks, scheduler="threads")) == expected
 
     print("30 steps")
 

@@ -83,13 +83,14 @@ def test_numpy_takes_a_result_as_an_array(pairs: tagq.Result, run: tagq.Run) -> 
         with pytest.raises(tagq.WrongTypeError, match=message):
             ask()
     # NumPy 1 calls it without `copy`; NumPy 2 may forbid a copy.
-    assert numpy.array_equal(g2.__array__(float), plain)
+    assert numpy.array_equal(g2.__array__(float), plain, equal_nan=True)
     with pytest.raises(ValueError, match="is a copy"):
         g2.__array__(copy=False)
     # Undefined whole numbers are NaN, and an answer without rows has all fields.
     named = tagq._arrays.array_of({"n": numpy.array([1, None], dtype=object), "of": numpy.array(["a", None], dtype=object)}, None, None)
     assert math.isnan(named["n"][1]) and named["of"].tolist() == ["a", ""]
-    empty = numpy.asarray(run.rates(bin="1ms", from_="1h"))
+    with pytest.warns(tagq.TagqWarning, match="nothing is selected"):
+        empty = numpy.asarray(run.rates(bin="1ms", from_="1h"))
     assert len(empty) == 0 and "rate_hz" in (empty.dtype.names or ())
 
 

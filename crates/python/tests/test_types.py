@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ import tagq
 run = tagq.open("run")
 run.g2(1, 2, range="2ns", bin_s=1e-9)
 run.coincidences(window=datetime.timedelta(microseconds=1), groups=[(1, 2)], channels=3)
+delays = {2: "5ns"}
+run.g2(1, 2, delays=delays, delays_s={"Bob": 1e-9})
 total = run.rates().total
 if total is not None:
     print(total["count"].sum() + 1, total[0].count, total[:2], total.to_polars().height)
@@ -48,7 +51,7 @@ run.watch(len, window="2ns")  # wrong
 run.watch("rates", every=1)  # wrong
 both.time  # wrong
 tagq.open([1, 2])  # wrong
-answer.plot(limits="1..2")  # wrong
+run.g2(1, 2).plot(limits="1..2")  # wrong
 tagq.simulate("a.ptu", rate=1e5)  # wrong
 """ + "".join(
     f"""run.watch("{kind}", channels=1, last_s=1.0, hold_back="1ms")
@@ -65,7 +68,7 @@ def mypy(*paths: Path, cache: Path) -> set[int]:
     done = subprocess.run([*command, *config, *map(str, paths)], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     print(done.stdout)
-    return {int(line) for line in re.findall(r"\.py:(\d+): error", done.stdout)}
+    return {int(line) for line in re.findall(r"\.pyi?:(\d+): error", done.stdout)}
 
 
 def pyright(*paths: Path, cache: Path) -> set[int]:
@@ -79,7 +82,8 @@ def pyright(*paths: Path, cache: Path) -> set[int]:
     if found.returncode != 0:
         pytest.skip(f"pyright cannot be fetched: {(found.stderr or found.stdout).strip().splitlines()[-1:]}")
     config = cache.with_suffix(".json")
-    config.write_text(json.dumps({"typeCheckingMode": "strict", "include": [*map(str, paths)], **LOOSER}))
+    include = [os.path.relpath(path, config.parent) for path in paths]
+    config.write_text(json.dumps({"typeCheckingMode": "strict", "include": include, **LOOSER}))
     done = subprocess.run(
         [*command, "--project", str(config), "--pythonpath", sys.executable, "--outputjson"],
         capture_output=True,

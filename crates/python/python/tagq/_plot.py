@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 #: Points of an inch.
 INCH = 72.0
-#: Sizes of figures in inches; the height of a panel, and of what is around panels.
+#: Sizes of figures in inches; the heights of a panel, of what is around them, of a bar and of a row.
 SIZE, MAP_SIZE = (8.0, 4.8), (7.0, 6.0)
-PANEL_HEIGHT, AROUND_PANELS, BAR_HEIGHT = 1.3, 1.5, 0.32
+PANEL_HEIGHT, AROUND_PANELS, BAR_HEIGHT, ROW_HEIGHT = 1.3, 1.5, 0.32, 0.5
+#: How far a logarithmic axis goes on, as a factor.
+BEYOND = 1.002
 INK, FAINT, GRID = "#1a1a1a", "#595959", "#dddddd"
 
 
@@ -88,7 +90,9 @@ def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[s
     else:
         if inches is None:
             inches = MAP_SIZE if kind in ("map", "matrix") else SIZE
-            if panels > 1:
+            if kind == "matrix":
+                inches = (inches[0], max(3.0, AROUND_PANELS + ROW_HEIGHT * len(content["rows"])))
+            elif panels > 1:
                 inches = (inches[0], AROUND_PANELS + PANEL_HEIGHT * panels)
             elif kind == "bars":
                 inches = (inches[0], AROUND_PANELS + BAR_HEIGHT * len(content["bars"]))
@@ -106,8 +110,13 @@ def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[s
 
 def _set_title(page: Any, ax: Any, figure: dict[str, Any]) -> None:
     """Writes the title over a figure, and below it how the answer was counted."""
-    letters = int(page.get_figwidth() * INCH / 4.5)
-    lines = textwrap.wrap(figure["header"], letters) + ([figure["note"]] if figure["note"] else [])
+    is_narrow = "map" in figure["plot"] or "matrix" in figure["plot"]
+    letters = int((0.75 if is_narrow else 0.88) * page.get_figwidth() * INCH / 4.9)
+    notes = [figure["note"]] if figure["note"] else []
+    marks = figure["plot"].get("chart", {}).get("drawn", [])
+    if any(step["bins"] > 1 for series in marks for run in series["runs"] for step in run):
+        notes.append("bins together: lowest to highest, and their mean")
+    lines = [line for text in [figure["header"], *notes] for line in textwrap.wrap(text, letters)]
     page.suptitle(figure["title"], x=0.01, ha="left", color=INK)
     ax.set_title("\n".join(lines), loc="left", fontsize=8, color=FAINT)
 
@@ -129,8 +138,13 @@ def _number(axis: dict[str, Any], value: float) -> str:
     """Returns a number of a logarithmic axis with its own unit, as 10 ns."""
     units = [(name, size, least) for name, size, least in axis["units"] if not (name in ("min", "h"))]
     name, size = next(((name, size) for name, size, least in units if value >= least * (1 - 1e-9)), ("", 1.0))
-    number = f"{value / size:g}"
+    number = _written(value / size)
     return f"{number} {name}" if name else number
+
+
+def _written(number: float) -> str:
+    """Returns a number with commas between thousands."""
+    return f"{number:,.10g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _prepare(of: Any, axis: dict[str, Any], set_limits: Any, set_scale: Any, is_fresh: bool) -> None:
@@ -143,8 +157,12 @@ def _prepare(of: Any, axis: dict[str, Any], set_limits: Any, set_scale: Any, is_
         of.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=10))
         of.set_major_formatter(FuncFormatter(lambda value, _: _number(axis, value)))
         of.set_minor_formatter(NullFormatter())
+    elif max(abs(axis["low"]), abs(axis["high"])) >= 1000 * _size(axis):
+        of.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
     if is_fresh:
-        set_limits(axis["low"] / _size(axis), axis["high"] / _size(axis))
+        # Bins end half a tick beside the decades, which shall have their numbers.
+        beyond = BEYOND if _is_logarithmic(axis) else 1.0
+        set_limits(axis["low"] / beyond / _size(axis), axis["high"] * beyond / _size(axis))
 
 
 def _plain(ax: Any) -> None:
@@ -190,8 +208,10 @@ def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[
         left = numpy.maximum(left, x["low"]) if _is_logarithmic(x) else left
         low, high, mean, err = (steps[name] / _size(y) for name in ("low", "high", "mean", "err"))
         middle = numpy.sqrt(left * right) if _is_logarithmic(x) else (left + right) / 2
-        # An error bar does not leave a logarithmic axis.
-        below, above = numpy.maximum(mean - err, floor) if _is_logarithmic(y) else mean - err, mean + err
+        below, above = mean - err, mean + err
+        if _is_logarithmic(y):
+            # What is zero or below it is drawn at the end of the axis.
+            low, high, mean, below, above = (numpy.maximum(of, floor) for of in (low, high, mean, below, above))
         edges = numpy.column_stack([left, right]).ravel()
         tops = numpy.repeat(mean, 2)
         if series["has_envelope"]:
@@ -246,7 +266,10 @@ def _bars(bars: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: 
     ax.barh(places, value, xerr=err, **look)
     if not numpy.isnan(accidentals).all():
         ax.vlines(accidentals, places - 0.45, places + 0.45, color="#d55e00", linewidth=2.5, label="accidentals")
-        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        if is_new:
+            ax.figure.legend(loc="outside upper right", frameon=False)
+        else:
+            ax.legend()
     ax.set_yticks(places, [bar["name"] for bar in bars["bars"]])
     ax.invert_yaxis()
     ax.set_ylabel("channels")
@@ -288,6 +311,9 @@ def _matrix(matrix: dict[str, Any], axes: list[Any], style: dict[str, Any], is_n
             ax.text(column, row, f"{int(count):,}", ha="center", va="center", color=ink, fontsize=8)
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
+    if is_new:
+        ax.xaxis.tick_top()
+        ax.xaxis.set_label_position("top")
     ax.set_xlabel("second channel")
     ax.set_ylabel("first channel")
     _colours(ax, image, axis)

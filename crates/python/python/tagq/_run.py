@@ -66,8 +66,9 @@ OPENING: dict[str, Any] = {
 }
 
 
+# A text is a sequence of texts, too, but the first overload takes it.
 @overload
-def open(
+def open(  # type: ignore[overload-overlap]
     path: Path | BinaryIO,
     *,
     tick: str | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -118,12 +119,18 @@ def simulate(
 
 
 def _labels(channels: object) -> list[int]:
-    labels = list(channels) if isinstance(channels, Iterable) and not isinstance(channels, str) else [channels]
-    for label in labels:
-        # Integers of NumPy have this method, floats do not.
-        if isinstance(label, bool) or not hasattr(label, "__index__") or not 0 <= label.__index__() <= 65535:
-            raise WrongTypeError(f"channels: {label!r} is no channel; channels are whole numbers from 0 to 65535")
-    return [label.__index__() for label in labels]
+    given = list(channels) if isinstance(channels, Iterable) and not isinstance(channels, str) else [channels]
+    return [_label(label) for label in given]
+
+
+def _label(label: Any) -> int:
+    try:
+        number = -1 if isinstance(label, bool) else operator.index(label)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= 65535:
+        raise WrongTypeError(f"channels: {label!r} is no channel; channels are whole numbers from 0 to 65535")
+    return number
 
 
 def _text(name: str, value: object, example: str) -> str:
