@@ -159,7 +159,7 @@ def main(source: Path, folder: Path) -> None:
     pairs.plot(ax=axes[1])
     axes[0].axvline(0.0, color="black")
     page.savefig(folder / "both.png")
-    assert axes[0].get_xlabel() == "delay (ns)" and axes[0].get_title() == "aligned"
+    assert axes[0].get_xlabel() == "delay τ (ns)" and axes[0].get_title() == "aligned"
 
     # 27. A figure of its own, and the picture of the program.
     panels = trace.plot(size=(8, 5))

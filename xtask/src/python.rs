@@ -8,9 +8,8 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 22] = [
+const LIBRARIES: [&str; 21] = [
     "maturin>=1.16,<2",
-    "altair>=5",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
     "distributed>=2024.5",

@@ -40,8 +40,11 @@ def test_every_kind_is_drawn_with_the_units_of_the_program(run: tagq.Run, ask: A
     page.canvas.draw()
     # The texts of the program's picture are those of the figure: title, labels, and the header.
     texts = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", result._repr_html_()))
-    assert page.get_suptitle() in texts and page.get_suptitle()
-    assert axes[0].get_title(loc="left").split()[:3] == result.header.replace("-", "−").split()[:3]
+    assert axes[0].get_title() in texts and axes[0].get_title()
+    header, words = page.get_supxlabel(), result.header.replace("-", "−").split()
+    assert header.split()[: len(words)] == words
+    texts_in = [ax.title.get_window_extent() for ax in axes] + [text.get_window_extent() for text in page.texts]
+    assert all(0 <= of.x0 and of.x1 <= page.bbox.x1 for of in texts_in)
     for ax in axes:
         for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
             assert "10^" not in text.get_text() and "e+" not in text.get_text(), text
@@ -92,7 +95,7 @@ def test_words_of_the_command_line_and_of_matplotlib(run: tagq.Run) -> None:
     page, axes = plt.subplots(1, 2)
     assert g2.plot(ax=axes[0], limits=(0, 20), title="Mine", color="black") is axes[0]
     assert axes[0].get_ylim() == (0, 20) and axes[0].get_title() == "Mine"
-    assert axes[0].lines[0].get_color() == "black" and page.get_suptitle() == ""
+    assert axes[0].lines[0].get_color() == "black" and page.get_supxlabel() == ""
     # Panels on one axes, on a list of them, and on too few.
     trace = run.rates(bin="20ms", channels=[1, 2])
     assert trace.plot(ax=axes[1]) is axes[1] and len(axes[1].get_legend().get_texts()) == 2

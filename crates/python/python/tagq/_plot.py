@@ -109,16 +109,15 @@ def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[s
 
 
 def _set_title(page: Any, ax: Any, figure: dict[str, Any]) -> None:
-    """Writes the title over a figure, and below it how the answer was counted."""
-    is_narrow = "map" in figure["plot"] or "matrix" in figure["plot"]
-    letters = int((0.75 if is_narrow else 0.88) * page.get_figwidth() * INCH / 4.9)
+    """Writes the title over a figure, and below the figure how the answer was counted."""
+    letters = int(page.get_figwidth() * INCH / 4.9)
     notes = [figure["note"]] if figure["note"] else []
     marks = figure["plot"].get("chart", {}).get("drawn", [])
     if any(step["bins"] > 1 for series in marks for run in series["runs"] for step in run):
         notes.append("bins together: lowest to highest, and their mean")
     lines = [line for text in [figure["header"], *notes] for line in textwrap.wrap(text, letters)]
-    page.suptitle(figure["title"], x=0.01, ha="left", color=INK)
-    ax.set_title("\n".join(lines), loc="left", fontsize=8, color=FAINT)
+    ax.set_title(figure["title"])
+    page.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=FAINT)
 
 
 def _is_logarithmic(axis: dict[str, Any]) -> bool:
