@@ -48,6 +48,7 @@ pub enum Line {
 }
 
 /// How a series is drawn.
+#[expect(clippy::struct_excessive_bools, reason = "each says whether something is drawn")]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesMarks {
     /// Names of its channels.
@@ -208,7 +209,10 @@ mod tests {
         let narrow = of(400, Shape::Points, 1);
         assert_eq!((narrow.line, narrow.has_errors, narrow.has_band), (Line::Steps, false, true));
         let columns = of(50, Shape::Columns, 1);
-        assert_eq!((columns.line, columns.is_filled, columns.has_points), (Line::Steps, true, false));
+        assert_eq!(
+            (columns.line, columns.is_filled, columns.has_points),
+            (Line::Steps, true, false)
+        );
         let crowded = of(10_000, Shape::Columns, 1);
         assert!(crowded.has_envelope && !crowded.has_band && crowded.runs.len() == 2);
         let eighth = of(50, Shape::Line, 8);

@@ -236,18 +236,10 @@ impl Answer {
 
     /// Writes the answer to a file, in the format that its name selects, as the command line does.
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
-    fn save(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        replace: bool,
-        look: FigureLook,
-    ) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool, look: FigureLook) -> PyResult<()> {
         let content = Content::of_name(&path)?;
         let figure = look.apply(self.drawn())?;
-        py.detach(|| {
-            saving::save(&path, replace, |out| content.write(&self.content, &figure, out))
-        })
+        py.detach(|| saving::save(&path, replace, |out| content.write(&self.content, &figure, out)))
     }
 
     /// Returns the cells of some rows, row by row. Undefined floats are NaN, other undefined cells are None.

@@ -10,7 +10,9 @@ fn exception(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let class = py.import(HOME).and_then(|home| home.getattr(name));
         match class.and_then(|class| Ok(class.cast_into::<PyType>()?)) {
-            Ok(class) => PyErr::from_type(class, tagq::escaped(&with_keywords(message)).into_owned()),
+            Ok(class) => {
+                PyErr::from_type(class, tagq::escaped(&with_keywords(message)).into_owned())
+            }
             Err(error) => error,
         }
     })

@@ -276,7 +276,8 @@ impl Run {
 
 /// Answers a request without the lock of the interpreter, until Ctrl-C; for several runs, the sum.
 fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer> {
-    let pools: Vec<Pool> = runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
+    let pools: Vec<Pool> =
+        runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
     let pools: Vec<&ThreadPool> = pools.iter().map(Pool::here).collect::<PyResult<_>>()?;
     let answer = wait(py, None, &AtomicBool::default(), |told| {
         let contexts = runs.iter().zip(&pools);

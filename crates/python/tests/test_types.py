@@ -99,7 +99,7 @@ def pyright(*paths: Path, cache: Path) -> set[int]:
     return {of["range"]["start"]["line"] + 1 for of in errors}
 
 
-#: Rules about other libraries that come without types, and about values that are not used.
+#: Rules about other libraries that come without types, about values that are not used, and within the package.
 LOOSER = {
     "reportMissingTypeStubs": False,
     "reportUnknownMemberType": False,
@@ -109,6 +109,8 @@ LOOSER = {
     "reportUnknownLambdaType": False,
     "reportUnusedExpression": False,
     "reportPrivateUsage": False,
+    # Arguments are checked for callers without types.
+    "reportUnnecessaryIsInstance": False,
 }
 CHECKERS = [pytest.param(checker, id=checker.__name__) for checker in (mypy, pyright)]
 

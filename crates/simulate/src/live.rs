@@ -298,7 +298,11 @@ mod tests {
             let mut told = Vec::new();
             let open = |number| File::create(name(number));
             let from = File::open(&prepared).unwrap();
-            replay(from, &frames, Duration::ZERO, faults, open, |one| told.push(one)).unwrap();
+            let tell = |one| {
+                told.push(one);
+                Ok(())
+            };
+            replay(from, &frames, Duration::ZERO, faults, open, tell).unwrap();
             told
         };
         let told = run(None);
@@ -316,5 +320,14 @@ mod tests {
         let expected = all(&simulation);
         let kept = expected.chunks(100).enumerate().filter(|(at, _)| !lost.contains(at));
         assert!(files.concat() == kept.map(|(_, tags)| tags).collect::<Vec<_>>().concat());
+
+        // The receiver ends it with an error, here at the second frame.
+        let from = File::open(&prepared).unwrap();
+        let open = |number| File::create(name(number));
+        let tell = |one: Appended| {
+            if one.frame == 1 { Err(io::Error::other("enough")) } else { Ok(()) }
+        };
+        replay(from, &frames, Duration::ZERO, None, open, tell).unwrap_err();
+        assert_eq!(read(&name(0)).len(), 200);
     }
 }

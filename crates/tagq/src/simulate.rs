@@ -153,9 +153,8 @@ impl SimulationOptions {
         } else {
             Light::Pairs { rate, pulse_period, beam_splitter }
         };
-        let ticks = |duration: Option<&Duration>| {
-            duration.map_or(Ok(0.0), |duration| duration.ticks(tick))
-        };
+        let ticks =
+            |duration: Option<&Duration>| duration.map_or(Ok(0.0), |duration| duration.ticks(tick));
         let detector = |&channel: &u64| -> Result<Detector, Error> {
             let dead_time = value_for(&self.dead_time, channel);
             let dark = value_for(&self.dark, channel);
@@ -192,7 +191,7 @@ impl SimulationOptions {
         appended: &mut dyn FnMut(&Appended),
     ) -> Result<u64, Error> {
         let first = self.simulation()?;
-        first.tags().map_err(refused)?;
+        first.tags().map_err(|error| refused(&error))?;
         self.check(out)?;
         if let Some(rate) = self.live {
             return self.append_live(&first, rate, out, progress, appended);
@@ -270,17 +269,16 @@ impl SimulationOptions {
         progress: &dyn Progress,
         wrote: &mut dyn FnMut(&Path, u64),
     ) -> Result<u64, Error> {
-        simulation.tags().map_err(refused)?;
+        simulation.tags().map_err(|error| refused(&error))?;
         let fresh = NewFile::create(&self.to(path), progress)?;
         let file = fresh.file()?;
-        let tags = match other_form(path) {
-            Some(form) => self.write_as(simulation, form, (file, path), progress)?,
-            None => {
-                let out = BufWriter::new(Cancelling { out: file, progress });
-                write(simulation, self.frames, self.checksum, out).map_err(|error| {
-                    if is_cancelled(progress) { cancelled() } else { not_written(path)(error) }
-                })?
-            }
+        let tags = if let Some(form) = other_form(path) {
+            self.write_as(simulation, form, (file, path), progress)?
+        } else {
+            let out = BufWriter::new(Cancelling { out: file, progress });
+            write(simulation, self.frames, self.checksum, out).map_err(|error| {
+                if is_cancelled(progress) { cancelled() } else { not_written(path)(error) }
+            })?
         };
         let written = fresh.file()?;
         fresh.keep(&written)?;
@@ -297,7 +295,7 @@ impl SimulationOptions {
         progress: &dyn Progress,
     ) -> Result<u64, Error> {
         let of_io = io_error(path, "write");
-        let mut tags = simulation.tags().map_err(refused)?;
+        let mut tags = simulation.tags().map_err(|error| refused(&error))?;
         let mut writer = TagWriter::new(file, form, self.tick, 0).map_err(&of_io)?;
         let mut written = 0;
         while let Some(slab) = tags.next_slab() {
@@ -446,13 +444,13 @@ fn value_for<T>(values: &[ForChannel<T>], channel: u64) -> Option<&T> {
     of(Some(channel)).or_else(|| of(None)).map(|value| &value.value)
 }
 
-fn refused(error: tagq_simulate::Error) -> Error {
+fn refused(error: &tagq_simulate::Error) -> Error {
     Error::Request(error.to_string())
 }
 
 fn not_written(path: &Path) -> impl Fn(WriteError) -> Error {
     move |error| match error {
-        WriteError::Simulation(error) => refused(error),
+        WriteError::Simulation(error) => refused(&error),
         WriteError::Output(source) => io_error(path, "write")(source),
     }
 }

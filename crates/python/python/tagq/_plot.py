@@ -71,9 +71,11 @@ def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[s
         if ax is not None:
             raise
         return Picture(result, look)
-    given = [ax] if ax is not None and not isinstance(ax, Sequence) and not hasattr(ax, "ravel") else ax
-    if given is not None:
-        given = list(given.ravel()) if hasattr(given, "ravel") else list(given)
+    given: list[Any] | None = None
+    if ax is not None:
+        # Axes alone, a list of them, or an array as of `subplots`.
+        flat: Any = ax.ravel() if hasattr(ax, "ravel") else ax
+        given = list(flat) if hasattr(flat, "__iter__") else [flat]
         if not all(hasattr(one, "get_window_extent") for one in given):
             raise WrongTypeError(f"ax: axes of matplotlib are wanted, or a list of them, not {type(ax).__name__}")
     inches = None if size is None else _pair("size", size, "(8, 5)")

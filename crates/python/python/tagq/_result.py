@@ -48,7 +48,7 @@ class Result(Table):
 
     def _json(self) -> dict[str, Any]:
         if self._read is None:
-            self._read = json.loads(self._answer.to_json())
+            self._read = self.to_dict()
         return self._read
 
     @property

@@ -168,11 +168,13 @@ def open(
         threads=threads,
         progress=progress,
     )
-    if isinstance(path, Sequence) and not isinstance(path, (str, bytes)):
+    if isinstance(path, (str, os.PathLike)):
+        if path == "-":
+            return _of_stream(sys.stdin.buffer, opening)
+        return Run(_tagq.open(_path(path), opening))
+    if isinstance(path, Sequence):
         return _of_list(path, opening)
-    if isinstance(path, str) and path == "-":
-        path = sys.stdin.buffer
-    if not isinstance(path, (str, os.PathLike)) and hasattr(path, "read"):
+    if hasattr(path, "read"):
         return _of_stream(path, opening)
     return Run(_tagq.open(_path(path), opening))
 
@@ -183,6 +185,8 @@ def _of_list(paths: Sequence[Path], opening: dict[str, Any]) -> Sum:
 
     if opening["store"] is not None:
         raise QuestionError('store: each of several runs has its own; tagq.ingest(paths, store="DIR") makes one run of them')
+    if isinstance(paths, bytes):
+        _path(paths)
     if not paths:
         raise QuestionError('path: the list is empty; name one run or more, as ["monday.ptu", "tuesday.ptu"]')
     return Sum([Run(_tagq.open(_path(path), opening)) for path in paths])
@@ -577,15 +581,17 @@ class Run(Requests):
                 ("timeout", timeout, timeout_s),
             )
         ]
+        ask: Callable[[Run], Any]
         if callable(query):
             if words:
                 raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
             ask = query
-        elif query in (names := _tagq.request_types()):
-            name = query
+        elif (name := query) in (names := _tagq.request_types()):
 
-            def ask(run: Run) -> Any:
+            def asked(run: Run) -> Result:
                 return Result(run._ask(name, words))
+
+            ask = asked
         else:
             near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         """Returns the table as a pandas frame."""
         try:
-            import pandas  # noqa: F401
+            importlib.import_module("pandas")
         except ImportError:
             raise MissingLibraryError("a pandas frame wants pandas: pip install pandas pyarrow") from None
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
