@@ -85,7 +85,9 @@ fn the_keywords_of_python_are_those_of_the_table() {
     let lists = REQUEST_TYPES.into_iter().filter(|of| of.unlisted.is_some());
     let methods = REQUEST_TYPES.into_iter().map(|of| method(of, Gives::Result));
     let methods: String = methods.chain(lists.map(|of| method(of, Gives::Tuples))).collect();
-    is_generated("crates/python/python/tagq/_requests.py", &format!("{head}{methods}"));
+    let words: String = REQUEST_TYPES.into_iter().map(words).collect();
+    let all = format!("{head}{methods}{WATCH}{words}");
+    is_generated("crates/python/python/tagq/_requests.py", &all);
 }
 
 #[test]
@@ -110,6 +112,32 @@ fn is_generated(file: &str, content: &str) {
         let is_same = fs::read_to_string(path).unwrap() == content;
         assert!(is_same, "{file}: TAGQ_OUTPUTS=write writes it again");
     }
+}
+
+/// The keywords of `Run.watch` for every query.
+const WATCH: &str = "\n\nif TYPE_CHECKING:\n
+    class Waits(TypedDict, total=False):
+        \"\"\"The keywords of ``Run.watch`` for every query.\"\"\"\n
+        every: Duration | None
+        every_s: float | None
+        hold_back: Duration | None
+        hold_back_s: float | None
+        timeout: Duration | None
+        timeout_s: float | None\n";
+
+/// Returns the keywords of `Run.watch` for a request as a class.
+fn words(of: &RequestType) -> String {
+    let name = of.name;
+    let class = name[..1].to_uppercase() + &name[1..];
+    let mut text = format!(
+        "\n    class Watch{class}(Waits, total=False):\n        \"\"\"The keywords of ``Run.watch(\"{name}\", …)``.\"\"\"\n\n"
+    );
+    let options = of.options().filter(|option| !of.preset.contains(&option.name));
+    for parameter in options.flat_map(parameters) {
+        let declared = parameter.split(" = ").next().unwrap_or_default();
+        let _ = writeln!(text, "        {declared}");
+    }
+    text
 }
 
 /// What a method returns.
@@ -186,7 +214,7 @@ fn types(value: ValueType) -> [String; 2] {
         ValueType::Channel(_) => ["Channel", ""],
         ValueType::Channels(_) => ["Channel | Iterable[Channel]", ""],
         ValueType::Groups(_) => ["Iterable[Channel | Iterable[Channel]]", ""],
-        ValueType::Delays(_) => ["Mapping[Channel, Duration] | Literal[\"auto\"]", "Mapping[Channel, float]"],
+        ValueType::Delays(_) => ["Delays | Literal[\"auto\"]", "DelaysInSeconds"],
     };
     [of.to_owned(), seconds.to_owned()]
 }

@@ -10,6 +10,7 @@ from ._result import Result, Tuples
 
 if TYPE_CHECKING:
     import datetime
+    from typing import TypedDict
 
     import numpy
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     Channel = int | str
     #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
     Duration = str | datetime.timedelta | numpy.timedelta64
+    #: The keys of a mapping are numbers, names, or both: a type of keys is not the type of more keys.
+    Delays = Mapping[int, Duration] | Mapping[str, Duration] | Mapping[Channel, Duration]
+    DelaysInSeconds = Mapping[int, float] | Mapping[str, float] | Mapping[Channel, float]
 
 
 def given(arguments: dict[str, Any], of: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 19] = [
+const LIBRARIES: [&str; 21] = [
     "maturin>=1.16,<2",
+    "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
     "distributed>=2024.5",
     "duckdb>=1.3",
@@ -26,6 +27,7 @@ const LIBRARIES: [&str; 19] = [
     "polars>=1.30",
     "ptufile>=2024.12",
     "pyarrow>=20",
+    "pyright[nodejs]>=1.1.390",
     "jsonschema>=4.18",
     "pytest>=8",
 ];

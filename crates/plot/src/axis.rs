@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct as _};
 
 use crate::{
-    quantity::{Quantity, unit_of},
+    quantity::{Quantity, unit_of, units},
     words::{exponent, fixed},
 };
 
@@ -58,7 +58,7 @@ pub struct Mark {
 impl Serialize for Axis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (unit, size) = self.unit();
-        let mut axis = serializer.serialize_struct("Axis", 7)?;
+        let mut axis = serializer.serialize_struct("Axis", 8)?;
         axis.serialize_field("label", &self.label)?;
         axis.serialize_field("quantity", &self.quantity)?;
         axis.serialize_field("unit", unit)?;
@@ -66,6 +66,7 @@ impl Serialize for Axis {
         axis.serialize_field("low", &self.low)?;
         axis.serialize_field("high", &self.high)?;
         axis.serialize_field("is_logarithmic", &(self.scale == Scale::Logarithmic))?;
+        axis.serialize_field("units", units(self.quantity))?;
         axis.end()
     }
 }

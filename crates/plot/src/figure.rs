@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
-/// and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high` and `is_logarithmic`.
+/// and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high`, `is_logarithmic`
+/// and `units`: names, sizes and the magnitudes from which they are used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The counted quantity, and the run.
@@ -135,7 +136,7 @@ impl Matrix {
     }
 
     /// Returns the axis of the counts.
-    pub(crate) fn axis(&self) -> Axis {
+    pub fn axis(&self) -> Axis {
         let most = self.most().max(1) as f64;
         if self.is_logarithmic {
             return Axis::logarithmic("coincidences", Quantity::Count, 0.5, most);

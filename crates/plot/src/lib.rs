@@ -26,6 +26,7 @@ mod values;
 
 mod figure;
 mod look;
+mod marks;
 mod page;
 mod shared;
 
@@ -51,6 +52,7 @@ pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
 pub use look::Look;
+pub use marks::{Line, SeriesMarks, Step};
 pub use page::Page;
 pub use picture::Picture;
 pub use quantity::Quantity;

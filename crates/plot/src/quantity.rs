@@ -16,9 +16,12 @@ pub enum Quantity {
     Ratio,
 }
 
-/// Returns the unit for values of this magnitude, and its size.
-pub(crate) fn unit_of(quantity: Quantity, magnitude: f64) -> (&'static str, f64) {
-    let units: &[(&'static str, f64, f64)] = match quantity {
+/// A unit: its name, its size, and the magnitude from which it is used.
+type UnitRange = (&'static str, f64, f64);
+
+/// Returns the units of a quantity, the largest first.
+pub(crate) fn units(quantity: Quantity) -> &'static [UnitRange] {
+    match quantity {
         Quantity::Time => &[
             ("h", 3600.0, 3.0 * 3600.0),
             ("min", 60.0, 600.0),
@@ -33,7 +36,11 @@ pub(crate) fn unit_of(quantity: Quantity, magnitude: f64) -> (&'static str, f64)
         }
         Quantity::Count => &[("10\u{2079}", 1e9, 1e10), ("10\u{2076}", 1e6, 1e7), ("", 1.0, 0.0)],
         Quantity::Ratio => &[("", 1.0, 0.0)],
-    };
-    let fits = |&&(_, _, from): &&(&str, f64, f64)| magnitude >= from * (1.0 - 1e-9);
-    units.iter().find(fits).map_or(("", 1.0), |&(unit, size, _)| (unit, size))
+    }
+}
+
+/// Returns the unit for values of this magnitude, and its size.
+pub(crate) fn unit_of(quantity: Quantity, magnitude: f64) -> (&'static str, f64) {
+    let fits = |&&(_, _, from): &&UnitRange| magnitude >= from * (1.0 - 1e-9);
+    units(quantity).iter().find(fits).map_or(("", 1.0), |&(unit, size, _)| (unit, size))
 }

@@ -18,7 +18,7 @@ use tagq_export::report::{
     json,
     table::{self, TableStyle},
 };
-use tagq_plot::{Figure, Picture};
+use tagq_plot::{Figure, Look, Picture, Plot};
 
 use crate::{
     errors,
@@ -33,6 +33,23 @@ pub(crate) struct Answer {
     schema: SchemaRef,
     /// Once it was asked for.
     figure: OnceLock<Figure>,
+}
+
+/// How a figure shall look.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct FigureLook {
+    title: Option<String>,
+    log_y: bool,
+    limits: Option<(f64, f64)>,
+}
+
+impl FigureLook {
+    fn apply(self, figure: &Figure) -> PyResult<Figure> {
+        let Self { title, log_y: is_logarithmic, limits } = self;
+        let look = Look { title, is_logarithmic, limits };
+        figure.clone().with(&look).map_err(|error| errors::question(error.to_string()))
+    }
 }
 
 /// An answer for another process: what is read of it in Python.
@@ -197,14 +214,25 @@ impl Answer {
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
-    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`).
-    fn figure(&self) -> PyResult<String> {
-        serde_json::to_string(self.drawn()).map_err(|e| errors::of_run(&e.into()))
+    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`): a chart with the marks of its series on an axis
+    /// of this many points, bars with their texts, a matrix with its axis.
+    fn figure(&self, look: FigureLook, wide: f64) -> PyResult<String> {
+        let of_json = |error: serde_json::Error| errors::of_run(&error.into());
+        let figure = look.apply(self.drawn())?;
+        let mut json = serde_json::to_value(&figure).map_err(of_json)?;
+        let (place, more) = match &figure.plot {
+            Plot::Chart(chart) => ("chart", serde_json::to_value(chart.marks(wide))),
+            Plot::Bars(bars) => ("bars", serde_json::to_value(bars.texts())),
+            Plot::Matrix(matrix) => ("matrix", serde_json::to_value(matrix.axis())),
+            Plot::Map(_) => ("map", Ok(Value::Null)),
+        };
+        json["plot"][place]["drawn"] = more.map_err(of_json)?;
+        Ok(json.to_string())
     }
 
     /// Returns the figure of the answer as an SVG element.
-    fn svg(&self) -> String {
-        Picture::element(self.drawn())
+    fn svg(&self, look: FigureLook) -> PyResult<String> {
+        Ok(Picture::element(&look.apply(self.drawn())?))
     }
 
     /// Returns the answer whose rows are the totals of this one.
@@ -219,11 +247,10 @@ impl Answer {
 
     /// Writes the answer to a file, in the format that its name selects, as the command line does.
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
-    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool, look: FigureLook) -> PyResult<()> {
         let content = Content::of_name(&path)?;
-        py.detach(|| {
-            saving::save(&path, replace, |out| content.write(&self.content, self.drawn(), out))
-        })
+        let figure = look.apply(self.drawn())?;
+        py.detach(|| saving::save(&path, replace, |out| content.write(&self.content, &figure, out)))
     }
 
     /// Returns the cells of some rows, row by row. Undefined floats are NaN, other undefined cells are None.

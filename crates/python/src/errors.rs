@@ -10,10 +10,47 @@ fn exception(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let class = py.import(HOME).and_then(|home| home.getattr(name));
         match class.and_then(|class| Ok(class.cast_into::<PyType>()?)) {
-            Ok(class) => PyErr::from_type(class, tagq::escaped(message).into_owned()),
+            Ok(class) => {
+                PyErr::from_type(class, tagq::escaped(&with_keywords(message)).into_owned())
+            }
             Err(error) => error,
         }
     })
+}
+
+/// Arguments of the command line whose keywords are written otherwise.
+const KEYWORDS: [(&str, &str); 8] = [
+    ("--force", "replace=True"),
+    ("--no-ingest out", "ingest=False out"),
+    ("--ylim LO..HI", "limits=(LO, HI)"),
+    ("--ylim", "limits"),
+    ("--log-y", "log_y=True"),
+    ("--store DIR", "store=\"DIR\""),
+    ("--setup FILE", "setup=\"FILE\""),
+    ("--tick 1ps", "tick=\"1ps\""),
+];
+
+/// Returns a message with keywords in place of arguments of the command line. Whole commands stay as they are.
+fn with_keywords(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    // Every second piece is in backticks.
+    for (at, piece) in message.split('`').enumerate() {
+        let quote = if at % 2 == 1 { "`" } else { "" };
+        if piece.starts_with("tagq ") || !piece.contains("--") {
+            out += &[quote, piece, quote].concat();
+            continue;
+        }
+        let mut piece = piece.to_owned();
+        let mut quote = quote;
+        for (argument, keyword) in KEYWORDS {
+            if piece.contains(argument) {
+                piece = piece.replace(argument, keyword);
+                quote = "";
+            }
+        }
+        out += &[quote, &piece, quote].concat();
+    }
+    out
 }
 
 /// Converts an error of the library.

@@ -25,8 +25,9 @@ mod waiting;
 
 use pyo3::prelude::*;
 
-/// The part of the package `tagq` that is not Python.
-#[pymodule]
+/// The part of the package `tagq` that is not Python. A free-threaded interpreter turns its lock on when it imports this
+/// module: mutexes here rely on it when a process is forked.
+#[pymodule(gil_used = true)]
 mod _tagq {
     #[pymodule_export]
     use crate::{

@@ -177,9 +177,9 @@ fn convert(
             let groups: Vec<_> = groups.collect::<PyResult<_>>()?;
             // One group may be given without a list around it.
             if !groups.is_empty() && groups.iter().all(|of| iterate(of).is_none()) {
-                return Ok(vec![channels(name, value)?].into());
+                return Ok(vec![group(name, value)?].into());
             }
-            groups.iter().map(|group| channels(name, group)).collect()
+            groups.iter().map(|of| group(name, of)).collect()
         }
         ValueType::Delays(_) if value.extract::<&str>().is_ok_and(|word| word == "auto") => {
             Ok(vec!["auto"].into())
@@ -250,7 +250,25 @@ fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let Some(channels) = iterate(value) else {
         return Ok(vec![channel_value(name, value)?].into());
     };
-    channels.map(|channel| channel_value(name, &channel?)).collect()
+    let channels: Vec<Value> =
+        channels.map(|channel| channel_value(name, &channel?)).collect::<PyResult<_>>()?;
+    if channels.is_empty() {
+        return Err(question(format!(
+            "{name}: the list is empty; leave it out for all channels, or name some, as [3, 15]"
+        )));
+    }
+    Ok(channels.into())
+}
+
+/// Converts the channels of a group.
+fn group(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let channels = channels(name, value)?;
+    if channels.as_array().is_some_and(|channels| channels.len() == 1) {
+        return Err(question(format!(
+            "{name}: a group of one channel; a group has 2 to 16, as [(3, 15)]"
+        )));
+    }
+    Ok(channels)
 }
 
 /// Returns the names of the types of requests.

@@ -15,7 +15,8 @@ use crate::{
     answer::Answer,
     errors::{self, question},
     options,
-    run::{Run, pool_of},
+    process::pool_of,
+    run::Run,
     waiting::wait,
 };
 
@@ -48,10 +49,11 @@ impl PyPlan {
         let options = options::named(name, keywords)?;
         let division = part_tags.map_or(Division::Parts(parts), Division::EveryTags);
         let pool = pool_of(None)?;
+        let pool = pool.here()?;
         let plan = wait(py, None, &AtomicBool::default(), |told| {
             let contexts: Vec<QueryContext<'_>> = opened
                 .iter()
-                .map(|(_, setup)| QueryContext { setup, pool: &pool, progress: told })
+                .map(|(_, setup)| QueryContext { setup, pool, progress: told })
                 .collect();
             let runs = opened.iter().map(|(run, _)| &**run).zip(&contexts);
             tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), division)
@@ -86,8 +88,9 @@ impl PyPlan {
         };
         let options = PartOptions { access, cache: cache.as_deref(), store: store.as_deref() };
         let pool = pool_of(Some(threads))?;
+        let pool = pool.here()?;
         let counted = wait(py, None, &AtomicBool::default(), |told| {
-            Ok(self.plan.count(part, options, &pool, told)?.to_bytes())
+            Ok(self.plan.count(part, options, pool, told)?.to_bytes())
         });
         Ok(PyBytes::new(py, &counted?))
     }
@@ -126,8 +129,9 @@ impl PyPlan {
     /// Answers from all partial results.
     fn answer(&self, py: Python<'_>, parts: Vec<PyBackedBytes>) -> PyResult<Answer> {
         let pool = pool_of(None)?;
+        let pool = pool.here()?;
         let answer = wait(py, None, &AtomicBool::default(), |told| {
-            self.plan.answer(self.sum(&parts)?, &pool, told)
+            self.plan.answer(self.sum(&parts)?, pool, told)
         });
         Answer::new(answer?)
     }

@@ -3,12 +3,13 @@
 
 use std::{
     mem, process,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use pyo3::PyResult;
+use rayon::ThreadPool;
 
-use crate::errors;
+use crate::errors::{self, question};
 
 /// A value that is valid only in the process that created it.
 pub(crate) struct Own<T> {
@@ -60,4 +61,34 @@ impl<T> OwnMutex<T> {
         let value = self.0.get().ok_or_else(|| errors::forked(what))?;
         work(&mut value.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Counting threads, which all runs with the same number of threads share.
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Own<ThreadPool>>);
+
+impl Pool {
+    /// Returns the threads, which are of this process.
+    pub fn here(&self) -> PyResult<&ThreadPool> {
+        self.0.get().ok_or_else(|| errors::forked("this pool of threads"))
+    }
+}
+
+/// The pools that were used, by their number of threads. The mutex is locked with the lock of the interpreter, which a
+/// fork requires, too: a child never finds it locked.
+static POOLS: Mutex<Vec<(usize, Pool)>> = Mutex::new(Vec::new());
+
+/// Returns the pool of so many threads, by default one per core. A forked child starts its own.
+pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<Pool> {
+    let threads = tagq::store::threads(threads.unwrap_or(0));
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    pools.retain(|(_, pool)| pool.0.is_here());
+    if let Some((_, pool)) = pools.iter().find(|(of, _)| *of == threads) {
+        return Ok(pool.clone());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| question(format!("threads: {e}")))?;
+    let pool = Pool(Arc::new(Own::new(pool)));
+    pools.push((threads, pool.clone()));
+    Ok(pool)
 }

@@ -24,7 +24,7 @@ use crate::{
     errors::{self, question},
     options,
     origin::Origin,
-    process::Own,
+    process::{Pool, pool_of},
     tags::{ColumnKind, PyColumn, Scan, Tags},
     tuples::Tuples,
     waiting::wait,
@@ -41,8 +41,6 @@ struct Open {
     run: Arc<tagq::Run>,
     setup: Arc<Setup>,
     threads: Option<usize>,
-    /// Belongs to the process of the last query: a forked child creates its own.
-    pool: Arc<Own<ThreadPool>>,
     origin: Origin,
 }
 
@@ -53,20 +51,17 @@ impl Run {
         threads: Option<usize>,
         origin: Origin,
     ) -> PyResult<Self> {
-        let (run, setup, pool) = (Arc::new(run), Arc::new(setup), pool(threads)?);
-        let open = Open { run, setup, threads, pool, origin };
+        // Refuses a number of threads that cannot be had.
+        pool_of(threads)?;
+        let open = Open { run: Arc::new(run), setup: Arc::new(setup), threads, origin };
         Ok(Self { open: Mutex::new(Some(open)) })
     }
 
-    /// Returns the open run, with threads of this process. A fork requires the lock of the interpreter,
-    /// and so does this mutex: a child never finds it locked.
+    /// Returns the open run. A fork requires the lock of the interpreter, and so does this mutex: a child never finds it
+    /// locked.
     fn open(&self) -> PyResult<Open> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = open.as_mut().ok_or_else(errors::closed)?;
-        if open.pool.get().is_none() {
-            open.pool = pool(open.threads)?;
-        }
-        Ok(open.clone())
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(errors::closed)
     }
 
     /// Returns the open run and its setup.
@@ -85,18 +80,6 @@ impl Run {
         open.as_mut().ok_or_else(errors::closed)?.run = Arc::new(run);
         Ok(())
     }
-}
-
-/// Creates a pool of counting threads; one per core by default.
-fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
-    Ok(Arc::new(Own::new(pool_of(threads)?)))
-}
-
-/// Creates a pool of counting threads for one call.
-pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<ThreadPool> {
-    let threads = tagq::store::threads(threads.unwrap_or(0));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|e| question(format!("threads: {e}")))
 }
 
 #[pymethods]
@@ -301,9 +284,11 @@ fn ask_all(
 ) -> PyResult<Answer> {
     // Invalid options are named as keywords.
     options::request_of(name, options)?;
+    let pools: Vec<Pool> =
+        runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
+    let pools: Vec<&ThreadPool> = pools.iter().map(Pool::here).collect::<PyResult<_>>()?;
     let answer = wait(py, None, &AtomicBool::default(), |told| {
-        let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
-        let contexts = runs.iter().zip(pools);
+        let contexts = runs.iter().zip(&pools);
         let contexts =
             contexts.map(|(Open { setup, .. }, pool)| QueryContext { setup, pool, progress: told });
         let contexts: Vec<QueryContext<'_>> = contexts.collect();

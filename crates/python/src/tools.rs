@@ -25,7 +25,8 @@ use crate::{
     answer::Answer,
     errors::{self, question},
     options,
-    run::{Run, pool_of},
+    process::pool_of,
+    run::Run,
     waiting::{PythonProgress, wait},
 };
 
@@ -43,8 +44,9 @@ pub(crate) fn delays(
     let range: Option<Duration> = range.map(|text| options::parse("range", text)).transpose()?;
     let delays = Delays { channels, range, selection: options::selection(keywords)? };
     let pool = pool_of(None)?;
+    let pool = pool.here()?;
     let found = wait(py, None, &AtomicBool::default(), |told| {
-        delays.ask(&run, &QueryContext { setup: &setup, pool: &pool, progress: told })
+        delays.ask(&run, &QueryContext { setup: &setup, pool, progress: told })
     });
     Answer::new(found?.answer)
 }
@@ -91,6 +93,7 @@ pub(crate) fn reproduce(
 pub(crate) fn info(py: Python<'_>, run: PyRef<'_, Run>, fast: bool) -> PyResult<String> {
     let (run, setup) = run.parts()?;
     let pool = pool_of(None)?;
+    let pool = pool.here()?;
     let looked = wait(py, None, &AtomicBool::default(), |told| {
         let facts = RunFacts::named(&run, &setup);
         let shortest = || pool.install(|| run.shortest_intervals(tagq::Progress::scan(told)));

@@ -5,16 +5,11 @@ from __future__ import annotations
 import datetime
 import doctest
 import inspect
-import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy
 import pytest
 
 import tagq
-from conftest import ROOT
 from tagq import _durations
 
 DURATIONS = [
@@ -125,35 +120,3 @@ def test_the_examples_of_the_docstrings_are_right(run: tagq.Run) -> None:
         for part in ("\nReturns\n", "\nRaises\n", "\nExample\n"):
             assert part in text, name
     assert runner.summarize(verbose=False).failed == 0
-
-
-TYPED = """
-import datetime
-import tagq
-
-run = tagq.open("run")
-run.g2(1, 2, range="2ns", bin_s=1e-9)
-run.coincidences(window=datetime.timedelta(microseconds=1), groups=[(1, 2)], channels=3)
-total = run.rates().total
-if total is not None:
-    print(total["count"].sum() + 1, total[0].count, total[:2], total.to_polars().height)
-run.g2(1, 2, rnage="2ns")  # wrong
-run.coincidences(window=2e-9)  # wrong
-run.micro(1, chanels=2)  # wrong
-run.rates(last_s="1s")  # wrong
-tagq.open("run", tik="1ps")  # wrong
-run.tuples(window="2ns").colunms  # wrong
-"""
-
-
-def test_types_are_strict_and_find_mistakes(tmp_path: Path) -> None:
-    script, cache = tmp_path / "script.py", tmp_path / "cache"
-    script.write_text(TYPED)
-    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache)]
-    done = subprocess.run([*mypy, str(script)], capture_output=True, text=True, check=False)
-    found = {int(line) for line in re.findall(r"script\.py:(\d+): error", done.stdout)}
-    wrong = {at for at, line in enumerate(TYPED.splitlines(), 1) if line.endswith("# wrong")}
-    assert found == wrong, done.stdout + done.stderr
-    package = ["--config-file", str(ROOT / "crates/python/pyproject.toml"), str(ROOT / "crates/python/python/tagq")]
-    done = subprocess.run([*mypy, *package], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -47,6 +48,15 @@ def test_the_example_makes_a_picture(folder: Path, tmp_path: Path) -> None:
     assert image.shape[0] > 400 and len(colours) > 20
 
 
+def test_the_tour_holds(folder: Path, tmp_path: Path) -> None:
+    script, made = ROOT / "docs/examples/tour.py", tmp_path / "made"
+    made.mkdir()
+    steps = re.findall(r"^    # (\d+)\. ", script.read_text(), re.MULTILINE)
+    assert [int(step) for step in steps] == list(range(1, 31))
+    done = subprocess.run([sys.executable, script, folder, made], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "30 steps\n"), done.stderr
+
+
 def test_the_merger_of_the_book_sorts_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs/book/src/cookbook/live.md").read_text()
@@ -61,6 +71,14 @@ def test_the_merger_of_the_book_sorts_what_it_can(tmp_path: Path, monkeypatch: p
     for channel, expected in times.items():
         assert run.time[run.channel == channel].tolist() == expected.tolist()
     assert len(run) == 8_000
+
+
+def test_the_wheel_is_for_the_stable_abi() -> None:
+    # Free-threaded builds of Python do not load it, and pip refuses it there (docs/decisions.md).
+    tags = importlib.metadata.distribution("tagq").read_text("WHEEL") or ""
+    assert re.findall(r"^Tag: (.*?)-\w+$", tags, re.MULTILINE) == ["cp310-abi3"]
+    decisions = (ROOT / "docs/decisions.md").read_text()
+    assert "`cp310-abi3`" in decisions and "### Python keeps its lock" in decisions
 
 
 def test_everything_public_is_described() -> None:

@@ -182,6 +182,58 @@ def test_a_store_on_its_way_stays_where_a_child_ends(tmp_path: Path) -> None:
     assert tagq.Run(new.finish("arrays")).facts["tags"] == 3
 
 
+START = """
+import multiprocessing, sys, tagq
+
+def ask(run):
+    return [row["count"] for row in run.coincidences(window="2ns").rows]
+
+def inherited(queue):
+    queue.put(ask(RUN))
+
+if __name__ == "__main__":
+    RUN = tagq.open(sys.argv[2])
+    expected = ask(RUN)
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:
+        same = [found == expected for found in pool.map(ask, [RUN] * 6)]
+    # The parent still counts, and its children are gone.
+    print(same == [True] * 6 and ask(RUN) == expected, expected)
+    if sys.argv[1] == "fork":
+        queue = context.Queue()
+        child = context.Process(target=inherited, args=(queue,))
+        child.start()
+        print(queue.get(timeout=30) == expected, child.join(), child.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_each_start_of_multiprocessing_asks_an_open_run(run: tagq.Run, folder: Path, tmp_path: Path, method: str) -> None:
+    script = tmp_path / "start.py"
+    script.write_text(START)
+    command = [sys.executable, "-W", "ignore", str(script), method, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=2 * BOUND)
+    lines = done.stdout.splitlines()
+    assert lines[:1] == [f"True {counts(run)}"], done.stderr
+    assert lines[1:] == (["True None 0"] if method == "fork" else [])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are not listed here")
+def test_many_runs_share_their_threads_and_hold_no_files(folder: Path) -> None:
+    def held() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+    first = tagq.open(folder)
+    expected = counts(first)
+    threads, files = held()
+    runs = [tagq.open(folder) for _ in range(100)]
+    assert [counts(run) for run in runs] == [expected] * 100
+    more_threads, more_files = held()
+    assert more_threads <= threads and more_files <= files
+    # So do the runs of a child, with threads of its own.
+    assert int(forked(lambda: sum(counts(run) == expected for run in runs) + 1000 * (held()[0] > threads))) == 100
+
+
 def test_multiprocessing_forks(run: tagq.Run, folder: Path) -> None:
     expected = counts(run)
     script = f"""

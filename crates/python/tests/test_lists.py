@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import pickle
 import time
 from pathlib import Path
 
@@ -88,6 +89,8 @@ SUMS = [
     ("coincidences", dict(window="2ns"), ["--window", "2ns"]),
     ("coincidences", dict(window="2ns", bin="50ms"), ["--window", "2ns", "--bin", "50ms"]),
     ("histogram", dict(start=1, stop=2, bin="8t"), ["--start", "1", "--stop", "2", "--bin", "8t"]),
+    ("g2", dict(start=1, stop=2, bin="8t"), ["--start", "1", "--stop", "2", "--bin", "8t"]),
+    ("histogram2d", dict(herald=1, a=2, b=3, bin="5us", range="50us"), ["1,2,3", "--bin", "5us", "--range", "50us"]),
     ("rates", {}, []),
 ]
 
@@ -95,13 +98,33 @@ SUMS = [
 @pytest.mark.parametrize(("kind", "words", "flags"), SUMS)
 def test_sums_are_those_of_the_command_line(folder: Path, kind: str, words: dict, flags: list) -> None:
     files = [folder / "1.tags.zst", folder / "2.tags.zst"]
-    both = tagq.sum(tagq.open(file) for file in files)
-    words = dict(words)
-    ends = [words.pop(name) for name in ("start", "stop") if name in words]
-    result = getattr(both, kind)(*ends, **words)
-    assert json.loads(result.to_json()) == cli_json(kind, *flags, "--sum", *files)
-    assert "2 runs" in repr(both)
-    assert len(polars.DataFrame(result)) == len(result)
+    expected = cli_json(kind, *flags, "--sum", *files)
+    for both in (tagq.sum(tagq.open(file) for file in files), tagq.open(files), tagq.open(tuple(map(str, files)))):
+        result = getattr(both, kind)(**words)
+        assert json.loads(result.to_json()) == expected
+        assert "2 runs" in repr(both)
+        assert len(polars.DataFrame(result)) == len(result)
+
+
+def test_a_list_of_paths_is_one_object(folder: Path) -> None:
+    files = [folder / "1.tags.zst", folder / "2.tags.zst"]
+    with tagq.open(files, tick="1ns") as both:
+        assert [run.tick for run in both.runs] == ["1 ns"] * 2 and not both.closed and not both.refresh()
+        counts = both.rates()["count"].tolist()
+        again = pickle.loads(pickle.dumps(both))
+        assert again.rates()["count"].tolist() == counts and len(again.runs) == 2
+        assert "2 runs added up" in both.rates()._repr_html_()
+    assert both.closed and all(run.closed for run in both.runs)
+    with pytest.raises(tagq.ClosedError):
+        both.rates()
+    assert tagq.open([folder]).rates()["count"].sum() == len(tagq.open(folder))
+    # As the command line does, it warns of files that are counted twice.
+    with pytest.warns(tagq.TagqWarning, match="counted twice"):
+        tagq.open([folder, files[0]]).rates()
+    with pytest.raises(tagq.QuestionError, match="path: the list is empty; name one run or more"):
+        tagq.open([])
+    with pytest.raises(tagq.WrongTypeError, match="not of bytes|not bytes"):
+        tagq.open(b"run")  # type: ignore[call-overload]
 
 
 def test_only_runs_can_be_summed(run: tagq.Run) -> None:

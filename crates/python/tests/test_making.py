@@ -69,7 +69,7 @@ WRONG_ARRAYS = [
     (TIME.reshape(2, 2), CHANNEL, tagq.WrongTypeError, "2 dimensions"),
     (numpy.ma.masked_array(TIME, TIME == 5), CHANNEL, tagq.WrongTypeError, "masked"),
     (TIME[::-1], CHANNEL, tagq.QuestionError, "argsort"),
-    (TIME[:3], CHANNEL, tagq.QuestionError, "3 times and 4 channels"),
+    (TIME[:3], CHANNEL, tagq.QuestionError, "4 channels for 3 times"),
     (TIME, CHANNEL.astype("f4"), tagq.WrongTypeError, "float32"),
     (TIME, CHANNEL.astype("i4") - 4, tagq.QuestionError, "row 0 is -1"),
     (TIME, CHANNEL.astype("i4") + 65_300, tagq.QuestionError, "row 1 is 65600"),

@@ -66,7 +66,7 @@ def test_a_run_without_micro_times_has_no_column(run: tagq.Run) -> None:
 
 WRONG = [
     ({"micro": [1, 2, 3, 4]}, tagq.WrongTypeError, "micro: a NumPy array"),
-    ({"micro": TIME[:3]}, tagq.QuestionError, "4 times and 3 micro times"),
+    ({"micro": TIME[:3]}, tagq.QuestionError, "3 micro times for 4 times"),
     ({"micro": TIME - 2}, tagq.QuestionError, "micro: row 0 is -1"),
     ({"micro": TIME + 2**32 - 2}, tagq.QuestionError, "micro: row"),
     ({"micro": TIME.astype("f8")}, tagq.WrongTypeError, "floats cannot hold"),

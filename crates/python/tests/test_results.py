@@ -62,6 +62,50 @@ def test_every_library_takes_a_result_without_a_word(pairs: tagq.Result, run: ta
     assert tuples.keys() == tuples.columns and "time" in tuples
 
 
+def test_numpy_takes_a_result_as_an_array(pairs: tagq.Result, run: tagq.Run) -> None:
+    array = numpy.asarray(pairs)
+    assert array.shape == (len(pairs),) and list(array.dtype.names or ()) == pairs.columns
+    assert array.dtype["count"] == numpy.int64 and array.dtype["car"] == numpy.float64
+    assert array["channels"].tolist()[:2] == ["1,2", "1,3"]
+    for name in ("count", "car", "rate_err_hz"):
+        assert numpy.array_equal(array[name], pairs[name], equal_nan=True), name
+    g2 = run.g2(1, 2, bin="5ns", range="20ns")
+    plain = numpy.asarray(g2, dtype=float)
+    assert plain.shape == (len(g2), len(g2.columns)) and plain.dtype == float
+    assert plain[:, g2.columns.index("count")].tolist() == g2["count"].tolist()
+    assert numpy.array(g2, dtype=numpy.float32, copy=True).dtype == numpy.float32
+    rates = run.rates(channels=[1])
+    assert numpy.asarray(rates, dtype=numpy.asarray(rates).dtype) == numpy.asarray(rates)
+    for ask, message in (
+        (lambda: numpy.asarray(pairs, dtype=float), "dtype: column channels holds text, not numbers"),
+        (lambda: numpy.asarray(g2, dtype=int), "dtype: column delay_s holds float64, which int64 would cut; use dtype=float"),
+    ):
+        with pytest.raises(tagq.WrongTypeError, match=message):
+            ask()
+    # NumPy 1 calls it without `copy`; NumPy 2 may forbid a copy.
+    assert numpy.array_equal(g2.__array__(float), plain, equal_nan=True)
+    with pytest.raises(ValueError, match="is a copy"):
+        g2.__array__(copy=False)
+    # Undefined whole numbers are NaN, and an answer without rows has all fields.
+    named = tagq._arrays.array_of({"n": numpy.array([1, None], dtype=object), "of": numpy.array(["a", None], dtype=object)}, None, None)
+    assert math.isnan(named["n"][1]) and named["of"].tolist() == ["a", ""]
+    with pytest.warns(tagq.TagqWarning, match="nothing is selected"):
+        empty = numpy.asarray(run.rates(bin="1ms", from_="1h"))
+    assert len(empty) == 0 and "rate_hz" in (empty.dtype.names or ())
+
+
+def test_numpy_takes_tags_lists_and_runs_as_arrays(run: tagq.Run) -> None:
+    whole = numpy.asarray(run)
+    assert whole.dtype.names == ("time", "channel") and len(whole) == len(run)
+    assert numpy.array_equal(whole["time"], run.time) and numpy.array_equal(whole["channel"], run.channel)
+    some = numpy.asarray(run.tags(channels=[2]))
+    assert numpy.array_equal(some["time"], run.time[run.channel == 2])
+    tuples = run.tuples(window="2ns", groups=[(1, 2)])
+    listed = numpy.asarray(tuples)
+    assert len(listed) == tuples.to_arrow().num_rows > 0 and listed.dtype.names == tuple(tuples.columns)
+    assert numpy.asarray(run, dtype="i8").shape == (len(run), 2)
+
+
 def test_a_total_is_no_row(run: tagq.Run) -> None:
     rates = run.rates()
     assert rates["count"].sum() == len(run) == rates.total["count"][0]

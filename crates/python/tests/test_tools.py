@@ -153,7 +153,7 @@ def test_a_recorder_commits_at_its_interval_and_when_it_is_told(tmp_path: Path) 
 WRONG = [
     (TIME[::-1], CHANNEL, tagq.QuestionError, "row 1 is 25, before 40; sort them first"),
     (TIME - 5, CHANNEL, tagq.QuestionError, "argsort"),
-    (TIME[:3], CHANNEL, tagq.QuestionError, "3 times and 4 channels"),
+    (TIME[:3], CHANNEL, tagq.QuestionError, "4 channels for 3 times"),
     (TIME.astype("f8"), CHANNEL, tagq.WrongTypeError, "floats cannot hold"),
     ([1, 2, 3, 4], CHANNEL, tagq.WrongTypeError, "NumPy array"),
     (TIME, CHANNEL.astype("i4") - 2, tagq.QuestionError, "row 0 is -1"),
@@ -198,6 +198,53 @@ SIMULATED = [
 ]
 
 
+#: Names of files with more options of the simulation.
+FORMS = [
+    ("a.csv", {}, []),
+    ("a.tsv.zst", {}, []),
+    ("a.tags", {}, []),
+    ("a.ptu", dict(tick="4ps"), ["--tick", "4ps"]),
+    ("a.npz", {}, []),
+    ("a.h5", {}, []),
+    ("a.tags.zst", dict(frames=3, checksum=True), ["--frames", "3", "--checksum"]),
+    ("a", dict(files=3, gap="5ms"), ["--files", "3", "--gap", "5ms"]),
+    ("a.tags.zst", dict(live="4MHz", late="1us"), ["--live", "4MHz", "--late", "1us"]),
+    ("a", dict(live="1MHz", faults=True), ["--live", "1MHz", "--faults"]),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "flags"), FORMS)
+def test_simulations_have_all_formats_and_options(tmp_path: Path, name: str, words: dict, flags: list) -> None:
+    own, other = tmp_path / "own", tmp_path / "cli"
+    own.mkdir(), other.mkdir()
+    count = tagq.simulate(own / name, duration="200ms", seed=5, **words)
+    cli("simulate", "--duration", "200ms", "--seed", "5", *flags, other / name)
+    made = {path.relative_to(own): path.read_bytes() for path in own.rglob("*") if path.is_file()}
+    assert made == {path.relative_to(other): path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    assert count > 1_000 and len(made) == words.get("files", len(made))
+    # Tags of a frame that a dying recorder lost are not counted.
+    run = tagq.open(own / name, tick=words.get("tick", "156.25ps"))
+    assert len(run) == count or "faults" in words
+    again = tagq.simulate(own / name, duration="200ms", replace=True, **words)
+    assert again > 1_000
+
+
+def test_ctrl_c_ends_a_live_simulation(tmp_path: Path) -> None:
+    code = f"""
+import sys, threading, signal, time, tagq
+threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+begun = time.monotonic()
+try:
+    tagq.simulate({str(tmp_path / "a.tags.zst")!r}, duration="60s", rate="1kHz", live="2kHz")
+except KeyboardInterrupt:
+    print("ended", time.monotonic() - begun < 20)
+"""
+    words = ["env", "--default-signal=INT", sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "ended True\n", done.stderr
+    assert len(tagq.open(tmp_path / "a.tags.zst")) > 100
+
+
 @pytest.mark.parametrize(("words", "flags"), SIMULATED)
 def test_simulations_are_those_of_the_command_line(tmp_path: Path, words: dict, flags: list) -> None:
     count = tagq.simulate(tmp_path / "a.tags.zst", **words)
@@ -221,6 +268,17 @@ def test_wrong_simulations_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=message):
             tagq.simulate(tmp_path / "a.tags.zst", **words)
-    with pytest.raises(tagq.QuestionError, match="tagq.convert makes other formats"):
-        tagq.simulate(tmp_path / "a.ptu")
+    for name, words, error, message in (
+        ("a.doc", {}, tagq.QuestionError, "its name does not say what to write"),
+        (".", {}, tagq.QuestionError, "is a folder; name a file"),
+        ("a.csv", dict(frames=2), tagq.QuestionError, "are for a .tags.zst"),
+        ("a.csv", dict(frames=0), tagq.QuestionError, "frames: a whole number from 1"),
+        ("a.csv", dict(late="1us"), tagq.QuestionError, "`late` and `faults` are for a recording with `live`"),
+        ("a", dict(live="1kHz", files=2), tagq.QuestionError, "`live` excludes"),
+        ("a.csv", dict(delays=3), tagq.WrongTypeError, r'delays: a dict is wanted, as \{2: "5ns"\}, not int'),
+        ("a.csv", dict(live=3), tagq.WrongTypeError, "live: a text with its unit"),
+        ("a.csv", dict(coherent=1), tagq.WrongTypeError, "coherent: True or False"),
+    ):
+        with pytest.raises(error, match=message):
+            tagq.simulate(tmp_path / name, **words)
     assert list(tmp_path.iterdir()) == []

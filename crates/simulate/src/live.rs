@@ -143,17 +143,17 @@ impl Waiting {
 
 /// Appends `frames`, which follow each other in `from`, one each `interval`. With `faults`, a
 /// seed, things go wrong now and then: frames of no tags, frames in pieces, a recorder that dies.
-/// `open` makes the file of this number.
+/// `open` makes the file of this number; an error of `tell` ends the replay.
 ///
 /// # Errors
-/// Errors of the input or of a file.
+/// Errors of the input, of a file, or of `tell`.
 pub fn replay(
     mut from: impl Read,
     frames: &[Frame],
     interval: Duration,
     faults: Option<u64>,
     mut open: impl FnMut(usize) -> io::Result<File>,
-    mut tell: impl FnMut(Appended),
+    mut tell: impl FnMut(Appended) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut rng = faults.map(Xoshiro256PlusPlus::seed_from_u64);
     let mut chance = |one_in: u64| rng.as_mut().is_some_and(|rng| rng.next_u64() % one_in == 0);
@@ -192,7 +192,7 @@ pub fn replay(
         if event != Event::Died {
             tags += frame.tags;
         }
-        tell(Appended { file: number, frame: at, tags, event });
+        tell(Appended { file: number, frame: at, tags, event })?;
     }
     Ok(())
 }
@@ -298,7 +298,11 @@ mod tests {
             let mut told = Vec::new();
             let open = |number| File::create(name(number));
             let from = File::open(&prepared).unwrap();
-            replay(from, &frames, Duration::ZERO, faults, open, |one| told.push(one)).unwrap();
+            let tell = |one| {
+                told.push(one);
+                Ok(())
+            };
+            replay(from, &frames, Duration::ZERO, faults, open, tell).unwrap();
             told
         };
         let told = run(None);
@@ -316,5 +320,14 @@ mod tests {
         let expected = all(&simulation);
         let kept = expected.chunks(100).enumerate().filter(|(at, _)| !lost.contains(at));
         assert!(files.concat() == kept.map(|(_, tags)| tags).collect::<Vec<_>>().concat());
+
+        // The receiver ends it with an error, here at the second frame.
+        let from = File::open(&prepared).unwrap();
+        let open = |number| File::create(name(number));
+        let tell = |one: Appended| {
+            if one.frame == 1 { Err(io::Error::other("enough")) } else { Ok(()) }
+        };
+        replay(from, &frames, Duration::ZERO, None, open, tell).unwrap_err();
+        assert_eq!(read(&name(0)).len(), 200);
     }
 }

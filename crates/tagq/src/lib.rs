@@ -64,6 +64,8 @@ mod settle;
 mod plan;
 mod reproduce;
 
+mod simulate;
+
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
@@ -93,7 +95,11 @@ pub use run::{
     verify::Verified,
 };
 pub use settle::settled;
+pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
+
+/// Events of a simulated recorder.
+pub use tagq_simulate::live::{Appended, Event};
 
 /// Reading and writing tag files.
 pub use tagq_ingest as files;

@@ -31,5 +31,5 @@ pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};
 pub(crate) use table::with_flags;
-pub(crate) use values::{ForChannel, Io};
+pub(crate) use values::Io;
 pub(crate) use watch::WatchArgs;

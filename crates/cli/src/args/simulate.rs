@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use clap::ArgAction;
-use tagq::store::{Duration, Tick, units::Frequency};
-
-use super::values::{ChannelDelay, ForChannel};
+use tagq::{
+    ForChannel,
+    store::{Duration, Tick, units::Frequency},
+};
 
 /// Make a .tags.zst file of simulated photon detections
 ///
 /// OUT may also end like the output of tagq convert, for the same tags in that format. Photon
 /// pairs go to the channels two by two (1 and 2, 3 and 4, …). The same options and seed give the same file.
 /// Except with --live, OUT appears only when it is complete.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Examples:
   tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
   tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
@@ -60,8 +61,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "[CH=]D", default_value = "0t", action = ArgAction::Append)]
     pub jitter: Vec<ForChannel<Duration>>,
     /// Add D to the photons of channel CH; may be repeated
-    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
-    pub delays: Vec<ChannelDelay>,
+    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true, value_parser = delay)]
+    pub delays: Vec<ForChannel<Duration>>,
     /// Time after a detection without another one: for all channels, or CH=D for one; may be repeated
     #[arg(long, value_name = "[CH=]D", default_value = "0t", action = ArgAction::Append)]
     pub dead_time: Vec<ForChannel<Duration>>,
@@ -98,4 +99,12 @@ pub(crate) struct SimulateArgs {
 /// Parses a number of files or frames, which are all made.
 fn files() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=1_000_000)
+}
+
+/// Parses `CH=D`.
+fn delay(text: &str) -> Result<ForChannel<Duration>, String> {
+    if text.contains('=') {
+        return text.parse();
+    }
+    Err(format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))
 }

@@ -6,7 +6,6 @@ use clap::{
     ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use tagq::store::Duration;
 use tagq_export::report::Format;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,25 +25,6 @@ pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
     })
 }
 
-/// `CH=D`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChannelDelay {
-    pub channel: u16,
-    pub delay: Duration,
-}
-
-impl FromStr for ChannelDelay {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, delay) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
-        let delay = delay.parse::<Duration>().map_err(|e| e.to_string())?;
-        Ok(Self { channel: channel(name)?, delay })
-    }
-}
-
 /// `CH=NAME`, or `CH=` to remove the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChannelName {
@@ -61,27 +41,6 @@ impl FromStr for ChannelName {
             .ok_or_else(|| format!("`{text}` is no CH=NAME; write it as 3=Alice-H"))?;
         let name = (!name.is_empty()).then(|| name.to_owned());
         Ok(Self { channel: channel(number)?, name })
-    }
-}
-
-/// A value for all channels, or `CH=VALUE` for one.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ForChannel<T> {
-    pub channel: Option<u64>,
-    pub value: T,
-}
-
-impl<T: FromStr<Err: std::fmt::Display>> FromStr for ForChannel<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parse = |value: &str| value.parse().map_err(|e: T::Err| e.to_string());
-        match text.split_once('=') {
-            Some((name, value)) => {
-                Ok(Self { channel: Some(u64::from(channel(name)?)), value: parse(value)? })
-            }
-            None => Ok(Self { channel: None, value: parse(text)? }),
-        }
     }
 }
 

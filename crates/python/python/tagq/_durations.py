@@ -44,10 +44,11 @@ def text_of_seconds(name: str, value: Any, is_range: bool = False) -> str:
     """Returns seconds as text, exactly the decimal number that Python shows."""
     if is_range and isinstance(value, (tuple, list)) and len(value) == 2:
         return "..".join(text_of_seconds(name, end) for end in value)
-    ndim: int = getattr(value, "ndim", 0)
-    if isinstance(value, bool) or not hasattr(value, "__float__") or ndim:
+    number: Any = value
+    ndim: int = getattr(number, "ndim", 0)
+    if isinstance(number, bool) or not hasattr(number, "__float__") or ndim:
         raise WrongTypeError(f"{name}: a number of seconds is wanted, as 2e-9, not {type(value).__name__}")
-    seconds = float(value)
+    seconds = float(number)
     if not math.isfinite(seconds):
         raise QuestionError(f"{name}: {seconds} is no duration")
     return _text(Fraction(Decimal(repr(seconds))))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import _tagq
 from ._errors import QuestionError, WrongTypeError, unexpected
-from ._run import Run, _path
+from ._paths import path_of as _path
+from ._run import Run
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -57,7 +58,7 @@ def from_arrays(
     times = _whole("time", time, -(2**63), 2**63 - 1)
     channels = _whole("channel", channel, 0, 65535)
     if len(times) != len(channels):
-        raise QuestionError(f"{len(times)} times and {len(channels)} channels; a tag has one of each")
+        raise QuestionError(f"channel: {len(channels)} channels for {len(times)} times; a tag has one of each")
     if micro is None and micro_tick is not None:
         raise QuestionError("micro_tick: there are no micro times")
     delays = _delays_of(micro, times)
@@ -115,7 +116,7 @@ def _delays_of(micro: Array | None, times: numpy.ndarray) -> numpy.ndarray | Non
         return None
     delays = _micro(micro)
     if len(times) != len(delays):
-        raise QuestionError(f"{len(times)} times and {len(delays)} micro times; a tag has one of each")
+        raise QuestionError(f"micro: {len(delays)} micro times for {len(times)} times; a tag has one of each")
     return delays
 
 

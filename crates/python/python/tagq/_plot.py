@@ -1,111 +1,339 @@
-"""Figures of results, drawn by matplotlib from the figure that the program draws, too."""
+"""Figures of results: drawn by matplotlib from the marks that the program draws, too, or as the program's own picture."""
 
 from __future__ import annotations
 
 import json
+import os
+import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._errors import MissingLibraryError, QuestionError
+from ._errors import QuestionError, WrongTypeError
 
 if TYPE_CHECKING:
     from ._result import Result
 
-#: Series of more points are lines with a band of their errors.
-POINTS_MAX = 400
+#: Points of an inch.
+INCH = 72.0
+#: Sizes of figures in inches; the heights of a panel, of what is around them, of a bar and of a row.
+SIZE, MAP_SIZE = (8.0, 4.8), (7.0, 6.0)
+PANEL_HEIGHT, AROUND_PANELS, BAR_HEIGHT, ROW_HEIGHT = 1.3, 1.5, 0.32, 0.5
+#: How far a logarithmic axis goes on, as a factor.
+BEYOND = 1.002
+INK, FAINT, GRID = "#1a1a1a", "#595959", "#dddddd"
 
 
-def plot(result: Result, ax: Any, style: dict[str, Any]) -> Any:
-    """Draws a result on ``ax``, or on new axes, and returns the axes."""
+class Picture:
+    """The figure of a result as the program draws it, for a notebook and for files."""
+
+    def __init__(self, result: Result, look: dict[str, Any]) -> None:
+        self._answer = result._answer
+        self._look = look
+
+    def _repr_svg_(self) -> str:
+        return self._answer.svg(self._look)
+
+    def _repr_html_(self) -> str:
+        return self._repr_svg_()
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Writes the figure to a file, which ends with .svg, .png or .html. ``replace`` allows a file that is there."""
+        self._answer.save(os.fspath(path), replace, self._look)
+
+    def __repr__(self) -> str:
+        return "tagq.Picture: a notebook shows it, save(\"FILE.svg\") writes it; with matplotlib, plot() gives axes"
+
+
+def look_of(title: str | None, log_y: bool, limits: tuple[float, float] | None) -> dict[str, Any]:
+    """Returns how a figure shall look, as the extension module takes it."""
+    if title is not None and not isinstance(title, str):
+        raise WrongTypeError(f"title: a text is wanted, not {type(title).__name__}")
+    if not isinstance(log_y, bool):
+        raise WrongTypeError(f"log_y: True or False is wanted, not {log_y!r}")
+    return {"title": title, "log_y": log_y, "limits": None if limits is None else _pair("limits", limits, "(0, 1.5)")}
+
+
+def _pair(name: str, pair: object, example: str) -> tuple[float, float]:
+    """Returns two numbers."""
+    if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+        if all(hasattr(number, "__float__") for number in pair):
+            return float(pair[0]), float(pair[1])
+    raise WrongTypeError(f"{name}: two numbers are wanted, as {example}, not {pair!r}")
+
+
+def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[str, Any], style: dict[str, Any]) -> Any:
+    """Draws a result on ``ax``, or on new axes, and returns the axes; without matplotlib, returns a picture."""
+    if len(result) == 0:
+        raise QuestionError("there is nothing to draw: the result has no rows")
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingLibraryError(
-            "a picture wants matplotlib: pip install matplotlib; the result itself is a table that other "
-            "programs plot, too"
-        ) from None
-    if len(result) == 0:
-        raise QuestionError("there is nothing to draw: the result has no rows")
-    if ax is None:
-        _, ax = plt.subplots(layout="constrained")
-    figure = json.loads(result._answer.figure())
+        if ax is not None:
+            raise
+        return Picture(result, look)
+    given: list[Any] | None = None
+    if ax is not None:
+        # Axes alone, a list of them, or an array as of `subplots`.
+        flat: Any = ax.ravel() if hasattr(ax, "ravel") else ax
+        given = list(flat) if hasattr(flat, "__iter__") else [flat]
+        if not all(hasattr(one, "get_window_extent") for one in given):
+            raise WrongTypeError(f"ax: axes of matplotlib are wanted, or a list of them, not {type(ax).__name__}")
+    inches = None if size is None else _pair("size", size, "(8, 5)")
+    wide = 0.8 * INCH * (inches or SIZE)[0]
+    if given:
+        wide = INCH * given[0].get_window_extent().width / given[0].figure.dpi
+    figure = json.loads(result._answer.figure(look, wide))
     ((kind, content),) = figure["plot"].items()
-    DRAWN[kind](content, ax, style)
+    panels = len(content["series"]) if kind == "chart" and content["has_panels"] else 1
+    if given is not None:
+        if len(given) not in (1, panels):
+            raise QuestionError(f"ax: {len(given)} axes for {panels} panels; give one, or one for each panel")
+        axes = given
+    else:
+        if inches is None:
+            inches = MAP_SIZE if kind in ("map", "matrix") else SIZE
+            if kind == "matrix":
+                inches = (inches[0], max(3.0, AROUND_PANELS + ROW_HEIGHT * len(content["rows"])))
+            elif panels > 1:
+                inches = (inches[0], AROUND_PANELS + PANEL_HEIGHT * panels)
+            elif kind == "bars":
+                inches = (inches[0], AROUND_PANELS + BAR_HEIGHT * len(content["bars"]))
+        page, drawn = plt.subplots(
+            panels, figsize=inches, layout="constrained", sharex=True, sharey=True, squeeze=False
+        )
+        axes = list(drawn[:, 0])
+        _set_title(page, axes[0], figure)
+    draw = {"chart": _chart, "bars": _bars, "matrix": _matrix, "map": _map}[kind]
+    draw(content, axes, style, given is None)
+    if given is not None:
+        axes[0].set_title(figure["title"])
+    return axes if len(axes) > 1 else axes[0]
+
+
+def _set_title(page: Any, ax: Any, figure: dict[str, Any]) -> None:
+    """Writes the title over a figure, and below the figure how the answer was counted."""
+    letters = int(page.get_figwidth() * INCH / 4.9)
+    notes = [figure["note"]] if figure["note"] else []
+    marks = figure["plot"].get("chart", {}).get("drawn", [])
+    if any(step["bins"] > 1 for series in marks for run in series["runs"] for step in run):
+        notes.append("bins together: lowest to highest, and their mean")
+    lines = [line for text in [figure["header"], *notes] for line in textwrap.wrap(text, letters)]
     ax.set_title(figure["title"])
-    return ax
+    page.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=FAINT)
+
+
+def _is_logarithmic(axis: dict[str, Any]) -> bool:
+    return bool(axis["is_logarithmic"])
+
+
+def _size(axis: dict[str, Any]) -> float:
+    """Returns the size of the unit in which an axis counts: on a logarithmic one each number has its own unit."""
+    return 1.0 if _is_logarithmic(axis) else float(axis["size"])
 
 
 def _label(axis: dict[str, Any]) -> str:
-    return f"{axis['label']} ({axis['unit']})" if axis["unit"] else axis["label"]
+    return f"{axis['label']} ({axis['unit']})" if axis["unit"] and not _is_logarithmic(axis) else str(axis["label"])
 
 
-def _chart(chart: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
+def _number(axis: dict[str, Any], value: float) -> str:
+    """Returns a number of a logarithmic axis with its own unit, as 10 ns."""
+    units = [(name, size, least) for name, size, least in axis["units"] if not (name in ("min", "h"))]
+    name, size = next(((name, size) for name, size, least in units if value >= least * (1 - 1e-9)), ("", 1.0))
+    number = _written(value / size)
+    return f"{number} {name}" if name else number
+
+
+def _written(number: float) -> str:
+    """Returns a number with commas between thousands."""
+    return f"{number:,.10g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _prepare(of: Any, axis: dict[str, Any], set_limits: Any, set_scale: Any, is_fresh: bool) -> None:
+    """Gives an axis of matplotlib its scale, its numbers and its ends."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if _is_logarithmic(axis):
+        set_scale("log")
+        few = axis["high"] / axis["low"] < 100
+        of.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=10))
+        of.set_major_formatter(FuncFormatter(lambda value, _: _number(axis, value)))
+        of.set_minor_formatter(NullFormatter())
+    elif max(abs(axis["low"]), abs(axis["high"])) >= 1000 * _size(axis):
+        of.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
+    if is_fresh:
+        # Bins end half a tick beside the decades, which shall have their numbers.
+        beyond = BEYOND if _is_logarithmic(axis) else 1.0
+        set_limits(axis["low"] / beyond / _size(axis), axis["high"] * beyond / _size(axis))
+
+
+def _plain(ax: Any) -> None:
+    """Gives new axes the grid of the program."""
+    ax.set_axisbelow(True)
+    ax.grid(color=GRID, linewidth=0.8)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: bool) -> None:
+    x, y, drawn = chart["x"], chart["y"], chart["drawn"]
+    for number, ax in enumerate(axes):
+        is_fresh = is_new or not ax.has_data()
+        if is_new:
+            _plain(ax)
+        if not any(series["runs"] for series in drawn):
+            ax.text(0.5, 0.5, "no value is defined", transform=ax.transAxes, ha="center", color=FAINT)
+        _prepare(ax.xaxis, x, ax.set_xlim, ax.set_xscale, is_fresh)
+        _prepare(ax.yaxis, y, ax.set_ylim, ax.set_yscale, is_fresh)
+        for series in drawn if len(axes) == 1 else [drawn[number]]:
+            _series(ax, series, chart, style)
+        if chart["reference"] is not None:
+            ax.axhline(chart["reference"] / _size(y), color=INK, linewidth=0.9, dashes=(7, 4), zorder=1)
+        if len(drawn) > 1:
+            where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False} if is_new else {}
+            ax.legend(**where)
+        ax.set_ylabel(_label(y) if len(axes) < 4 or number == len(axes) // 2 else "")
+    axes[-1].set_xlabel(_label(x))
+
+
+def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[str, Any]) -> None:
     import numpy
 
     x, y = chart["x"], chart["y"]
-    for series in chart["series"]:
-        points = [point for point in series["points"] if not point["is_partial"]]
-        place = numpy.array([(point["from"] + point["to"]) / 2 for point in points]) / x["size"]
-        value = numpy.array([point["value"] for point in points], dtype=float) / y["size"]
-        err = numpy.array([point["err"] for point in points], dtype=float) / y["size"]
-        is_line = chart["shape"] == "line" or len(points) > POINTS_MAX
-        look = {"fmt": "-" if is_line else ".", "markersize": 4, "linewidth": 1, "elinewidth": 0.8, **style}
-        if len(points) > POINTS_MAX:
-            ax.fill_between(place, value - err, value + err, alpha=0.25, linewidth=0)
-            err = None
-        ax.errorbar(place, value, yerr=err, label=series["name"], **look)
-    if chart["reference"] is not None:
-        ax.axhline(chart["reference"] / y["size"], color="gray", linewidth=0.8, zorder=0)
-    if x["is_logarithmic"]:
-        ax.set_xscale("log")
-    if len(chart["series"]) > 1:
-        ax.legend(title="channels")
-    ax.set_xlabel(_label(x))
-    ax.set_ylabel(_label(y))
+    look = {"color": series["colour"], "linestyle": (0, (2, 3)) if series["is_dashed"] else "-", **style}
+    colour = look["color"]
+    floor = y["low"] if _is_logarithmic(y) else 0.0
+    columns: list[dict[str, Any]] = []
+    for run in series["runs"]:
+        steps = {name: numpy.array([step[name] for step in run]) for name in run[0]}
+        left, right = steps["left"] / _size(x), steps["right"] / _size(x)
+        # The first bins of a logarithmic axis may begin at zero.
+        left = numpy.maximum(left, x["low"]) if _is_logarithmic(x) else left
+        low, high, mean, err = (steps[name] / _size(y) for name in ("low", "high", "mean", "err"))
+        middle = numpy.sqrt(left * right) if _is_logarithmic(x) else (left + right) / 2
+        below, above = mean - err, mean + err
+        if _is_logarithmic(y):
+            # What is zero or below it is drawn at the end of the axis.
+            low, high, mean, below, above = (numpy.maximum(of, floor) for of in (low, high, mean, below, above))
+        edges = numpy.column_stack([left, right]).ravel()
+        tops = numpy.repeat(mean, 2)
+        if series["has_envelope"]:
+            ax.fill_between(edges, numpy.repeat(low, 2), numpy.repeat(high, 2), color=colour, alpha=0.45, linewidth=0)
+        if series["is_filled"]:
+            ax.fill_between(edges, tops, floor, color=colour, alpha=0.25, linewidth=0)
+        if series["has_errors"]:
+            ax.vlines(middle, below, above, color=colour, linewidth=0.9)
+        elif series["has_band"]:
+            ax.fill_between(edges, numpy.repeat(below, 2), numpy.repeat(above, 2), color=colour, alpha=0.25, linewidth=0)
+        is_straight = series["line"] == "straight"
+        columns.append(
+            {"middle": middle, "mean": mean, "x": middle if is_straight else edges, "y": mean if is_straight else tops}
+        )
+    if not columns:
+        return
+    gap = numpy.array([numpy.nan])
+
+    def joined(name: str) -> Any:
+        return numpy.concatenate([part for of in columns for part in (of[name], gap)])
+
+    label = {"label": series["name"]}
+    if series["line"] != "hidden":
+        ax.plot(joined("x"), joined("y"), **{"linewidth": 1.4, **label, **look})
+        label = {}
+    if series["has_points"]:
+        points = {"marker": "o", "markersize": 0.75 * series["point_size"], **look, "linestyle": "none"}
+        ax.plot(joined("middle"), joined("mean"), **{**label, **points})
+    elif series["line"] == "straight":
+        # A value between two undefined ones has no line.
+        alone = [of for of in columns if len(of["mean"]) == 1]
+        for of in alone:
+            ax.plot(of["middle"], of["mean"], "o", markersize=3, color=colour)
 
 
-def _bars(bars: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
+def _bars(bars: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: bool) -> None:
     import numpy
 
+    (ax,) = axes
     axis, size = bars["axis"], bars["axis"]["size"]
     places = numpy.arange(len(bars["bars"]))
     value, err, accidentals = (
         numpy.array([bar[name] for bar in bars["bars"]], dtype=float) / size for name in ("value", "err", "accidentals")
     )
-    ax.bar(places, value, yerr=err, **{"capsize": 3, **style})
+    if is_new:
+        _plain(ax)
+        ax.grid(visible=False, axis="y")
+        for place, text in zip(places, bars["drawn"], strict=True):
+            ax.text(1.01, place, text, transform=ax.get_yaxis_transform(), va="center", fontsize=9, color=INK)
+        ax.set_xlim(axis["low"] / size, axis["high"] / size)
+    look = {"color": "#0072b2", "height": 0.6, "ecolor": INK, "capsize": 3, **style}
+    ax.barh(places, value, xerr=err, **look)
     if not numpy.isnan(accidentals).all():
-        ax.plot(places, accidentals, "_", color="black", label="by chance")
-        ax.legend()
-    ax.set_xticks(places, [bar["name"] for bar in bars["bars"]])
-    ax.set_xlabel("channels")
-    ax.set_ylabel(_label(axis))
+        ax.vlines(accidentals, places - 0.45, places + 0.45, color="#d55e00", linewidth=2.5, label="accidentals")
+        if is_new:
+            ax.figure.legend(loc="outside upper right", frameon=False)
+        else:
+            ax.legend()
+    ax.set_yticks(places, [bar["name"] for bar in bars["bars"]])
+    ax.invert_yaxis()
+    ax.set_ylabel("channels")
+    ax.set_xlabel(_label(axis))
 
 
-def _matrix(matrix: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
+def _norm(axis: dict[str, Any]) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    ends = axis["low"] / _size(axis), axis["high"] / _size(axis)
+    return LogNorm(*ends) if _is_logarithmic(axis) else Normalize(*ends)
+
+
+def _colours(ax: Any, image: Any, axis: dict[str, Any]) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    bar = ax.figure.colorbar(image, ax=ax, label=_label(axis))
+    if _is_logarithmic(axis):
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _number(axis, value)))
+
+
+def _matrix(matrix: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: bool) -> None:
     import numpy
 
-    cells = numpy.array(matrix["cells"], dtype=float).reshape(len(matrix["rows"]), len(matrix["columns"]))
-    image = ax.imshow(cells, **style)
-    ax.set_xticks(range(len(matrix["columns"])), matrix["columns"])
-    ax.set_yticks(range(len(matrix["rows"])), matrix["rows"])
-    ax.set_xlabel("channel")
-    ax.set_ylabel("channel")
-    ax.figure.colorbar(image, ax=ax, label="counts")
+    (ax,) = axes
+    axis, (rows, columns) = matrix["drawn"], (matrix["rows"], matrix["columns"])
+    counts = numpy.array(matrix["cells"], dtype=float).reshape(len(rows), len(columns))
+    norm = _norm(axis)
+    shown = numpy.maximum(counts, axis["low"]) if _is_logarithmic(axis) else counts
+    image = ax.imshow(shown / _size(axis), **{"norm": norm, "cmap": "viridis", "aspect": "auto", **style})
+    for row, column in numpy.ndindex(*counts.shape):
+        count = counts[row, column]
+        if numpy.isnan(count):
+            # A pair that was not counted is not a count of zero.
+            ax.plot(column, row, "o", markersize=2, color=GRID)
+        elif counts.size <= 400:
+            red, green, blue, _ = image.cmap(image.norm(shown[row, column] / _size(axis)))
+            ink = INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+            ax.text(column, row, f"{int(count):,}", ha="center", va="center", color=ink, fontsize=8)
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    if is_new:
+        ax.xaxis.tick_top()
+        ax.xaxis.set_label_position("top")
+    ax.set_xlabel("second channel")
+    ax.set_ylabel("first channel")
+    _colours(ax, image, axis)
 
 
-def _map(cells: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
+def _map(cells: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: bool) -> None:
     import numpy
 
+    (ax,) = axes
     x, y, values = cells["x"], cells["y"], cells["values"]
-    value = numpy.array(cells["cells"], dtype=float).reshape(cells["columns"], -1) / values["size"]
+    value = numpy.array(cells["cells"], dtype=float).reshape(cells["columns"], -1)
+    value = (numpy.maximum(value, values["low"]) if _is_logarithmic(values) else value) / _size(values)
     edges = [
         numpy.linspace(axis["low"], axis["high"], count + 1) / axis["size"]
         for axis, count in zip((x, y), value.shape, strict=True)
     ]
-    image = ax.pcolormesh(*edges, value.T, **style)
+    image = ax.pcolormesh(*edges, value.T, **{"norm": _norm(values), "cmap": "viridis", "rasterized": True, **style})
+    if is_new:
+        ax.set_aspect("equal")
     ax.set_xlabel(_label(x))
     ax.set_ylabel(_label(y))
-    ax.figure.colorbar(image, ax=ax, label=_label(values))
-
-
-#: How each kind of figure is drawn.
-DRAWN = {"chart": _chart, "bars": _bars, "matrix": _matrix, "map": _map}
+    _colours(ax, image, values)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _tagq
 from ._errors import QuestionError, unexpected
 from ._making import _append, _check_tick, _delays_of, _whole
-from ._run import _duration, _path
+from ._paths import path_of as _path
+from ._run import _duration
 
 if TYPE_CHECKING:
     from ._making import Array
@@ -76,7 +77,7 @@ class Recorder:
         times = _whole("time", time, -(2**63), 2**63 - 1)
         channels = _whole("channel", channel, 0, 65535)
         if len(times) != len(channels):
-            raise QuestionError(f"{len(times)} times and {len(channels)} channels; a tag has one of each")
+            raise QuestionError(f"channel: {len(channels)} channels for {len(times)} times; a tag has one of each")
         if len(times) > 1 and (times[1:] < times[:-1]).any():
             row = int((times[1:] < times[:-1]).argmax()) + 1
             raise QuestionError(

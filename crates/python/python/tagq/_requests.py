@@ -10,6 +10,7 @@ from ._result import Result, Tuples
 
 if TYPE_CHECKING:
     import datetime
+    from typing import TypedDict
 
     import numpy
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     Channel = int | str
     #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
     Duration = str | datetime.timedelta | numpy.timedelta64
+    #: The keys of a mapping are numbers, names, or both: a type of keys is not the type of more keys.
+    Delays = Mapping[int, Duration] | Mapping[str, Duration] | Mapping[Channel, Duration]
+    DelaysInSeconds = Mapping[int, float] | Mapping[str, float] | Mapping[Channel, float]
 
 
 def given(arguments: dict[str, Any], of: str) -> dict[str, Any]:
@@ -55,8 +59,8 @@ class Requests:
         shift: Duration | None = None,
         shift_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -158,8 +162,8 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -247,8 +251,8 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -320,8 +324,8 @@ class Requests:
         g3: bool = False,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -391,8 +395,8 @@ class Requests:
         trace: Duration | None = None,
         trace_s: float | None = None,
         exact_bins: bool = False,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -452,8 +456,8 @@ class Requests:
         bin_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -521,8 +525,8 @@ class Requests:
         guard: Duration | None = None,
         guard_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Mapping[Channel, Duration] | None = None,
-        delays_s: Mapping[Channel, float] | None = None,
+        delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
         to: Duration | None = None,
@@ -585,3 +589,166 @@ class Requests:
             1976
         """
         return Tuples(self._list(given(locals(), "tuples")))
+
+
+if TYPE_CHECKING:
+
+    class Waits(TypedDict, total=False):
+        """The keywords of ``Run.watch`` for every query."""
+
+        every: Duration | None
+        every_s: float | None
+        hold_back: Duration | None
+        hold_back_s: float | None
+        timeout: Duration | None
+        timeout_s: float | None
+
+    class WatchCoincidences(Waits, total=False):
+        """The keywords of ``Run.watch("coincidences", …)``."""
+
+        window: Duration | None
+        window_s: float | None
+        full_width: Duration | None
+        full_width_s: float | None
+        groups: Iterable[Channel | Iterable[Channel]] | None
+        choose: int | None
+        rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"]
+        veto: Channel | Iterable[Channel] | None
+        guard: Duration | None
+        guard_s: float | None
+        bin: Duration | None
+        bin_s: float | None
+        exact_bins: bool
+        errors: str
+        accidentals: str
+        shift: Duration | None
+        shift_s: float | None
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+        live_time: Duration | None
+        live_time_s: float | None
+
+    class WatchHistogram(Waits, total=False):
+        """The keywords of ``Run.watch("histogram", …)``."""
+
+        start: Channel | None
+        stop: Channel | None
+        mode: Literal["all", "next", "last", "grid"]
+        g2: bool
+        period: Duration | None
+        period_s: float | None
+        sync_divider: int | None
+        bin: Duration | None
+        bin_s: float | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
+        log: int | None
+        covariance: bool
+        exact_bins: bool
+        errors: str
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+
+    class WatchG2(Waits, total=False):
+        """The keywords of ``Run.watch("g2", …)``."""
+
+        start: Channel | None
+        stop: Channel | None
+        bin: Duration | None
+        bin_s: float | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
+        log: int | None
+        covariance: bool
+        exact_bins: bool
+        errors: str
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+
+    class WatchHistogram2d(Waits, total=False):
+        """The keywords of ``Run.watch("histogram2d", …)``."""
+
+        herald: Channel | None
+        a: Channel | None
+        b: Channel | None
+        bin: Duration | None
+        bin_s: float | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
+        g3: bool
+        exact_bins: bool
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+
+    class WatchMicro(Waits, total=False):
+        """The keywords of ``Run.watch("micro", …)``."""
+
+        bin: Duration | None
+        bin_s: float | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
+        trace: Duration | None
+        trace_s: float | None
+        exact_bins: bool
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+
+    class WatchRates(Waits, total=False):
+        """The keywords of ``Run.watch("rates", …)``."""
+
+        bin: Duration | None
+        bin_s: float | None
+        exact_bins: bool
+        errors: str
+        channels: Channel | Iterable[Channel] | None
+        delays: Delays | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+        live_time: Duration | None
+        live_time_s: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import operator
 import os
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _tagq
 from ._errors import MissingLibraryError
+from ._paths import path_of as _path
 from ._show import html_table, text_table
 from ._table import Table
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 24
 #: Rows that are read at once.
 ROWS_READ = 1 << 12
+#: How a figure looks without a word about it.
+PLAIN: dict[str, Any] = {"title": None, "log_y": False, "limits": None}
 #: Larger drawings are left out of notebooks.
 DRAWING_CHARACTERS = 1 << 20
 
@@ -30,6 +34,7 @@ class Result(Table):
     """The result of a query: a header, the query as it was counted, the run, and rows.
 
     ``result["count"]`` is a column as a NumPy array, ``result[0]`` a row as a named tuple, and iterating gives the rows.
+    ``numpy.asarray(result)`` is a structured array of all columns.
     ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves:
     it has the Arrow PyCapsule stream interface. docs/queries.md describes the columns.
     """
@@ -43,7 +48,7 @@ class Result(Table):
 
     def _json(self) -> dict[str, Any]:
         if self._read is None:
-            self._read = json.loads(self._answer.to_json())
+            self._read = self.to_dict()
         return self._read
 
     @property
@@ -105,11 +110,21 @@ class Result(Table):
             raise MissingLibraryError("a pandas frame wants pandas: pip install pandas") from None
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
-    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        title: str | None = None,
+        log_y: bool = False,
+        limits: tuple[float, float] | None = None,
+    ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
         the rows, as ``-o`` of the command line does, or .svg, .png or .html with the figure, as ``--plot``. ``replace``
-        allows a file that is there."""
-        self._answer.save(os.fspath(path), replace)
+        allows a file that is there; ``title``, ``log_y`` and ``limits`` are those of ``plot``."""
+        from ._plot import look_of
+
+        self._answer.save(_path(path), replace, look_of(title, log_y, limits))
 
     def __len__(self) -> int:
         return len(self._answer)
@@ -152,7 +167,14 @@ class Result(Table):
             raise IndexError(f"row {key} of {len(self)}") from None
         return self._tuples(range(row, row + 1))[0]
 
+    def _arrays(self) -> dict[str, numpy.ndarray]:
+        return {name: self._array(name) for name in self.columns}
+
     def _array(self, name: str) -> numpy.ndarray:
+        if name not in self.columns:
+            near = difflib.get_close_matches(name, self.columns, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise KeyError(f"no column is called {name}; they are {', '.join(self.columns)}{hint}")
         column = self._answer.column(name)
         try:
             import numpy
@@ -169,12 +191,37 @@ class Result(Table):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._answer.__arrow_c_stream__(requested_schema)
 
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draws the result on ``ax``, or on new axes, and returns the axes: a histogram with errors, a matrix
-        of coincidences, or a trace of rates. Needs matplotlib."""
-        from ._plot import plot
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        size: tuple[float, float] | None = None,
+        title: str | None = None,
+        log_y: bool = False,
+        limits: tuple[float, float] | None = None,
+        **style: Any,
+    ) -> Any:
+        """Draws the figure of ``--plot`` by matplotlib, and returns the axes; those of a trace of several channels are a
+        list, one for each panel. Without matplotlib, returns the picture of ``--plot``, which a notebook shows, and which
+        has ``save("FILE.svg")``.
 
-        return plot(self, ax, style)
+        ax
+            Axes to draw on, or a list of them for panels [default: new ones].
+        size
+            Width and height of a new figure in inches.
+        title
+            Text over the figure, in place of its own.
+        log_y, limits
+            Whether values are on a logarithmic axis, or in logarithmic colours; the ends of that axis, in counts, hertz
+            or as a ratio.
+        style
+            Keywords of matplotlib for the lines and points, such as ``color="black"``.
+
+        Values are in the units of the labels, such as ns; on a logarithmic axis in seconds, hertz or counts.
+        """
+        from ._plot import look_of, plot
+
+        return plot(self, ax, size, look_of(title, log_y, limits), style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return self._answer.fields(ROWS_SHOWN)
@@ -183,7 +230,7 @@ class Result(Table):
         return f"{_tagq.escaped(self.header)}\n\n{text_table(*self._table())}"
 
     def _repr_html_(self) -> str:
-        drawing = self._answer.svg() if len(self) else ""
+        drawing = self._answer.svg(PLAIN) if len(self) else ""
         if len(drawing) > DRAWING_CHARACTERS:
             drawing = ""
         return drawing + html_table(self.header, *self._table())
@@ -212,7 +259,7 @@ class Tuples(Table):
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Writes the list to a file while it is found, in the format that its name selects: .txt, .json, .csv, .arrow
         or .parquet. ``replace`` allows a file that is there."""
-        self._tuples.save(os.fspath(path), replace)
+        self._tuples.save(_path(path), replace)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._tuples.__arrow_c_stream__(requested_schema)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TypeVar, overload
 
 from . import _tagq
+from ._arrays import array_of
 from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
+from ._paths import path_of as _path
 from ._requests import Requests, given
 from ._result import Result
 from ._show import html_table, text_table
@@ -23,9 +26,20 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy
+    from typing_extensions import Unpack
 
-    from ._requests import Duration
+    from ._requests import (
+        Duration,
+        Waits,
+        WatchCoincidences,
+        WatchG2,
+        WatchHistogram,
+        WatchHistogram2d,
+        WatchMicro,
+        WatchRates,
+    )
     from ._scan import ScanCounters
+    from ._sum import Sum
 
     Path = str | os.PathLike[str]
     Channel = int | str
@@ -52,7 +66,9 @@ OPENING: dict[str, Any] = {
 }
 
 
-def open(
+# A text is a sequence of texts, too, but the first overload takes it.
+@overload
+def open(  # type: ignore[overload-overlap]
     path: Path | BinaryIO,
     *,
     tick: str | None = None,
@@ -66,10 +82,48 @@ def open(
     no_setup: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+) -> Run: ...
+
+
+@overload
+def open(
+    path: Sequence[Path],
+    *,
+    tick: str | None = None,
+    recursive: bool = False,
+    io: Literal["map", "read"] = "map",
+    ingest: bool = True,
+    source_format: str | None = None,
+    columns: str | None = None,
+    setup: Path | None = None,
+    no_setup: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Sum: ...
+
+
+def open(
+    path: Path | BinaryIO | Sequence[Path],
+    *,
+    tick: str | None = None,
+    store: Path | None = None,
+    recursive: bool = False,
+    io: Literal["map", "read"] = "map",
+    ingest: bool = True,
+    source_format: str | None = None,
+    columns: str | None = None,
+    setup: Path | None = None,
+    no_setup: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
     **unknown: NoReturn,
-) -> Run:
+) -> Run | Sum:
     """Opens a run: a store, a folder of tag files, or one such file. "-" is standard input, and a file object opened for
     bytes is read to its end; their store goes with the run, unless ``store`` names one.
+
+    A list of paths is opened as one ``Sum``, with the same queries: their answers are those of the command line with
+    ``--sum``, in which counts and live times are added up and no pair is made of tags of two runs. To join files of one
+    measurement to one run, use ``tagq.ingest(paths, store="DIR")``.
 
     New files are ingested first, unless ``ingest`` is False. Meanwhile ``progress`` is called with the name
     of the file, the bytes read and its length. Ctrl-C, or an exception from ``progress``, stops the ingest;
@@ -114,11 +168,28 @@ def open(
         threads=threads,
         progress=progress,
     )
-    if path == "-":
-        path = sys.stdin.buffer
-    if not isinstance(path, (str, os.PathLike)) and hasattr(path, "read"):
+    if isinstance(path, (str, os.PathLike)):
+        if path == "-":
+            return _of_stream(sys.stdin.buffer, opening)
+        return Run(_tagq.open(_path(path), opening))
+    if isinstance(path, Sequence):
+        return _of_list(path, opening)
+    if hasattr(path, "read"):
         return _of_stream(path, opening)
     return Run(_tagq.open(_path(path), opening))
+
+
+def _of_list(paths: Sequence[Path], opening: dict[str, Any]) -> Sum:
+    """Opens each path as a run, to be asked as one."""
+    from ._sum import Sum
+
+    if opening["store"] is not None:
+        raise QuestionError('store: each of several runs has its own; tagq.ingest(paths, store="DIR") makes one run of them')
+    if isinstance(paths, bytes):
+        _path(paths)
+    if not paths:
+        raise QuestionError('path: the list is empty; name one run or more, as ["monday.ptu", "tuesday.ptu"]')
+    return Sum([Run(_tagq.open(_path(path), opening)) for path in paths])
 
 
 def _of_stream(stream: BinaryIO, opening: dict[str, Any]) -> Run:
@@ -214,15 +285,6 @@ def _duration(name: str, own: object, seconds: object) -> str | None:
     if seconds is not None:
         return text_of_seconds(f"{name}_s", seconds)
     return None if own is None else text_of(name, own)
-
-
-def _path(path: object, name: str = "path") -> str:
-    if not isinstance(path, (str, os.PathLike)):
-        raise WrongTypeError(f"{name}: a path is wanted, not {type(path).__name__}")
-    path = os.fspath(path)
-    if not isinstance(path, str):
-        raise WrongTypeError(f"{name}: a path of text is wanted, not of bytes")
-    return path
 
 
 def _run_of_text(text: str) -> Run:
@@ -349,6 +411,11 @@ class Run(Requests):
         """
         return Tags(self._run.tags(given(locals(), "tags")))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        """``numpy.asarray(run)`` is a structured array with the fields ``time`` and ``channel``, shape (tags,), which is a
+        copy; ``run.time`` and ``run.channel`` are none."""
+        return array_of({"time": self.time, "channel": self.channel}, dtype, copy)
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """All tags, as ``tags()``: ``polars.DataFrame(run)`` and ``duckdb.sql("from run")`` read them."""
         return self._run.tags({}).__arrow_c_stream__(requested_schema)
@@ -454,31 +521,25 @@ class Run(Requests):
         return self._run.refresh()
 
     @overload
-    def watch(
-        self,
-        query: Callable[[Run], T],
-        *,
-        every: Duration | None = None,
-        every_s: float | None = None,
-        hold_back: Duration | None = None,
-        hold_back_s: float | None = None,
-        timeout: Duration | None = None,
-        timeout_s: float | None = None,
-    ) -> Iterator[T]: ...
+    def watch(self, query: Callable[[Run], T], **waits: Unpack[Waits]) -> Iterator[T]: ...
 
     @overload
-    def watch(
-        self,
-        query: Literal["coincidences", "histogram", "g2", "histogram2d", "micro", "rates"],
-        *,
-        every: Duration | None = None,
-        every_s: float | None = None,
-        hold_back: Duration | None = None,
-        hold_back_s: float | None = None,
-        timeout: Duration | None = None,
-        timeout_s: float | None = None,
-        **words: Any,
-    ) -> Iterator[Result]: ...
+    def watch(self, query: Literal["coincidences"], **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["histogram"], **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["g2"], **words: Unpack[WatchG2]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["histogram2d"], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["micro"], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
+
+    @overload
+    def watch(self, query: Literal["rates"], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
 
     def watch(
         self,
@@ -520,17 +581,21 @@ class Run(Requests):
                 ("timeout", timeout, timeout_s),
             )
         ]
+        ask: Callable[[Run], Any]
         if callable(query):
             if words:
                 raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
             ask = query
-        elif query in (names := _tagq.request_types()):
-            name = query
+        elif (name := query) in (names := _tagq.request_types()):
 
-            def ask(run: Run) -> Any:
+            def asked(run: Run) -> Result:
                 return Result(run._ask(name, words))
+
+            ask = asked
         else:
-            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function")
+            near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function{hint}")
         return self._watch(ask, _tagq.Follower(self._run, *waits))
 
     def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:

@@ -16,12 +16,41 @@ if TYPE_CHECKING:
 
 class Sum(Requests):
     """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
-    two runs."""
+    two runs. Made by ``tagq.open`` of a list and by ``tagq.sum``; ``runs`` has each of them."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = runs
+        self._runs = list(runs)
         self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
         self._list = self._refuse
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs, in the order in which they were given."""
+        return list(self._runs)
+
+    def refresh(self) -> bool:
+        """Calls ``Run.refresh`` of each run, and returns True if the commit of one has changed."""
+        return any([run.refresh() for run in self._runs])
+
+    @property
+    def closed(self) -> bool:
+        """Whether one of the runs is closed."""
+        return any(run.closed for run in self._runs)
+
+    def close(self) -> None:
+        """Closes all runs."""
+        for run in self._runs:
+            run.close()
+
+    def __enter__(self) -> Sum:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[Sum], tuple[list[Run]]]:
+        """Pickles each run, as ``Run`` does."""
+        return Sum, (self._runs,)
 
     @staticmethod
     def _refuse(_: dict[str, Any]) -> _tagq.Tuples:

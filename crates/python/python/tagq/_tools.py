@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import _tagq
 from ._errors import WrongTypeError, unexpected
-from ._run import _path
+from ._paths import path_of as _path
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]

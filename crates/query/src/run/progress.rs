@@ -64,7 +64,7 @@ impl ScanProgress {
     }
 
     /// Returns whether [`ScanProgress::cancel`] was called.
-    pub(crate) fn is_cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Relaxed)
     }
 }
