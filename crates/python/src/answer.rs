@@ -42,13 +42,26 @@ pub(crate) struct FigureLook {
     title: Option<String>,
     log_y: bool,
     limits: Option<(f64, f64)>,
+    quantity: Option<String>,
+    /// In pixels.
+    size: Option<(f64, f64)>,
+    dark: bool,
 }
 
 impl FigureLook {
-    fn apply(self, figure: &Figure) -> PyResult<Figure> {
-        let Self { title, log_y: is_logarithmic, limits } = self;
-        let look = Look { title, is_logarithmic, limits };
-        figure.clone().with(&look).map_err(|error| errors::question(error.to_string()))
+    fn apply(self, answer: &Answer) -> PyResult<Figure> {
+        let Self { title, log_y: is_logarithmic, limits, quantity, size, dark: is_dark } = self;
+        let look = Look { title, is_logarithmic, limits, quantity, size, is_dark };
+        let figure = match (&look.quantity, &answer.content.figure) {
+            (Some(quantity), None) => {
+                return Err(errors::question(format!(
+                    "quantity: `{quantity}`: a result from another process is drawn as it was there"
+                )));
+            }
+            (Some(_), Some(_)) => Figure::of_look(&answer.content, &look),
+            (None, _) => answer.drawn().clone().with(&look),
+        };
+        figure.map_err(|error| errors::question(error.to_string()))
     }
 }
 
@@ -218,7 +231,7 @@ impl Answer {
     /// of this many points, bars with their texts, a matrix with its axis.
     fn figure(&self, look: FigureLook, wide: f64) -> PyResult<String> {
         let of_json = |error: serde_json::Error| errors::of_run(&error.into());
-        let figure = look.apply(self.drawn())?;
+        let figure = look.apply(self)?;
         let mut json = serde_json::to_value(&figure).map_err(of_json)?;
         let (place, more) = match &figure.plot {
             Plot::Chart(chart) => ("chart", serde_json::to_value(chart.marks(wide))),
@@ -232,7 +245,7 @@ impl Answer {
 
     /// Returns the figure of the answer as an SVG element.
     fn svg(&self, look: FigureLook) -> PyResult<String> {
-        Ok(Picture::element(&look.apply(self.drawn())?))
+        Ok(Picture::element(&look.apply(self)?))
     }
 
     /// Returns the answer whose rows are the totals of this one.
@@ -249,7 +262,7 @@ impl Answer {
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool, look: FigureLook) -> PyResult<()> {
         let content = Content::of_name(&path)?;
-        let figure = look.apply(self.drawn())?;
+        let figure = look.apply(self)?;
         py.detach(|| saving::save(&path, replace, |out| content.write(&self.content, &figure, out)))
     }
 

@@ -63,6 +63,7 @@ pub(crate) fn reproduce(
     threads: Option<usize>,
 ) -> PyResult<(Vec<Answer>, Vec<PyDifference>)> {
     let pool = pool_of(threads)?;
+    let pool = pool.here()?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let open = OpenOptions {
         cancelled: Some(Arc::clone(&cancelled)),
@@ -72,7 +73,7 @@ pub(crate) fn reproduce(
     let options = ReproduceOptions { runs, open };
     let found = wait(py, None, &cancelled, |told| {
         let saved = SavedAnswer::read(&path)?;
-        let found = saved.iter().map(|answer| answer.reproduce(&options, &pool, told));
+        let found = saved.iter().map(|answer| answer.reproduce(&options, pool, told));
         found.collect::<Result<Vec<_>, _>>()
     })?;
     let text = |value: Option<serde_json::Value>| value.map(|value| value.to_string());

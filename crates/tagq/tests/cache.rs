@@ -19,7 +19,7 @@ use serde_json::json;
 use tagq::{
     Answer, Caching, OpenOptions, Progress, Run, Silent, open,
     query::{Rule, oracle},
-    requests::{Channel, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases},
+    requests::{Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 
@@ -180,7 +180,7 @@ proptest! {
             selection.from = from.map(|ticks| format!("{ticks}t").parse().unwrap());
             selection.to = to.map(|ticks| format!("{ticks}t").parse().unwrap());
             let delay = |&(label, ticks): &(u16, i64)| {
-                (Channel::Number(label), format!("{ticks}t").parse().unwrap())
+                DelayAsked::Of(Channel::Number(label), format!("{ticks}t").parse().unwrap())
             };
             selection.delays = delays.iter().map(delay).collect();
         };

@@ -37,20 +37,38 @@ class Picture:
         return self._repr_svg_()
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
-        """Writes the figure to a file, which ends with .svg, .png or .html. ``replace`` allows a file that is there."""
+        """Writes the figure to a file, which ends with .svg, .pdf, .png or .html. ``replace`` allows a file that is there."""
         self._answer.save(os.fspath(path), replace, self._look)
 
     def __repr__(self) -> str:
         return "tagq.Picture: a notebook shows it, save(\"FILE.svg\") writes it; with matplotlib, plot() gives axes"
 
 
-def look_of(title: str | None, log_y: bool, limits: tuple[float, float] | None) -> dict[str, Any]:
+def look_of(
+    title: str | None,
+    log_y: bool,
+    limits: tuple[float, float] | None,
+    quantity: str | None = None,
+    size: tuple[float, float] | None = None,
+    dark: bool = False,
+) -> dict[str, Any]:
     """Returns how a figure shall look, as the extension module takes it."""
     if title is not None and not isinstance(title, str):
         raise WrongTypeError(f"title: a text is wanted, not {type(title).__name__}")
     if not isinstance(log_y, bool):
         raise WrongTypeError(f"log_y: True or False is wanted, not {log_y!r}")
-    return {"title": title, "log_y": log_y, "limits": None if limits is None else _pair("limits", limits, "(0, 1.5)")}
+    if quantity is not None and not isinstance(quantity, str):
+        raise WrongTypeError(f"quantity: the name of a column is wanted, not {type(quantity).__name__}")
+    if not isinstance(dark, bool):
+        raise WrongTypeError(f"dark: True or False is wanted, not {dark!r}")
+    return {
+        "title": title,
+        "log_y": log_y,
+        "limits": None if limits is None else _pair("limits", limits, "(0, 1.5)"),
+        "quantity": quantity,
+        "size": None if size is None else _pair("size", size, "(1200, 800)"),
+        "dark": dark,
+    }
 
 
 def _pair(name: str, pair: object, example: str) -> tuple[float, float]:

@@ -25,7 +25,14 @@ ROWS_SHOWN = 24
 #: Rows that are read at once.
 ROWS_READ = 1 << 12
 #: How a figure looks without a word about it.
-PLAIN: dict[str, Any] = {"title": None, "log_y": False, "limits": None}
+PLAIN: dict[str, Any] = {
+    "title": None,
+    "log_y": False,
+    "limits": None,
+    "quantity": None,
+    "size": None,
+    "dark": False,
+}
 #: Larger drawings are left out of notebooks.
 DRAWING_CHARACTERS = 1 << 20
 
@@ -118,13 +125,17 @@ class Result(Table):
         title: str | None = None,
         log_y: bool = False,
         limits: tuple[float, float] | None = None,
+        quantity: str | None = None,
+        size: tuple[float, float] | None = None,
+        dark: bool = False,
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
-        the rows, as ``-o`` of the command line does, or .svg, .png or .html with the figure, as ``--plot``. ``replace``
-        allows a file that is there; ``title``, ``log_y`` and ``limits`` are those of ``plot``."""
+        the rows, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
+        allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
+        pixels, and ``dark`` draws for a dark background."""
         from ._plot import look_of
 
-        self._answer.save(_path(path), replace, look_of(title, log_y, limits))
+        self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark))
 
     def __len__(self) -> int:
         return len(self._answer)
@@ -199,6 +210,7 @@ class Result(Table):
         title: str | None = None,
         log_y: bool = False,
         limits: tuple[float, float] | None = None,
+        quantity: str | None = None,
         **style: Any,
     ) -> Any:
         """Draws the figure of ``--plot`` by matplotlib, and returns the axes; those of a trace of several channels are a
@@ -214,6 +226,9 @@ class Result(Table):
         log_y, limits
             Whether values are on a logarithmic axis, or in logarithmic colours; the ends of that axis, in counts, hertz
             or as a ratio.
+        quantity
+            The column whose values are drawn, or the beginning of its name: ``"count"``, ``"rate"``, ``"car"``
+            [default: what the result is about].
         style
             Keywords of matplotlib for the lines and points, such as ``color="black"``.
 
@@ -221,7 +236,7 @@ class Result(Table):
         """
         from ._plot import look_of, plot
 
-        return plot(self, ax, size, look_of(title, log_y, limits), style)
+        return plot(self, ax, size, look_of(title, log_y, limits, quantity), style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return self._answer.fields(ROWS_SHOWN)
