@@ -36,11 +36,10 @@ def reproduce(
     paths = [_path(run, "runs") for run in given]
     answers, different = _tagq.reproduce(_path(answer, "answer"), paths, threads)
     if different:
-        raise NotReproducedError(
-            [
-                (where, key, *(None if value is None else json.loads(value) for value in values))
-                for where, key, *values in different
-            ]  # type: ignore[misc]
-        )
+        raise NotReproducedError([(where, key, _value(saved), _value(now)) for where, key, saved, now in different])
     results = [Result(one) for one in answers]
     return results[0] if len(results) == 1 else results
+
+
+def _value(text: str | None) -> object:
+    return None if text is None else json.loads(text)
