@@ -1,9 +1,6 @@
 //! `tagq init`: write a first setup.
 
-use tagq::{
-    OpenOptions, Progress as _,
-    requests::Setup,
-};
+use tagq::{OpenOptions, Progress as _, requests::Setup};
 
 use crate::{args::InitArgs, progress::Reporter};
 

@@ -276,12 +276,7 @@ impl Run {
 }
 
 /// Answers a request without the lock of the interpreter, until Ctrl-C; for several runs, the sum.
-fn ask_all(
-    py: Python<'_>,
-    runs: &[Open],
-    name: &str,
-    options: &OptionValues,
-) -> PyResult<Answer> {
+fn ask_all(py: Python<'_>, runs: &[Open], name: &str, options: &OptionValues) -> PyResult<Answer> {
     // Invalid options are named as keywords.
     options::request_of(name, options)?;
     let pools: Vec<Pool> =

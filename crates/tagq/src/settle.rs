@@ -48,11 +48,7 @@ pub(crate) fn settle(
 
 /// Returns the options with those that the setup states for the request with this name and that are neither given nor
 /// excluded by one that is.
-fn with_defaults(
-    name: &str,
-    options: &OptionValues,
-    setup: &Setup,
-) -> Result<OptionValues, Error> {
+fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<OptionValues, Error> {
     let wrong = |reason: String| {
         let path = setup.path.clone().unwrap_or_default();
         Error::Setup { path, reason }
@@ -61,7 +57,9 @@ fn with_defaults(
     for (table, defaults) in &setup.queries {
         let Some(of) = REQUEST_TYPES.iter().find(|of| of.name == table) else {
             let names = REQUEST_TYPES.map(|of| of.name).join("], [");
-            return Err(wrong(format!("[{table}] is no query; the tables are [channels], [delays], [{names}]")));
+            return Err(wrong(format!(
+                "[{table}] is no query; the tables are [channels], [delays], [{names}]"
+            )));
         };
         if let Err(error) = Request::of_options(table, defaults.clone()) {
             return Err(wrong(format!("[{table}]: {error}")));
@@ -137,7 +135,8 @@ fn with_delays_found(
         )));
     }
     let setup = context.setup;
-    let given: Vec<u16> = request.selection().named().filter_map(|of| setup.channel(of).ok()).collect();
+    let given: Vec<u16> =
+        request.selection().named().filter_map(|of| setup.channel(of).ok()).collect();
     let tick = run.store().manifest().tick;
     let mut words = Vec::new();
     for &(channel, ticks) in &found.delays {

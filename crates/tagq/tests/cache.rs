@@ -19,7 +19,9 @@ use serde_json::json;
 use tagq::{
     Answer, Caching, OpenOptions, Progress, Run, Silent, open,
     query::{Rule, oracle},
-    requests::{Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases},
+    requests::{
+        Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases,
+    },
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 

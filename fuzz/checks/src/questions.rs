@@ -6,8 +6,8 @@ use tagq::{
     Caching, Delays, Error, OpenOptions, Run, Silent,
     query::{Mode, Rule},
     requests::{
-        Accidentals, BinWidth, Channel, DelayAsked, Coincidences, Errors, Histogram, Histogram2d, QueryContext,
-        Rates, Request, Selection, Setup, cases,
+        Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,
+        QueryContext, Rates, Request, Selection, Setup, cases,
     },
     store::{Access, Duration, format::HEADER_BYTES},
 };
@@ -207,7 +207,9 @@ fn selection(recipe: &mut Recipe<'_>) -> Selection {
         selection.last = ticks(recipe, 1 << 62);
     }
     for _ in 0..recipe.below(3) {
-        selection.delays.extend(ticks(recipe, 1 << 20).map(|delay| DelayAsked::Of(channel(recipe), delay)));
+        selection
+            .delays
+            .extend(ticks(recipe, 1 << 20).map(|delay| DelayAsked::Of(channel(recipe), delay)));
     }
     selection.join = recipe.byte() % 8 == 7;
     selection

@@ -80,7 +80,15 @@ impl PlotArgs {
     /// Draws in the terminal.
     pub(crate) fn in_terminal() -> Self {
         let plot = Some(PlotTo::Terminal);
-        Self { plot, log_y: false, ylim: None, title: None, quantity: None, size: None, dark: false }
+        Self {
+            plot,
+            log_y: false,
+            ylim: None,
+            title: None,
+            quantity: None,
+            size: None,
+            dark: false,
+        }
     }
 
     /// Returns the room of a figure in the terminal, as it was asked for or else `room`.

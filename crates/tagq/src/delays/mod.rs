@@ -242,10 +242,7 @@ fn live_ticks(run: &Run) -> f64 {
 /// Returns the delays that move the peaks to zero. They follow the most significant pairs until all
 /// connected channels are reached. The first requested channel keeps its times. Returns also the groups of
 /// connected channels.
-fn delays_of(
-    channels: &[u16],
-    pairs: &[([u16; 2], Found)],
-) -> (Vec<(u16, i64)>, Vec<Vec<u16>>) {
+fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> (Vec<(u16, i64)>, Vec<Vec<u16>>) {
     let mut surest: Vec<([u16; 2], Located)> =
         pairs.iter().filter_map(|(pair, found)| Some((*pair, found.delay()?))).collect();
     surest.sort_by(|(_, a), (_, b)| b.sigmas.total_cmp(&a.sigmas));
@@ -317,7 +314,9 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
         .with(of_fit("coincidences_err", &|fit| Some(fit.net_err)).hidden())
         .with(of("sigmas", &|found| Some(found.peak?.sigmas)))
         .with(second_best.heading("second best").unit(Unit::BriefSeconds).if_room(3))
-        .with(of("second_sigmas", &|found| Some(second(found)?.sigmas)).heading("sigmas").if_room(2))
+        .with(
+            of("second_sigmas", &|found| Some(second(found)?.sigmas)).heading("sigmas").if_room(2),
+        )
         .with(in_seconds(comb, "period").if_room(4))
 }
 

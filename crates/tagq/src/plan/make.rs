@@ -71,12 +71,6 @@ impl Plan {
             let light = run.kept_light_note();
             planned.push(PlannedRun { reach, light, ..PlannedRun::of(run, context.setup)? });
         }
-        Self::new(
-            query,
-            options,
-            bins.as_ref().and_then(PlannedBins::of),
-            planned,
-            intervals,
-        )
+        Self::new(query, options, bins.as_ref().and_then(PlannedBins::of), planned, intervals)
     }
 }

@@ -265,7 +265,8 @@ fn unknown_key(text: &str, key: &str) -> String {
         let rest = line.trim_start().trim_start_matches(['"', '\'']).strip_prefix(key);
         rest.is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with('='))
     };
-    let line = text.lines().position(is_of).map_or(String::new(), |at| format!("line {}: ", at + 1));
+    let line =
+        text.lines().position(is_of).map_or(String::new(), |at| format!("line {}: ", at + 1));
     format!(
         "{line}unknown field `{key}`, expected one of `tick`, `channels`, `delays`, `groups` or a table of the options \
          of a query, such as [coincidences]"

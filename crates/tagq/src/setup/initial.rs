@@ -62,8 +62,7 @@ impl Setup {
         replace: bool,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        let fresh =
-            NewFile::create(&Destination { path, force: replace, reads: &[] }, progress)?;
+        let fresh = NewFile::create(&Destination { path, force: replace, reads: &[] }, progress)?;
         let mut file = fresh.file()?;
         let written = file.write_all(Self::initial(run).as_bytes());
         written.map_err(|source| Error::Io { path: path.into(), action: "write", source })?;

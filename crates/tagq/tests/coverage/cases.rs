@@ -3,7 +3,7 @@
 use tagq::{
     query::{Mode, Rule},
     requests::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, Histogram2d, Rates, Reach, Request,
+        Accidentals, Channel, DelayAsked, Coincidences, Errors, Histogram, Histogram2d, Rates, Reach, Request,
         Selection,
     },
 };
@@ -336,7 +336,7 @@ fn delayed() -> Case {
     let ask = Ask {
         asked: "pair, delay 0.3 T".into(),
         question: coincidences(&[1, 2], Rule::All, pair.window, |q| {
-            q.selection.delays = vec![(Channel::Number(2), "3ms".parse().unwrap())];
+            q.selection.delays = vec![DelayAsked::Of(Channel::Number(2), "3ms".parse().unwrap())];
         }),
         values: only(pair.values(), &["count", "accidentals", "car"]),
     };
@@ -552,7 +552,7 @@ fn dead(name: &'static str, percent: f64) -> Case {
     let mut asks = pair_asks(pair, None);
     // A delay beyond a dead span: the time that both channels share has twice as many of them.
     let delayed = coincidences(&[1, 2], Rule::All, pair.window, |q| {
-        q.selection.delays = vec![(Channel::Number(2), "40us".parse().unwrap())];
+        q.selection.delays = vec![DelayAsked::Of(Channel::Number(2), "40us".parse().unwrap())];
     });
     let mut shifted = delayed.clone();
     if let Request::Coincidences(question) = &mut shifted {
