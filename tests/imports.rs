@@ -138,13 +138,13 @@ const FLOORS: [Floors; 9] = [
     Floors {
         of: "plot",
         floors: &[
-            &["error", "quantity", "words", "colour", "font"],
-            &["axis", "drawing"],
+            &["error", "quantity", "words", "colour", "font", "page"],
+            &["axis", "drawing", "values"],
             &["figure"],
-            &["bins", "groups", "look", "map", "marks", "trace"],
+            &["bins", "groups", "look", "map", "marks", "shared", "trace"],
             &["layout", "terminal"],
             &["draw"],
-            &["svg", "png", "html"],
+            &["svg", "pdf", "png", "html"],
             &["picture"],
         ],
     },

@@ -44,6 +44,7 @@ mod real_data;
 mod reproduce;
 mod runs;
 mod screens;
+mod setup;
 mod simulated;
 mod sources;
 mod spellings;

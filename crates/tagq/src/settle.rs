@@ -58,7 +58,8 @@ fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<Op
         let Some(of) = REQUEST_TYPES.iter().find(|of| of.name == table) else {
             let names = REQUEST_TYPES.map(|of| of.name).join("], [");
             return Err(wrong(format!(
-                "[{table}] is no query; the tables are [channels], [delays], [{names}]"
+                "unknown field `{table}`: [{table}] is no query; expected one of `tick`, `channels`, `delays`, `groups` or a \
+                 table of options: [{names}]"
             )));
         };
         if let Err(error) = Request::of_options(table, defaults.clone()) {

@@ -59,7 +59,7 @@ class Requests:
         shift: Duration | None = None,
         shift_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -112,7 +112,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -162,7 +163,7 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -211,7 +212,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -251,7 +253,7 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -285,7 +287,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -324,7 +327,7 @@ class Requests:
         g3: bool = False,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -358,7 +361,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -395,7 +399,7 @@ class Requests:
         trace: Duration | None = None,
         trace_s: float | None = None,
         exact_bins: bool = False,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -422,7 +426,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -456,7 +461,7 @@ class Requests:
         bin_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -480,7 +485,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -525,7 +531,7 @@ class Requests:
         guard: Duration | None = None,
         guard_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
-        delays: Delays | None = None,
+        delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -566,7 +572,8 @@ class Requests:
         channels
             Only these channels, by number or name.
         delays
-            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
         from_
             Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
         to
@@ -624,7 +631,7 @@ if TYPE_CHECKING:
         shift: Duration | None
         shift_s: float | None
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None
@@ -655,7 +662,7 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None
@@ -679,7 +686,7 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None
@@ -702,7 +709,7 @@ if TYPE_CHECKING:
         g3: bool
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None
@@ -723,7 +730,7 @@ if TYPE_CHECKING:
         trace_s: float | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None
@@ -741,7 +748,7 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
-        delays: Delays | None
+        delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
         from_s: float | None

@@ -3,8 +3,8 @@
 use tagq::{
     query::{Mode, Rule},
     requests::{
-        Accidentals, Channel, DelayAsked, Coincidences, Errors, Histogram, Histogram2d, Rates, Reach, Request,
-        Selection,
+        Accidentals, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d, Rates,
+        Reach, Request, Selection,
     },
 };
 
