@@ -108,7 +108,7 @@ const FLOORS: [Floors; 9] = [
             &["error", "escape", "progress", "notes", "remarks"],
             &["cells", "figure"],
             &["table"],
-            &["run/options", "run/location"],
+            &["run/options", "run/location", "run/memo"],
             &["cache", "input"],
             &["run"],
             &["destination"],

@@ -13,7 +13,6 @@
 
 use rayon::prelude::*;
 use tagq_query::{Recording, Source, TimeRange};
-use tagq_store::Tick;
 
 use crate::run::Run;
 
@@ -48,8 +47,11 @@ pub(crate) fn note(
     matters: impl Fn(f64) -> bool,
 ) -> Option<String> {
     let tick = run.store().manifest().tick;
-    let found = run.count(|recording| Ok(excess(recording, channels, range, full_width, tick)));
-    let excess = found.ok().flatten().filter(|&excess| matters(excess.abs()))?;
+    let shortest = (SHORTEST_S / tick.seconds()).max(SHORTEST_WIDTHS * full_width as f64);
+    let find = || run.count(|recording| Ok(excess(recording, channels, range, shortest)));
+    let arguments = (channels, range.from, range.to, shortest);
+    let found = run.memo().get(&arguments, || Excess(find().ok().flatten())).0;
+    let excess = found.filter(|&excess| matters(excess.abs()))?;
     Some(format!(
         "the light is not steady: there are about {:.1} % {} pairs by chance than accidentals by formula, which \
          are those of steady light; measure them with `accidentals` shifted",
@@ -58,16 +60,18 @@ pub(crate) fn note(
     ))
 }
 
+/// The result of [`excess`].
+#[derive(Debug, Clone, Copy)]
+struct Excess(Option<f64>);
+
 /// Returns the pairs by chance of two channels beyond those of steady light, as a share of these; `None` if they may be
 /// due to chance.
 fn excess(
     recording: &Recording<'_>,
     channels: [u16; 2],
     range: TimeRange,
-    full_width: i128,
-    tick: Tick,
+    shortest: f64,
 ) -> Option<f64> {
-    let shortest = (SHORTEST_S / tick.seconds()).max(SHORTEST_WIDTHS * full_width as f64);
     let (starts, bin) = starts(recording, range, shortest)?;
     let place = |&(source, start): &(usize, i64)| {
         Place::of(recording.sources.get(source)?, channels, start, bin).map(|place| (source, place))
@@ -222,6 +226,8 @@ mod tests {
 
     use super::*;
 
+    /// 1 µs in ticks of 156.25 ps.
+    const SHORTEST: f64 = 6_400.0;
     /// Ticks of 156.25 ps in 2 s.
     const LENGTH: f64 = 1.28e10;
 
@@ -258,7 +264,7 @@ mod tests {
     }
 
     fn found(recording: &Recording<'_>) -> Option<f64> {
-        excess(recording, [1, 2], TimeRange::default(), 25, Tick::DEFAULT)
+        excess(recording, [1, 2], TimeRange::default(), SHORTEST)
     }
 
     #[test]
@@ -301,6 +307,6 @@ mod tests {
         assert!(all.is_some_and(|found| (found - 0.444).abs() < 0.1), "{all:?}");
         #[expect(clippy::cast_possible_truncation, reason = "a time")]
         let range = TimeRange { from: None, to: Some((0.499 * LENGTH) as i64) };
-        assert_eq!(excess(&recording, [1, 2], range, 25, Tick::DEFAULT), None);
+        assert_eq!(excess(&recording, [1, 2], range, SHORTEST), None);
     }
 }

@@ -13,9 +13,9 @@ const EVEN: f64 = 10.0;
 pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
     let tick_s = run.store().manifest().tick.seconds();
     let any = (0, f64::INFINITY);
-    let found =
-        run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, any, Effort::Small)));
-    let pulses = found.ok().flatten()?;
+    let find =
+        || run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, any, Effort::Small)));
+    let pulses = run.memo().get(&channels, || find().ok().flatten())?;
     let periods = full_width as f64 / pulses.period;
     if periods > EVEN {
         return None;

@@ -5,6 +5,7 @@
 pub(crate) mod options;
 
 pub(crate) mod location;
+pub(crate) mod memo;
 
 mod room;
 mod writer;

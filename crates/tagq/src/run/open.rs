@@ -16,6 +16,7 @@ use tagq_store::{Error as StoreError, Manifest, Store, Tick, Writer};
 
 use super::{
     location::RunLocation,
+    memo::Memo,
     options::{Caching, OpenOptions},
     update::{self, Context},
     writer::{is_not_writable, open_writer},
@@ -40,6 +41,7 @@ pub struct Run {
     caching: Caching,
     /// The note that its light is not steady: kept where it is looked for, and taken from there where no rows are.
     light: Arc<Mutex<Option<String>>>,
+    memo: Arc<Memo>,
 }
 
 impl Run {
@@ -59,6 +61,7 @@ impl Run {
             store: Arc::new(store),
             caching: options.caching,
             light: Arc::default(),
+            memo: Arc::default(),
         }
     }
 
@@ -71,6 +74,7 @@ impl Run {
             store: Arc::new(store),
             caching: Caching::Off,
             light: Arc::new(Mutex::new(light)),
+            memo: Arc::default(),
         }
     }
 
@@ -83,6 +87,11 @@ impl Run {
         let light = find();
         self.light.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&light);
         light
+    }
+
+    /// Returns what was found once in its rows.
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.memo
     }
 
     /// Returns the note that was kept.

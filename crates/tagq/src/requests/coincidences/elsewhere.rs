@@ -1,11 +1,15 @@
 //! The note that the coincidences of a pair are far fewer than its accidentals, because they are at another delay.
 
-use tagq_query::{Coincidences as Query, Estimate};
+use tagq_query::{Coincidences as Query, Estimate, Scope};
 
 use crate::{
     error::Error,
     requests::{coarse, context::QueryContext, kind::Resolved},
 };
+
+/// The difference of the recorded times of a pair at which they are most correlated.
+#[derive(Debug, Clone, Copy)]
+struct Peak(Option<i64>);
 
 /// A count below its accidentals by this many standard deviations is looked into.
 const SIGMAS: f64 = 3.0;
@@ -44,10 +48,23 @@ impl Below {
         if !run.store().has_rows() {
             return Ok(None);
         }
-        let peak = run.count_as(is_joined, None, |recording| {
-            let look = || coarse::peak_beyond(recording, self.pair, &query.scope, query.window);
-            context.pool.install(look)
-        })?;
+        let search = |scope: &Scope, window: i64| {
+            run.count_as(is_joined, None, |recording| {
+                let look = || coarse::peak_beyond(recording, self.pair, scope, window);
+                context.pool.install(look)
+            })
+        };
+        // The peak in the recorded times serves requests with any delays; one at zero is not found there.
+        let recorded = Scope { channels: None, delays: Vec::new(), range: query.scope.range };
+        let range = query.scope.range;
+        let arguments = (self.pair, range.from, range.to, is_joined);
+        let peak = run.memo().get(&arguments, || Peak(search(&recorded, 0).ok().flatten())).0;
+        let [a, b] = self.pair.map(|channel| query.scope.delay_of(channel));
+        let peak = match peak {
+            Some(peak) => Some(peak.saturating_add(b).saturating_sub(a)),
+            None => search(&query.scope, query.window)?,
+        };
+        let peak = peak.filter(|peak| peak.saturating_abs() > query.window);
         Ok(peak.map(|peak| self.words(peak, resolved.tick(), query, context)))
     }
 

@@ -1,0 +1,70 @@
+//! What was found once in the rows of an open run, for later requests to it.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
+
+/// Values that are kept; more begin anew.
+const VALUES_MAX: usize = 1 << 10;
+
+/// Values by their type and their arguments. The rows of an open run do not change, so that a value that depends on them
+/// and its arguments alone stays right.
+#[derive(Default)]
+pub(crate) struct Memo {
+    values: Mutex<HashMap<(TypeId, String), Box<dyn Any + Send + Sync>>>,
+}
+
+impl Memo {
+    /// Returns the value for these arguments, which `find` finds if it is not known. `find` runs without a lock, because
+    /// it may give tasks to threads that take up another request to this run.
+    pub(crate) fn get<T: Clone + Send + Sync + 'static>(
+        &self,
+        arguments: &impl fmt::Debug,
+        find: impl FnOnce() -> T,
+    ) -> T {
+        let key = (TypeId::of::<T>(), format!("{arguments:?}"));
+        let known = |values: &HashMap<_, Box<dyn Any + Send + Sync>>| {
+            values.get(&key).and_then(|value| value.downcast_ref::<T>()).cloned()
+        };
+        if let Some(value) = known(&self.values.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return value;
+        }
+        let value = find();
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if values.len() >= VALUES_MAX {
+            values.clear();
+        }
+        values.insert(key, Box::new(value.clone()));
+        value
+    }
+}
+
+impl fmt::Debug for Memo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner).len();
+        f.debug_struct("Memo").field("values", &values).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_found_once_for_its_arguments_and_type() {
+        let memo = Memo::default();
+        let mut found = 0;
+        let mut get = |arguments: (u16, i64)| {
+            memo.get(&arguments, || {
+                found += 1;
+                arguments.1
+            })
+        };
+        assert_eq!([get((1, 5)), get((1, 5)), get((2, 7)), get((1, 5))], [5, 5, 7, 5]);
+        assert_eq!(found, 2);
+        assert_eq!(memo.get(&(1_u16, 5_i64), || "another type"), "another type");
+    }
+}
