@@ -70,7 +70,7 @@ fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()>
 fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
     let (tags, micro) = (run.store().tags(), run.store().micro());
     let manifest = run.store().manifest();
-    let setup = Setup::of(run.path(), None).map_err(tagq::Error::from)?;
+    let setup = Setup::of(run.path(), None)?;
     let first = manifest.time_first.unwrap_or(0);
     let headings = ["row", "channel", "time (ticks)", "since the first tag", "micro time"];
     let headings = headings.map(str::to_owned).to_vec();
@@ -81,12 +81,14 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
             let unit = manifest.micro_tick;
             unit.map_or_else(|| micro.to_string(), |unit| unit.format(micro.into()))
         });
-        let channel = escaped(&setup.name_of(tags.channels.label(row).into())).into_owned();
+        let channel = escaped(&setup.name_of(tags.channels.label(row))).into_owned();
         vec![row.to_string(), channel, time.to_string(), manifest.tick.format(since), of_micro]
     };
     let mut lines: Vec<Vec<String>> = [headings].into_iter().chain(rows.iter().map(line)).collect();
     if micro.is_none() {
-        lines.iter_mut().for_each(|line| drop(line.pop()));
+        for line in &mut lines {
+            line.pop();
+        }
     }
     let columns = lines[0].len();
     let wide = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);

@@ -61,14 +61,13 @@ impl Colour {
                 let number = number % SERIES.len();
                 SERIES_DARK.get(number).copied().unwrap_or(SERIES[number].0)
             }
-            Self::Paper => [0xff; 3],
             Self::Ink => [0x1a; 3],
             Self::Faint => [0x59; 3],
             Self::Grid => [0xdd; 3],
             Self::Series(number) => SERIES[number % SERIES.len()].0,
             Self::Map(place) => on_map(place),
             Self::OnMap(place) if is_light(place) => [0x1a; 3],
-            Self::OnMap(_) => [0xff; 3],
+            Self::Paper | Self::OnMap(_) => [0xff; 3],
         }
     }
 

@@ -28,13 +28,13 @@ impl Figure {
     /// [`Error::NoQuantity`], and those of [`Figure::with`].
     pub fn of_look(answer: &Answer, look: &Look) -> Result<Self, Error> {
         let values = look.quantity.as_ref().map(|name| Values::named(&answer.rows, name));
-        Self::of_values(answer, values.transpose()?).with(look)
+        Self::of_values(answer, values.transpose()?.as_ref()).with(look)
     }
 
     /// Creates the figure of the values that were asked for; by default of those that the answer is about.
-    fn of_values(answer: &Answer, asked: Option<Values>) -> Self {
-        let label = asked.as_ref().map(|values| values.label.clone());
-        let or = |own: Values| asked.clone().unwrap_or(own);
+    fn of_values(answer: &Answer, asked: Option<&Values>) -> Self {
+        let label = asked.map(|values| values.label.clone());
+        let or = |own: Values| asked.cloned().unwrap_or(own);
         let (what, note, plot) = match &answer.figure {
             Some(FigureKind::Bins {
                 title,

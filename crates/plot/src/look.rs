@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_axis_ends_where_it_was_asked_to() {
-        let with = |limits, is_logarithmic| Look { limits, is_logarithmic, ..Look::default() };
+        let with = |limits, is_logarithmic| Look { is_logarithmic, limits, ..Look::default() };
         assert_eq!(ends(&with(Some((-1.0, 2.5)), false), &[1.0]), Ok((-1.0, 2.5, Scale::Linear)));
         assert_eq!(
             ends(&with(Some((0.1, 10.0)), true), &[1.0]),

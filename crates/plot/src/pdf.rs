@@ -163,12 +163,16 @@ impl Painter<'_> {
                 if let Some(lengths) = dash.pattern() {
                     self.content.set_dash_pattern(lengths.map(|of| number(of) * SCALE), 0.0);
                 }
-                lines.iter().for_each(|line| self.path(line));
+                for line in lines {
+                    self.path(line);
+                }
                 self.content.stroke().restore_state();
             }
             Thing::Dots { at, radius, fill } => {
                 self.fill_colour(*fill);
-                at.iter().for_each(|&at| self.circle(at, number(*radius) * SCALE));
+                for &at in at {
+                    self.circle(at, number(*radius) * SCALE);
+                }
                 self.content.fill_nonzero();
             }
             Thing::Words(words) => self.words(words),

@@ -13,6 +13,9 @@ use crate::{
     run::Run,
 };
 
+/// The query that counts every pair if no group is given.
+const COINCIDENCES: &str = "coincidences";
+
 /// Creates the request of the type with this name, with these options; those that are not given are as the setup of
 /// the first run says. Delays that are to be found are searched in the first run.
 ///
@@ -41,7 +44,10 @@ pub(crate) fn settle(
     if !request.selection().delays.contains(&DelayAsked::Auto) {
         return Ok((request, options));
     }
-    let request = with_delays_found(request, run, context)?;
+    // All pairs of a run are counted also if only some of its channels belong together.
+    let is_every_pair =
+        name == COINCIDENCES && !options.contains_key("groups") && context.setup.groups.is_empty();
+    let request = with_delays_found(request, is_every_pair, (run, context))?;
     let options = request.stated()?.1;
     Ok((request, options))
 }
@@ -97,8 +103,8 @@ fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<Op
 /// Returns the request with delays in place of [`DelayAsked::Auto`].
 fn with_delays_found(
     mut request: Request,
-    run: &Run,
-    context: &QueryContext<'_>,
+    is_every_pair: bool,
+    (run, context): (&Run, &QueryContext<'_>),
 ) -> Result<Request, Error> {
     request.selection_mut().delays.retain(|delay| *delay != DelayAsked::Auto);
     let silent = QueryContext { progress: &Silent, ..*context };
@@ -118,13 +124,14 @@ fn with_delays_found(
         join: selection.join,
         ..Selection::default()
     };
-    let channels = channels.into_iter().map(Channel::Number).collect();
-    let search = Delays { channels, range: None, selection: times };
+    let named = channels.iter().copied().map(Channel::Number).collect();
+    let search = Delays { channels: named, range: None, selection: times };
     let found = search.ask(run, &silent)?;
     let name = |channel: &u16| context.setup.name_of(*channel);
     for group in &groups {
         let has = |of: &Vec<u16>| group.iter().all(|channel| of.contains(channel));
-        if !has_pair(group) || found.connected.iter().any(has) {
+        let are_others = is_every_pair && !found.connected.is_empty();
+        if are_others || !has_pair(group) || found.connected.iter().any(has) {
             continue;
         }
         let names: Vec<String> = group.iter().map(name).collect();
@@ -149,6 +156,11 @@ fn with_delays_found(
         let delay = duration(ticks)?;
         request.selection_mut().delays.push(DelayAsked::Of(Channel::Number(channel), delay));
         words.push(format!("{} by {}", name(&channel), in_ticks(ticks, tick)));
+    }
+    let alone = |channel: &&u16| !found.connected.iter().any(|of| of.contains(channel));
+    let alone: Vec<String> = channels.iter().filter(alone).map(name).collect();
+    if !alone.is_empty() {
+        words.push(format!("no clear peak of {}", alone.join(", ")));
     }
     let words = if words.is_empty() { "none is needed".to_owned() } else { words.join(", ") };
     context.progress.note(&format!("{}: delays found: {words}", run.path().display()));

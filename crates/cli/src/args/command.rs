@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     #[command(flatten)]
     Request(Box<RequestCommand>),
-    Delays(DelaysArgs),
+    Delays(Box<DelaysArgs>),
     Reproduce(ReproduceArgs),
     Plan(Box<PlanCommand>),
     Partial(PartialArgs),
@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Cat(CatArgs),
     Convert(ConvertArgs),
     Formats(FormatsArgs),
-    Export(ExportArgs),
+    Export(Box<ExportArgs>),
     Verify(VerifyArgs),
     Init(InitArgs),
     Name(NameArgs),

@@ -160,9 +160,9 @@ fn titled(figure: &Figure, room: Room) -> String {
 /// Returns the answers of one update. Figures share the rest of the screen equally.
 pub(crate) fn shown(answers: &[Answer], plots: &[Option<&PlotArgs>]) -> String {
     let is_one_of_several = answers.len() > 1;
-    let each = || answers.iter().zip(plots);
+    let each = || answers.iter().zip(plots.iter().copied());
     let style = style_of_stdout();
-    let above = |(answer, plot): (&Answer, &Option<&PlotArgs>)| {
+    let above = |(answer, plot): (&Answer, Option<&PlotArgs>)| {
         let text = if plot.is_some() { table::head } else { table::one };
         text(answer, is_one_of_several, style)
     };

@@ -93,6 +93,9 @@ fn seconds_now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
+/// Answers, and how each is drawn if it is.
+type DrawnAnswers<'a> = (Vec<Answer>, Vec<Option<&'a PlotArgs>>);
+
 /// The updates so far.
 #[derive(Default)]
 struct Updates {
@@ -109,7 +112,7 @@ impl Updates {
         parts: &'a Parts,
         runs: &FollowLoop,
         host: &Host<'_>,
-    ) -> anyhow::Result<Option<(Vec<Answer>, Vec<Option<&'a PlotArgs>>)>> {
+    ) -> anyhow::Result<Option<DrawnAnswers<'a>>> {
         let (mut answers, mut plots) = (Vec::new(), Vec::new());
         for part in &parts.questions {
             match ask(part, parts, runs, host) {
@@ -174,12 +177,11 @@ fn ask(
     let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| match &part.question {
         Question::Request { name, options, settled } => {
             // Delays that are to be found stay as they were found first.
-            let request = match settled.get() {
-                Some(request) => request,
-                None => {
-                    let found = tagq::settled(name, options, runs)?;
-                    settled.get_or_init(|| found)
-                }
+            let request = if let Some(request) = settled.get() {
+                request
+            } else {
+                let found = tagq::settled(name, options, runs)?;
+                settled.get_or_init(|| Box::new(found))
             };
             answer(request, runs)
         }

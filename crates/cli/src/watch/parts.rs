@@ -51,10 +51,10 @@ pub(super) enum Question {
         name: &'static str,
         options: OptionValues,
         /// The request, once its runs have tags.
-        settled: OnceCell<Request>,
+        settled: OnceCell<Box<Request>>,
     },
     /// The delays between channels.
-    Delays(Delays),
+    Delays(Box<Delays>),
 }
 
 /// One run.
@@ -185,7 +185,7 @@ impl<'a> Asked<'a> {
         let (channels, run) = args.channels_and_run();
         let (range, selection) = (args.range.clone(), args.span.0.clone());
         Ok(Self {
-            question: Question::Delays(Delays { channels, range, selection }),
+            question: Question::Delays(Box::new(Delays { channels, range, selection })),
             named: Vec::new(),
             runs: vec![run],
             options: OpenOptions {

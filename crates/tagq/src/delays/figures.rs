@@ -35,13 +35,15 @@ impl Delayed {
             let reach = (WIDTHS * width.unwrap_or(0.0) / tick_s).ceil() as i64;
             let bin = (reach / BINS).max(1);
             let (low, high) = (peak - BINS * bin, peak + BINS * bin);
+            // Those of the setup are not applied.
+            let delayed = context.setup.delays.iter().map(|(channel, _)| *channel);
+            let delays = delayed.filter(|channel| [start, stop].contains(channel));
             let options = json!({
                 "start": start,
                 "stop": stop,
                 "range": format!("{low}t..{high}t"),
                 "bin": format!("{bin}t"),
-                // Those of the setup are not applied.
-                "delays": [[start, "0t"], [stop, "0t"]],
+                "delays": delays.map(|channel| json!([channel, "0t"])).collect::<Vec<_>>(),
             });
             let serde_json::Value::Object(options) = options else { continue };
             let options: OptionValues = options;

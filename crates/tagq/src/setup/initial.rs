@@ -39,7 +39,7 @@ impl Setup {
         if channels.len() > CHANNELS_MAX {
             let _ = writeln!(text, "# and {} more channels", channels.len() - CHANNELS_MAX);
         }
-        let [a, b] = [0, 1].map(|at| channels.get(at).copied().unwrap_or(at as u16));
+        let [a, b] = [(0, 1), (1, 2)].map(|(at, other)| channels.get(at).copied().unwrap_or(other));
         let _ = write!(
             text,
             "\n# Delays that are added to the times of channels. `tagq delays RUN --write FILE` finds and writes them.\n\
