@@ -110,18 +110,20 @@ fn delays_are_found_where_they_are_asked_for() {
     }
     let said = output(command().args(["g2", "1,2", "--delay", "auto"]).arg(&run)).stderr;
     assert!(said.contains(&format!("delays found: 2 by {ticks} ticks = -")), "{said}");
-    // Of all pairs, those that have a peak are moved: only channels 1 and 2 of the fixture have common photons.
-    let all = output(
-        command()
-            .args(["coincidences", "--window", "2ns", "--delay", "auto"])
-            .arg(fixture_copy(folder.path())),
-    );
-    assert!(
-        all.stderr.contains("= -5 ns, no clear peak of 3, 4")
-            || all.stderr.contains("no clear peak of 3, 4"),
-        "{}",
-        all.stderr
-    );
+    // Of every pair of the channels, only 1 and 2 have common photons, and 3 and 4, the second 64 ticks later.
+    let pairs = fixture_copy(folder.path());
+    let every = |words: &str| {
+        let words = format!("coincidences --window 2ns --delay auto {words}");
+        output(command().args(words.split_whitespace()).arg(&pairs))
+    };
+    let all = every("");
+    assert!(all.stderr.contains("delays found: 4 by -64 ticks = -10 ns\n"), "{}", all.stderr);
+    let given = ask("coincidences --window 2ns --delay 4=-64t", &pairs);
+    assert_eq!(all.json()["rows"], given["rows"]);
+    let three = every("--channels 1,2,3");
+    assert!(three.stderr.contains("delays found: no clear peak of 3\n"), "{}", three.stderr);
+    let alone = every("--channels 1,3");
+    assert!(alone.code == 2 && alone.stderr.contains("no clear peak connects"), "{}", alone.stderr);
     // A given delay stays, and a run without a peak has none.
     let both = ask("coincidences 1,2 --window 2ns --delay auto --delay 2=0t", &run);
     assert_eq!(both["rows"], ask("coincidences 1,2 --window 2ns", &run)["rows"]);
