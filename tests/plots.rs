@@ -200,7 +200,6 @@ fn a_figure_looks_as_it_is_asked_to() {
         ("rates run --log-y", "--plot"),
         ("g2 1,2 run --plot --ylim 2..1", "`2..1` is no range of values; write it as 0..1.5"),
         ("g2 1,2 run --plot --log-y --ylim 0..1", "above zero with --log-y"),
-        ("watch rates run --plot --log-y", "drawn once"),
     ] {
         let refused = ask(folder.path(), words);
         assert!(refused.code != 0 && refused.stderr.contains(said), "{words}: {}", refused.stderr);

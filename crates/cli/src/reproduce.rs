@@ -44,5 +44,6 @@ fn say(found: &Reproduced) -> anyhow::Result<()> {
     write!(out, "{}", differences::text(&found.differences))?;
     out.flush()?;
     let values = counted(found.different, "value");
-    anyhow::bail!("not reproduced: of {rows}, counted on {tags}, {values} differ")
+    let differ = if found.different == 1 { "differs" } else { "differ" };
+    anyhow::bail!("not reproduced: of {rows}, counted on {tags}, {values} {differ}")
 }

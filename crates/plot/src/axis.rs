@@ -137,9 +137,9 @@ impl Axis {
     pub fn ticks(&self, most: usize) -> Ticks {
         if self.scale == Scale::Logarithmic {
             let ticks = self.decades(most.max(1));
-            if ticks.marks.len() > 1 {
-                return ticks;
-            }
+            let steps = self.steps(most.max(1));
+            // A single power of ten says more than no number.
+            return if ticks.marks.len() > 1 || steps.marks.is_empty() { ticks } else { steps };
         }
         self.steps(most.max(1))
     }

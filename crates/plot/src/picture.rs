@@ -13,7 +13,7 @@ pub enum Picture {
     Svg,
     /// Vector graphics on one page, for papers.
     Pdf,
-    /// A bitmap with two pixels for each of the page: 1920 wide.
+    /// A bitmap, 1920 pixels wide or as the page says.
     Png,
     /// A standalone page with the values as a table, for light and dark screens.
     Html,
@@ -45,7 +45,7 @@ impl Picture {
         match self {
             Self::Svg => Ok(svg::document(&drawing).into_bytes()),
             Self::Pdf => Ok(pdf::bytes(&drawing, &figure.title)),
-            Self::Png => png::bytes(&drawing),
+            Self::Png => png::bytes(&drawing, figure.page.height.is_some()),
             Self::Html => Ok(html::page(figure, &drawing, answer).into_bytes()),
         }
     }

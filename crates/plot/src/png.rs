@@ -9,28 +9,29 @@ use crate::{
     font::{self, Pen},
 };
 
-/// Pixels per point.
+/// Pixels per point, unless the size of the page was given in pixels.
 const SCALE: f32 = 2.0;
 
 /// Returns the bytes of a PNG.
-pub(crate) fn bytes(drawing: &Drawing) -> Result<Vec<u8>, Error> {
-    let pixels = |points: f64| u32::try_from(whole(points * f64::from(SCALE))).unwrap_or(u32::MAX);
+pub(crate) fn bytes(drawing: &Drawing, is_sized: bool) -> Result<Vec<u8>, Error> {
+    let scale = if is_sized { 1.0 } else { SCALE };
+    let pixels = |points: f64| u32::try_from(whole(points * f64::from(scale))).unwrap_or(u32::MAX);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
     let mut pixmap = Pixmap::new(width, height).ok_or(Error::Size { width, height })?;
     let is_dark = drawing.is_dark;
     let [red, green, blue] = Colour::Paper.rgb(is_dark);
     pixmap.fill(Color::from_rgba8(red, green, blue, u8::MAX));
     for thing in &drawing.things {
-        paint(&mut pixmap, thing, is_dark);
+        paint(&mut pixmap, thing, (is_dark, scale));
     }
     pixmap.encode_png().map_err(|error| Error::Png(Box::new(error)))
 }
 
-fn paint(pixmap: &mut Pixmap, thing: &Thing, is_dark: bool) {
+fn paint(pixmap: &mut Pixmap, thing: &Thing, (is_dark, scale): (bool, f32)) {
     match thing {
         Thing::Area { corners, fill, opacity } => {
             let path = path(std::slice::from_ref(corners), true);
-            fill_path(pixmap, path.as_ref(), &paint_of(*fill, *opacity, is_dark));
+            fill_path(pixmap, path.as_ref(), &paint_of(*fill, *opacity, is_dark), scale);
         }
         Thing::Lines { lines, colour, width, dash } => {
             let dash = dash
@@ -39,7 +40,7 @@ fn paint(pixmap: &mut Pixmap, thing: &Thing, is_dark: bool) {
             let stroke = Stroke { width: points(*width), dash, ..Stroke::default() };
             if let Some(path) = path(lines, false) {
                 let paint = paint_of(*colour, 1.0, is_dark);
-                pixmap.stroke_path(&path, &paint, &stroke, scaled(), None);
+                pixmap.stroke_path(&path, &paint, &stroke, scaled(scale), None);
             }
         }
         Thing::Dots { at, radius, fill } => {
@@ -47,12 +48,12 @@ fn paint(pixmap: &mut Pixmap, thing: &Thing, is_dark: bool) {
             for (x, y) in at {
                 circles.push_circle(points(*x), points(*y), points(*radius));
             }
-            fill_path(pixmap, circles.finish().as_ref(), &paint_of(*fill, 1.0, is_dark));
+            fill_path(pixmap, circles.finish().as_ref(), &paint_of(*fill, 1.0, is_dark), scale);
         }
         Thing::Words(words) => {
             let paint = paint_of(words.colour, 1.0, is_dark);
             for pen in letters(words) {
-                fill_path(pixmap, pen.path.finish().as_ref(), &paint);
+                fill_path(pixmap, pen.path.finish().as_ref(), &paint, scale);
             }
         }
     }
@@ -84,9 +85,9 @@ fn path(lines: &[Vec<Place>], is_closed: bool) -> Option<Path> {
     path.finish()
 }
 
-fn fill_path(pixmap: &mut Pixmap, path: Option<&Path>, paint: &Paint<'_>) {
+fn fill_path(pixmap: &mut Pixmap, path: Option<&Path>, paint: &Paint<'_>, scale: f32) {
     if let Some(path) = path {
-        pixmap.fill_path(path, paint, FillRule::Winding, scaled(), None);
+        pixmap.fill_path(path, paint, FillRule::Winding, scaled(scale), None);
     }
 }
 
@@ -98,8 +99,8 @@ fn paint_of(colour: Colour, opacity: f64, is_dark: bool) -> Paint<'static> {
     paint
 }
 
-fn scaled() -> Transform {
-    Transform::from_scale(SCALE, SCALE)
+fn scaled(scale: f32) -> Transform {
+    Transform::from_scale(scale, scale)
 }
 
 /// Converts points to the number type of the renderer.

@@ -27,7 +27,7 @@ const FAMILIES: [(&str, &[&str]); 6] = [
     ("Ask", &["delays", "reproduce"]),
     ("Watch", &["watch"]),
     ("Many", &["runs", "plan", "partial"]),
-    ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),
+    ("Stores", &["ingest", "merge", "info", "verify", "init", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),
     ("Other", &["completions", "help"]),
 ];

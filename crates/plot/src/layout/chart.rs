@@ -45,7 +45,7 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     let all = space.height.unwrap_or(HEIGHT);
     let height = (all / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
     let height = if panels == 1 { all } else { height };
-    let ticks = chart.y.ticks(if panels == 1 { 7 } else { whole(height / 55.0).clamp(2, 7) });
+    let ticks = chart.y.ticks(whole(height / 50.0).clamp(2, 7));
     let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
     let has_legend = chart.series.len() > 1;
     let names = widest(chart.series.iter().map(|series| &*series.name), TICK).min(LEGEND);

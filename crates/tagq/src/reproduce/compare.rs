@@ -128,9 +128,7 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let now = now.get(key).unwrap_or(&Value::Null);
-            if !is_equal(saved, now) {
-                self.add(place, key, Some(saved.clone()), Some(now.clone()));
-            }
+            self.value(place, key, saved, now);
         }
         // An answer without its counts has nothing that could differ.
         for key in ["count", "channel", "channels"] {
@@ -138,6 +136,25 @@ impl<'a> Comparison<'a> {
             {
                 self.add(place, key, None, Some(now.clone()));
             }
+        }
+    }
+
+    /// Compares two values, those of lists and objects of the same size one by one.
+    fn value(&mut self, place: &str, key: &str, saved: &Value, now: &Value) {
+        match (saved, now) {
+            _ if is_equal(saved, now) => {}
+            (Value::Array(saved), Value::Array(now)) if saved.len() == now.len() => {
+                for (at, (saved, now)) in saved.iter().zip(now).enumerate() {
+                    self.value(place, &format!("{key}[{at}]"), saved, now);
+                }
+            }
+            (Value::Object(saved), Value::Object(now)) => {
+                for (field, saved) in saved {
+                    let now = now.get(field).unwrap_or(&Value::Null);
+                    self.value(place, &format!("{key}.{field}"), saved, now);
+                }
+            }
+            (saved, now) => self.add(place, key, Some(saved.clone()), Some(now.clone())),
         }
     }
 

@@ -140,6 +140,16 @@ impl SetupFile {
 
     fn table(&mut self, name: &str) -> Result<&mut Table, Error> {
         let wrong = self.wrong(format!("[{name}] is no table"));
+        if !self.document.contains_key(name) {
+            // After the comments at the end of the file, which would follow the new table otherwise.
+            let before = self.document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
+            let mut table = Table::new();
+            if !before.is_empty() {
+                table.decor_mut().set_prefix(format!("{before}\n\n"));
+                self.document.set_trailing("");
+            }
+            self.document.insert(name, Item::Table(table));
+        }
         let item = self.document.entry(name).or_insert_with(|| Item::Table(Table::new()));
         item.as_table_mut().ok_or(wrong)
     }
