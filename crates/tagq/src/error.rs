@@ -14,6 +14,17 @@ pub enum Error {
         /// The path that the user gave.
         path: PathBuf,
     },
+    /// The folder for a file that is to be written does not exist.
+    #[error(
+        "{path}: there is no folder {folder}; make it first: mkdir -p {folder}",
+        path = path.display(), folder = folder.display()
+    )]
+    NoFolder {
+        /// The file to write.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// The folder contains no sources.
     #[error(
         "{path}: no tags in this folder; a run is a folder of recordings, one recording, or a store made by `tagq \

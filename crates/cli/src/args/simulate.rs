@@ -52,7 +52,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub beam_splitter: bool,
     /// Probability that a photon is detected: for all channels, or CH=E for one; may be repeated
-    #[arg(long, value_name = "[CH=]E", default_value = "1", action = ArgAction::Append)]
+    #[arg(long, value_name = "[CH=]E", default_value = "1", action = ArgAction::Append, value_parser = efficiency)]
     pub efficiency: Vec<ForChannel<f64>>,
     /// Dark counts per second: for all channels, or CH=RATE for one; may be repeated
     #[arg(long, value_name = "[CH=]RATE", default_value = "0Hz", action = ArgAction::Append)]
@@ -99,6 +99,15 @@ pub(crate) struct SimulateArgs {
 /// Parses a number of files or frames, which are all made.
 fn files() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=1_000_000)
+}
+
+/// Parses a probability, or `CH=E`.
+fn efficiency(text: &str) -> Result<ForChannel<f64>, String> {
+    let value = text.rsplit_once('=').map_or(text, |(_, value)| value);
+    if value.parse::<f64>().is_err() {
+        return Err(format!("`{value}` is no probability; write it as 0.8"));
+    }
+    text.parse()
 }
 
 /// Parses `CH=D`.
