@@ -28,6 +28,16 @@ pub(super) fn take_channels(
             runs.remove(0);
         }
     }
+    let is_list = |run: &&PathBuf| {
+        let read = argument.and_then(|argument| channels(std::slice::from_ref(*run), argument));
+        read.is_some() && !run.exists()
+    };
+    if let Some(after) = runs.iter().skip(1).find(is_list) {
+        let (run, after) = (runs[0].display(), after.display());
+        return Err(usage(&format!(
+            "`{after}` is no run; write the channels before the run, as {after} {run}"
+        )));
+    }
     let Some(first) = runs.first() else {
         return Err(clap::Error::raw(
             ErrorKind::MissingRequiredArgument,

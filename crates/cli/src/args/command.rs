@@ -5,7 +5,6 @@ use std::io::Write as _;
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     builder::styling::{Style, Styles},
-    error::{ContextKind, ContextValue, ErrorKind},
 };
 use console::strip_ansi_codes;
 use tagq::{escaped, is_shown};
@@ -13,6 +12,7 @@ use tagq::{escaped, is_shown};
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::{HelpArgs, in_families, with_synonyms},
+    mistakes::one_line,
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
     reproduce::ReproduceArgs,
@@ -86,7 +86,7 @@ pub(super) fn end(error: &clap::Error) -> ! {
         let text = error.render().to_string();
         text.lines().map(|line| escaped(line) + "\n").collect()
     };
-    if let Some(problem) = problem(error) {
+    if let Some(problem) = one_line(error) {
         let red = STYLES.get_error();
         let usage = text.lines().skip_while(|line| !strip_ansi_codes(line).starts_with("Usage:"));
         let usage = usage.map(|line| format!("\n{line}")).collect::<String>();
@@ -104,70 +104,8 @@ pub(super) fn end(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// Returns in one line what is wrong and what to write instead, for the errors that clap spreads over several lines.
-fn problem(error: &clap::Error) -> Option<String> {
-    let context = |kind| error.get(kind).map(words).filter(|words| !words.is_empty());
-    let meant = |kind| {
-        let meant = context(kind).map(|words| format!("; did you mean {}?", words.join(" or ")));
-        meant.unwrap_or_default()
-    };
-    match error.kind() {
-        ErrorKind::MissingRequiredArgument => {
-            let missing = context(ContextKind::InvalidArg)?;
-            let missing: Vec<String> = missing.iter().map(|of| alternatives(of)).collect();
-            Some(format!("missing: {}", missing.join(" and ")))
-        }
-        ErrorKind::InvalidSubcommand => {
-            let word = context(ContextKind::InvalidSubcommand)?.concat();
-            Some(format!("no command is called {word}{}", meant(ContextKind::SuggestedSubcommand)))
-        }
-        ErrorKind::UnknownArgument => {
-            let word = context(ContextKind::InvalidArg)?.concat();
-            Some(if let Some((option, value)) = negative(&word) {
-                let place = option.map_or_else(
-                    || "channels are numbers from 0 to 65535, and a file is named ./-NAME".to_owned(),
-                    |option| format!("{option} takes no negative value"),
-                );
-                format!("{value} begins with a minus sign: {place}")
-            } else if word.starts_with('-') {
-                format!("no option is called {word}{}", meant(ContextKind::SuggestedArg))
-            } else {
-                format!("{word} is one argument too many")
-            })
-        }
-        _ => None,
-    }
-}
-
-fn words(value: &ContextValue) -> Vec<String> {
-    match value {
-        ContextValue::String(word) => vec![word.clone()],
-        ContextValue::Strings(words) => words.clone(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns options of which one is needed, `<--tick <TICK>|--gaps <ON|OFF>>`, joined by `or`.
-fn alternatives(argument: &str) -> String {
-    let inner = argument.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-    match inner.filter(|inner| inner.starts_with('-')) {
-        Some(inner) => inner.replace("|-", " or -"),
-        None => argument.to_owned(),
-    }
-}
-
-/// Returns the argument that clap read as the option `-1`, and the option that it follows.
-fn negative(word: &str) -> Option<(Option<String>, String)> {
-    word.strip_prefix('-').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))?;
-    let given: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let at = given.iter().position(|given| given.starts_with(word))?;
-    let before = given[..at].last().filter(|before| before.starts_with("--"));
-    Some((before.cloned(), given[at].clone()))
-}
-
 /// Returns the first argument, if it is UTF-8.
-fn first_word() -> Option<String> {
+pub(super) fn first_word() -> Option<String> {
     std::env::args_os().nth(1)?.into_string().ok()
 }
 

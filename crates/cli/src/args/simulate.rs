@@ -36,7 +36,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Channels of the detectors
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2])]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u64).range(..=65535))]
     pub channels: Vec<u64>,
     /// Pairs per second of each pair source; with --coherent, photons per second on each detector
     #[arg(long, value_name = "RATE", default_value = "100kHz")]

@@ -30,13 +30,6 @@ impl WatchArgs {
         });
         let completed = asked.into_iter().zip(&parts).map(|(args, words)| {
             args.or_else(|error| match &runs {
-                _ if error.kind() == ErrorKind::InvalidSubcommand => {
-                    let word = words[0].to_string_lossy();
-                    let text = format!(
-                        "no query is called {word}; write it first, as tagq watch rates run/\n"
-                    );
-                    Err(clap::Error::raw(error.kind(), text))
-                }
                 Some(runs) if error.kind() == ErrorKind::MissingRequiredArgument => {
                     read(words, runs).map_err(|_| error)
                 }
