@@ -1,6 +1,6 @@
 //! Channels in front of the runs: `tagq g2 3,15 run/`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use tagq::{
@@ -38,6 +38,17 @@ pub(super) fn take_channels(
             "`{after}` is no run; write the channels before the run, as {after} {run}"
         )));
     }
+    let is_option = |run: &&str| {
+        let name = run.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+            && !Path::new(run).exists()
+    };
+    if let Some(option) = runs.iter().filter_map(|run| run.to_str()).find(is_option) {
+        return Err(usage(&format!(
+            "`{option}` is no run; write an option with two dashes, as --{option}"
+        )));
+    }
     let Some(first) = runs.first() else {
         return Err(clap::Error::raw(
             ErrorKind::MissingRequiredArgument,
@@ -51,18 +62,20 @@ pub(super) fn take_channels(
             && taken.is_empty()
             && let Some(numbers) = numbers(runs)
         {
-            return Err(usage(&match numbers.iter().find(|number| number.parse::<u16>().is_err()) {
-                Some(number) => {
-                    format!("`{number}` is no channel; channels are numbers from 0 to 65535")
-                }
-                None if numbers.len() == 1 => format!(
-                    "`{text}` is no run, and one channel is too few; write them with commas, as {text},2"
-                ),
-                None => format!(
-                    "`{text}` is no run; write the channels with commas, as {}",
-                    numbers.join(",")
-                ),
-            }));
+            return Err(usage(
+                &match numbers.iter().find(|number| number.parse::<u16>().is_err()) {
+                    Some(number) => {
+                        format!("`{number}` is no channel; channels are numbers from 0 to 65535")
+                    }
+                    None if numbers.len() == 1 => format!(
+                        "`{text}` is no run, and one channel is too few; write them with commas, as {text},2"
+                    ),
+                    None => format!(
+                        "`{text}` is no run; write the channels with commas, as {}",
+                        numbers.join(",")
+                    ),
+                },
+            ));
         }
         let is_range =
             text.split_once("..").is_some_and(|(low, high)| is_duration(low) && is_duration(high));
@@ -88,8 +101,7 @@ pub(super) fn usage_template(usage: &str) -> String {
 fn numbers(runs: &[PathBuf]) -> Option<Vec<String>> {
     let divided = |run: &PathBuf| {
         let parts = run.to_str()?.split([',', ';', ':', '-', '+', '&', ' ']);
-        let parts: Vec<String> =
-            parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
         let are_numbers = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
         // A date may be the name of a run.
         let is_date = parts.len() > 2 && run.to_str()?.contains('-');

@@ -81,7 +81,7 @@ fn no_argument(word: &str, meant: &[String]) -> String {
         return if first_word().is_some_and(|first| first == word) {
             format!("{word} is no command; write one first, as tagq rates run/")
         } else if word.starts_with('-') {
-            format!("no option is called {word}{}", did_you_mean(word, meant))
+            no_option(word) + &did_you_mean(word, meant)
         } else {
             format!("{word} is one argument too many")
         };
@@ -96,7 +96,15 @@ fn no_argument(word: &str, meant: &[String]) -> String {
     }
     let is_long = whole.len() > word.len() + 1;
     let meant = if is_long { format!("; did you mean -{whole}?") } else { String::new() };
-    format!("no option is called {whole}{meant}")
+    no_option(whole) + &meant
+}
+
+/// Names the command, because others may have the option.
+fn no_option(word: &str) -> String {
+    match first_word() {
+        Some(first) if !first.starts_with('-') => format!("tagq {first} has no option {word}"),
+        _ => format!("there is no option {word}"),
+    }
 }
 
 /// Names what a word was meant to be, if it begins like it: others are similar by chance.

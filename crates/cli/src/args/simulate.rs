@@ -8,6 +8,8 @@ use tagq::{
     store::{Duration, Tick, units::Frequency},
 };
 
+use super::values::channel;
+
 /// Make a .tags.zst file of simulated photon detections
 ///
 /// OUT may also end like the output of tagq convert, for the same tags in that format. Photon
@@ -36,8 +38,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Channels of the detectors
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = clap::value_parser!(u64).range(..=65535))]
-    pub channels: Vec<u64>,
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = channel)]
+    pub channels: Vec<u16>,
     /// Pairs per second of each pair source; with --coherent, photons per second on each detector
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     pub rate: Frequency,

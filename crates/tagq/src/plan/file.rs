@@ -173,8 +173,9 @@ impl Plan {
             tagq: String,
         }
         let fault = |reason: String| Error::Plan { path: path.into(), reason };
-        let start: Start = serde_json::from_slice(text)
-            .map_err(|error| fault(format!("it is no plan of tagq; `tagq plan` makes one ({error})")))?;
+        let start: Start = serde_json::from_slice(text).map_err(|error| {
+            fault(format!("it is no plan of tagq; `tagq plan` makes one ({error})"))
+        })?;
         if start.format != FORMAT {
             return Err(fault("it is no plan of tagq; `tagq plan` makes one".into()));
         }
