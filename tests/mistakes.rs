@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    support::{command, fixture_copy, output, root, tagq},
+    support::{command, fixture_copy, output, root},
     terminal::{self, Screen, Shows},
 };
 
@@ -336,6 +336,134 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("partial --index 0 -o p.0", 2, "error: missing: <PLAN>", "<PLAN>"),
     ("merge", 2, "error: missing: <INPUT>...", "<INPUT>"),
+    // Made up after the freeze.
+    (
+        "coincidences 1, 2 --window 2ns run",
+        2,
+        "error: `1,` is no run; write the channels with commas, as 1,2",
+        "as 1,2",
+    ),
+    (
+        "coincidences 1,2 -window 2ns run",
+        2,
+        "error: tagq coincidences has no option -window; did you mean --window?",
+        "--window",
+    ),
+    (
+        "coincidences 1,2 window=2ns run",
+        2,
+        "error: `window=2ns` is no run; write an option with two dashes, as --window=2ns",
+        "--window=2ns",
+    ),
+    (
+        "coincidences -1,2 --window 2ns run",
+        2,
+        "error: -1,2 begins with a minus sign: channels are numbers from 0 to 65535, and a file is named ./-NAME",
+        "0 to 65535",
+    ),
+    (
+        "coincidences 1,2 --window 2ns --veto 1 run",
+        2,
+        "error: channel 1 is a veto and stands in a group; leave it out of one of them",
+        "leave it out",
+    ),
+    (
+        "g2 1,2 --range ±10ns run",
+        2,
+        "error: invalid value '±10ns' for '--range <R>': `±10ns` is no duration; write it as 2ns, 156.25ps, -0.5us or 13t (whole ticks)",
+        "2ns",
+    ),
+    (
+        "g2 1,2 --range 10ns --plot out.tiff run",
+        2,
+        "error: invalid value 'out.tiff' for '--plot[=<FILE>]': `out.tiff` does not say what to draw; a figure is named .svg, .pdf, .png or .html",
+        ".png",
+    ),
+    (
+        "g2 1,2 --range 10ns --plot=out.svg --size 10x10 run",
+        2,
+        "error: a figure is 240 to 8000 pixels wide and high; write its size as 1200x800",
+        "1200x800",
+    ),
+    (
+        "g2 70000,1 --range 10ns run",
+        2,
+        "error: `70000` is no channel; channels are numbers from 0 to 65535",
+        "0 to 65535",
+    ),
+    (
+        "rates --threads two run",
+        2,
+        "error: invalid value 'two' for '--threads <N>'; write a whole number, as 4",
+        "as 4",
+    ),
+    (
+        "rates --from 12:30 run",
+        2,
+        "error: invalid value '12:30' for '--from <T>': `12:30`: no unit is called `:30`; the units are as fs ps ns us µs ms s min h, and t for whole ticks",
+        "ms s min h",
+    ),
+    (
+        "rates --setup empty run",
+        2,
+        "error: empty: no setup of tagq: a setup is a text file; `tagq init` writes one",
+        "tagq init",
+    ),
+    (
+        "other.tags.zst",
+        2,
+        "error: other.tags.zst is no command; write one first, as tagq rates other.tags.zst",
+        "tagq rates other.tags.zst",
+    ),
+    (
+        "--window 2ns run",
+        2,
+        "error: --window is no command; write one first, as tagq rates run/",
+        "tagq rates run/",
+    ),
+    (
+        "export -o nowhere/tags.parquet run",
+        1,
+        "error: nowhere/tags.parquet: there is no folder nowhere; make it first: mkdir -p nowhere",
+        "mkdir -p nowhere",
+    ),
+    (
+        "simulate --efficiency 80% out.tags.zst",
+        2,
+        "error: invalid value '80%' for '--efficiency <[CH=]E>': `80%` is no probability; write it as 0.8",
+        "0.8",
+    ),
+    (
+        "simulate --channels 1,70000 out.tags.zst",
+        2,
+        "error: invalid value '70000' for '--channels <A,B,…>': `70000` is no channel; channels are numbers from 0 to 65535",
+        "65535",
+    ),
+    ("plan rates --parts 0 -o p.json run", 2, "error: --parts is 0; write 1 or more", "1 or more"),
+    (
+        "plan run -o p.json",
+        2,
+        "error: no query is called run; write it first, as tagq plan rates run/",
+        "tagq plan rates run/",
+    ),
+    (
+        "partial notes.json --index x -o p.0",
+        2,
+        "error: invalid value 'x' for '--index <I>'; write a whole number, as 4",
+        "as 4",
+    ),
+    (
+        "runs notes.txt",
+        2,
+        "error: notes.txt: a file, and runs are listed in a folder; `tagq info notes.txt` shows one",
+        "tagq info notes.txt",
+    ),
+    (
+        "watch rates run --and",
+        2,
+        "error: a query is missing after --and; write one as --and g2 1,2",
+        "--and g2 1,2",
+    ),
 ];
 
 /// Makes the files that the mistakes name.
@@ -366,9 +494,9 @@ fn scene(folder: &Path) {
         fs::write(folder.join(name), bytes).unwrap();
     }
     let other = folder.join("other.tags.zst");
-    let made = tagq(["simulate".as_ref(), "--duration=100ms".as_ref(), other.as_os_str()]);
+    let made = output(command().args(["simulate", "--duration=100ms", "--tick=4ps"]).arg(&other));
     assert_eq!(made.code, 0, "{}", made.stderr);
-    let made = tagq(["ingest".as_ref(), "--tick=4ps".as_ref(), other.as_os_str()]);
+    let made = output(command().args(["ingest", "--tick=4ps"]).arg(&other));
     assert_eq!(made.code, 0, "{}", made.stderr);
 }
 
