@@ -33,6 +33,7 @@ mod kept;
 mod limits;
 mod lists;
 mod micro;
+mod mistakes;
 mod notes;
 mod numbers;
 mod outputs;

@@ -147,6 +147,9 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Retry>() {
         return Retry::CODE;
     }
+    if error.downcast_ref().is_some_and(tagq_plot::Error::is_of_options) {
+        return 2;
+    }
     error.chain().find_map(error_of_run).map_or(1, tagq::Error::exit_code)
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     let [first, second] = &args.inputs[..] else {
         let count = args.inputs.len();
         return Err(Usage(format!(
-            "merge wants two runs, or a plan and its partial results; not {count} runs"
+            "merge needs two runs, or a plan and its partial results, and got {count} of them"
         ))
         .into());
     };

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use tagq::Wanted;
 
 use crate::{
+    Usage,
     args::RunsArgs,
     progress::Reporter,
     report::{self, Output},
@@ -13,6 +14,13 @@ use crate::{
 
 pub(crate) fn run(args: &RunsArgs) -> anyhow::Result<()> {
     let RunsArgs { folder, since, until, name, paths, output } = args;
+    if folder.is_file() {
+        let file = folder.display();
+        return Err(Usage(format!(
+            "{file}: a file, and runs are listed in a folder; `tagq info {file}` shows one"
+        ))
+        .into());
+    }
     let reads = std::slice::from_ref(folder);
     let output = Output { args: output, reads };
     report::check(output)?;

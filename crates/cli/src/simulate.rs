@@ -39,7 +39,7 @@ impl SimulateArgs {
             tick: args.tick,
             start: args.start,
             seed: args.seed,
-            channels: args.channels,
+            channels: args.channels.into_iter().map(u64::from).collect(),
             rate: args.rate,
             coherent: args.coherent,
             pulsed: args.pulsed,

@@ -12,7 +12,9 @@ const PICOQUANT: &str = "write its tags as text first, as docs/book/src/migratin
 
 const NO_TAGS: &str =
     "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
-const KINDS: [ForeignFormat; 7] = [
+const NO_RECORDING: &str = "name the recording that it was made from";
+
+const KINDS: [ForeignFormat; 11] = [
     (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
     (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
     (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),
@@ -33,6 +35,10 @@ const KINDS: [ForeignFormat; 7] = [
         "a ZIP archive",
         "pass its member on: unzip -p FILE MEMBER | tagq ingest --store NEW -, or unpack it: unzip -p FILE MEMBER > NEW",
     ),
+    (b"\x89PNG\r\n", "a picture (PNG)", NO_RECORDING),
+    (b"\xff\xd8\xff", "a picture (JPEG)", NO_RECORDING),
+    (b"GIF8", "a picture (GIF)", NO_RECORDING),
+    (b"%PDF-", "a document (PDF)", NO_RECORDING),
 ];
 
 /// Refuses the file at `path` by name when a file that begins like this is of another program.

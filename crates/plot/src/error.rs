@@ -28,7 +28,7 @@ pub enum Error {
     )]
     NoAxis,
     /// A figure cannot be as small or as large as was asked for.
-    #[error("a figure is {least} to {most} pixels wide and high")]
+    #[error("a figure is {least} to {most} pixels wide and high; write its size as 1200x800")]
     PageSize {
         /// The least width and height.
         least: f64,
@@ -46,4 +46,12 @@ pub enum Error {
     /// The pixels could not be compressed.
     #[error("the picture cannot be written as PNG")]
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// Whether what was asked for cannot be drawn, and not: whether drawing failed.
+    #[must_use]
+    pub fn is_of_options(&self) -> bool {
+        !matches!(self, Self::Png(_))
+    }
 }

@@ -104,7 +104,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "a window below zero",
         lambda run, folder: run.coincidences(window="-2ns"),
         ValueError,
-        "`-2ns` is negative; a window is the largest time difference allowed, 0t or more",
+        "`-2ns` is negative; write it without the minus sign, as 2ns",
     ),
     (
         "no channels",

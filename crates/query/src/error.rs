@@ -21,7 +21,9 @@ pub enum Error {
         block: u64,
     },
     /// The window is negative, but it is a distance.
-    #[error("a window of {window} ticks is negative; it is the largest time difference allowed")]
+    #[error(
+        "a window of {window} ticks is negative; it is the largest time difference allowed, 0 or more"
+    )]
     NegativeWindow {
         /// The window in ticks.
         window: i64,
@@ -127,7 +129,9 @@ pub enum Error {
         channel: u16,
     },
     /// The guard is negative, but it is a distance.
-    #[error("a guard of {guard} ticks is negative; it is the distance that a veto reaches")]
+    #[error(
+        "a guard of {guard} ticks is negative; it is the distance that a veto reaches, 0 or more"
+    )]
     NegativeGuard {
         /// The guard in ticks.
         guard: i64,

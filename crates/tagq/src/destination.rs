@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -27,7 +28,7 @@ impl Destination<'_> {
     /// the folder of the run would, and in a nested folder if the run has sources in such folders.
     ///
     /// # Errors
-    /// [`Error::InStore`], [`Error::OntoItself`], [`Error::IntoItsRun`]; [`Error::Exists`] without `force`, or for
+    /// [`Error::InStore`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`]; [`Error::Exists`] without `force`, or for
     /// what is not a file.
     pub fn check(&self) -> Result<(), Error> {
         let Self { path, force, reads } = *self;
@@ -40,6 +41,10 @@ impl Destination<'_> {
             if is_source_name(name) && belongs(folder_of(path), run) {
                 return Err(Error::IntoItsRun { path: path.into() });
             }
+        }
+        let folder = folder_of(path);
+        if fs::metadata(folder).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return Err(Error::NoFolder { path: path.into(), folder: folder.into() });
         }
         match fs::symlink_metadata(path) {
             Ok(metadata) if !force || !metadata.is_file() => {

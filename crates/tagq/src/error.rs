@@ -14,6 +14,17 @@ pub enum Error {
         /// The path that the user gave.
         path: PathBuf,
     },
+    /// The folder for a file that is to be written does not exist.
+    #[error(
+        "{path}: there is no folder {folder}; make it first: mkdir -p {folder}",
+        path = path.display(), folder = folder.display()
+    )]
+    NoFolder {
+        /// The file to write.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// The folder contains no sources.
     #[error(
         "{path}: no tags in this folder; a run is a folder of recordings, one recording, or a store made by `tagq \
@@ -27,7 +38,7 @@ pub enum Error {
     },
     /// Ingest is disabled, and there is no store to answer from.
     #[error(
-        "{path}: nothing was ingested yet; run `tagq ingest {path}`, or leave --no-ingest out",
+        "{path}: nothing was ingested yet; run `tagq ingest {path}` first; queries do so if you leave --no-ingest out",
         path = path.display()
     )]
     NothingIngested {
@@ -157,7 +168,7 @@ pub enum Error {
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
          order of time; if these are separate measurements, name the files one by one (`tagq \
          coincidences … {folder}/*.tags.zst`); if a counter restarted, `tagq ingest --rebase \
-         {run}` puts this file 1 s behind the end; if it came late, `tagq ingest --rebuild {run}` \
+         {run}` puts this file 1 s after the end; if it came late, `tagq ingest --rebuild {run}` \
          ingests all sources again",
         path = path.display(), folder = folder.display(), run = run.display()
     )]

@@ -1,6 +1,6 @@
 //! Channels in front of the runs: `tagq g2 3,15 run/`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use tagq::{
@@ -28,6 +28,27 @@ pub(super) fn take_channels(
             runs.remove(0);
         }
     }
+    let is_list = |run: &&PathBuf| {
+        let read = argument.and_then(|argument| channels(std::slice::from_ref(*run), argument));
+        read.is_some() && !run.exists()
+    };
+    if let Some(after) = runs.iter().skip(1).find(is_list) {
+        let (run, after) = (runs[0].display(), after.display());
+        return Err(usage(&format!(
+            "`{after}` is no run; write the channels before the run, as {after} {run}"
+        )));
+    }
+    let is_option = |run: &&str| {
+        let name = run.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+            && !Path::new(run).exists()
+    };
+    if let Some(option) = runs.iter().filter_map(|run| run.to_str()).find(is_option) {
+        return Err(usage(&format!(
+            "`{option}` is no run; write an option with two dashes, as --{option}"
+        )));
+    }
     let Some(first) = runs.first() else {
         return Err(clap::Error::raw(
             ErrorKind::MissingRequiredArgument,
@@ -37,13 +58,24 @@ pub(super) fn take_channels(
     if let Some(text) = first.to_str()
         && !first.exists()
     {
-        let count = argument.map_or(0, |argument| argument.options.len());
-        let numbers: Vec<&str> = runs.iter().filter_map(|run| run.to_str()).take(count).collect();
-        if count > 1 && numbers.iter().all(|text| text.parse::<u16>().is_ok()) {
-            let numbers = numbers.join(",");
-            return Err(usage(&format!(
-                "`{text}` is no run; write the channels with commas, as {numbers}"
-            )));
+        if argument.is_some()
+            && taken.is_empty()
+            && let Some(numbers) = numbers(runs)
+        {
+            return Err(usage(
+                &match numbers.iter().find(|number| number.parse::<u16>().is_err()) {
+                    Some(number) => {
+                        format!("`{number}` is no channel; channels are numbers from 0 to 65535")
+                    }
+                    None if numbers.len() == 1 => format!(
+                        "`{text}` is no run, and one channel is too few; write them with commas, as {text},2"
+                    ),
+                    None => format!(
+                        "`{text}` is no run; write the channels with commas, as {}",
+                        numbers.join(",")
+                    ),
+                },
+            ));
         }
         let is_range =
             text.split_once("..").is_some_and(|(low, high)| is_duration(low) && is_duration(high));
@@ -63,6 +95,20 @@ pub(super) fn usage_template(usage: &str) -> String {
     format!(
         "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {usage}\n\n{{all-args}}{{after-help}}"
     )
+}
+
+/// Returns the numbers that stand where a run should, between any signs or as arguments of their own.
+fn numbers(runs: &[PathBuf]) -> Option<Vec<String>> {
+    let divided = |run: &PathBuf| {
+        let parts = run.to_str()?.split([',', ';', ':', '-', '+', '&', ' ']);
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let are_numbers = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        // A date may be the name of a run.
+        let is_date = parts.len() > 2 && run.to_str()?.contains('-');
+        (are_numbers && !is_date && !parts.is_empty() && !run.exists()).then_some(parts)
+    };
+    let numbers = runs.iter().map_while(divided).flatten().collect::<Vec<_>>();
+    (!numbers.is_empty()).then_some(numbers)
 }
 
 fn is_duration(text: &str) -> bool {
@@ -123,6 +169,10 @@ mod tests {
         assert!(refused(LIST, "3").contains("the run is missing after 3"));
         let ends = ChannelArgument { options: &["start", "stop"], ..GROUPS };
         assert!(refused(ends, "7 8 ..").contains("as 7,8"));
+        assert!(refused(GROUPS, "7 8 9 ..").contains("as 7,8,9"));
+        assert!(refused(GROUPS, "7-8 ..").contains("as 7,8"));
+        assert!(refused(GROUPS, "7 ..").contains("too few"));
+        assert!(refused(GROUPS, "7,70000 ..").contains("`70000` is no channel"));
         assert!(refused(GROUPS, "2ns ..").contains("--window 2ns"));
         assert!(refused(GROUPS, "3,15 0ns..1ms ..").contains("--range 0ns..1ms"));
     }

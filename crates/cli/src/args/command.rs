@@ -12,6 +12,7 @@ use tagq::{escaped, is_shown};
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::{HelpArgs, in_families, with_synonyms},
+    mistakes::one_line,
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
     reproduce::ReproduceArgs,
@@ -74,7 +75,7 @@ const MORE: &str = "For more information, try";
 
 /// Prints a help, or an error with an example of its command. Control characters are escaped, because an argument may be
 /// the name of a file.
-fn end(error: &clap::Error) -> ! {
+pub(super) fn end(error: &clap::Error) -> ! {
     if !error.use_stderr() {
         error.exit();
     }
@@ -85,6 +86,12 @@ fn end(error: &clap::Error) -> ! {
         let text = error.render().to_string();
         text.lines().map(|line| escaped(line) + "\n").collect()
     };
+    if let Some(problem) = one_line(error) {
+        let red = STYLES.get_error();
+        let usage = text.lines().skip_while(|line| !strip_ansi_codes(line).starts_with("Usage:"));
+        let usage = usage.map(|line| format!("\n{line}")).collect::<String>();
+        text = format!("{red}error:{red:#} {}\n{usage}\n", escaped(&problem));
+    }
     if let Some((name, example)) = first_word().and_then(|word| example(&word)) {
         let lines = text.lines().filter(|line| !strip_ansi_codes(line).starts_with(MORE));
         text = lines.collect::<Vec<_>>().join("\n");
@@ -98,7 +105,7 @@ fn end(error: &clap::Error) -> ! {
 }
 
 /// Returns the first argument, if it is UTF-8.
-fn first_word() -> Option<String> {
+pub(super) fn first_word() -> Option<String> {
     std::env::args_os().nth(1)?.into_string().ok()
 }
 

@@ -5,6 +5,7 @@ mod channels;
 mod command;
 mod files;
 mod help;
+mod mistakes;
 mod options;
 mod pages;
 mod parts;

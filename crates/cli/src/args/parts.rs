@@ -144,7 +144,7 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Of two runs: add D to the times of the second
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub offset: Option<Duration>,
     /// Of two runs: multiply the times of the second by 1 + PPM / 10^6, for a clock that runs slow by so much
     #[arg(long, value_name = "PPM", allow_negative_numbers = true)]

@@ -143,7 +143,10 @@ impl FromStr for PlotTo {
 /// Returns the arguments with `--plot FILE` rewritten as `--plot=FILE`, if FILE has the extension of a
 /// figure. Otherwise the argument after `--plot` is a run.
 pub(super) fn argv(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    const FIGURES: [&str; 8] = ["svg", "png", "html", "pdf", "eps", "jpg", "jpeg", "gif"];
+    const FIGURES: [&str; 13] = [
+        "svg", "png", "html", "pdf", "eps", "jpg", "jpeg", "gif", "ps", "tif", "tiff", "bmp",
+        "webp",
+    ];
     let is_figure = |word: &OsString| {
         let end = Path::new(word).extension().and_then(OsStr::to_str);
         end.is_some_and(|end| FIGURES.iter().any(|figure| end.eq_ignore_ascii_case(figure)))

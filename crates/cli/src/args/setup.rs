@@ -9,6 +9,7 @@ use tagq::{
 
 use super::{
     channels::{take_channels, usage_template},
+    command::end,
     options::{JoinedSpanArgs, OutputArgs, SetupArgs, StoreArgs},
     plots::PlotArgs,
     table::usage,
@@ -62,14 +63,17 @@ impl DelaysArgs {
     /// Returns the channels and the run. Exits with a usage error if there is not one run.
     pub(crate) fn channels_and_run(&self) -> (Vec<Channel>, PathBuf) {
         let mut runs = self.words.clone();
-        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| error.exit());
+        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| end(&error));
         let parse = |text: &str| text.parse::<Channel>().ok();
         let taken = taken.iter().flat_map(|list| list.split(',').filter_map(parse));
         let channels = self.channels.iter().cloned().chain(taken).collect();
         match <[PathBuf; 1]>::try_from(runs) {
             Ok([run]) => (channels, run),
             Err(runs) => {
-                usage(&format!("delays are those of one run, and {} are named", runs.len())).exit()
+                let count = runs.len();
+                end(&usage(&format!(
+                    "delays are those of one run, and {count} are named; ask once for each"
+                )))
             }
         }
     }

@@ -8,6 +8,8 @@ use tagq::{
     store::{Duration, Tick, units::Frequency},
 };
 
+use super::values::channel;
+
 /// Make a .tags.zst file of simulated photon detections
 ///
 /// OUT may also end like the output of tagq convert, for the same tags in that format. Photon
@@ -36,8 +38,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Channels of the detectors
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2])]
-    pub channels: Vec<u64>,
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = channel)]
+    pub channels: Vec<u16>,
     /// Pairs per second of each pair source; with --coherent, photons per second on each detector
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     pub rate: Frequency,
@@ -52,7 +54,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long)]
     pub beam_splitter: bool,
     /// Probability that a photon is detected: for all channels, or CH=E for one; may be repeated
-    #[arg(long, value_name = "[CH=]E", default_value = "1", action = ArgAction::Append)]
+    #[arg(long, value_name = "[CH=]E", default_value = "1", action = ArgAction::Append, value_parser = efficiency)]
     pub efficiency: Vec<ForChannel<f64>>,
     /// Dark counts per second: for all channels, or CH=RATE for one; may be repeated
     #[arg(long, value_name = "[CH=]RATE", default_value = "0Hz", action = ArgAction::Append)]
@@ -99,6 +101,15 @@ pub(crate) struct SimulateArgs {
 /// Parses a number of files or frames, which are all made.
 fn files() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(..=1_000_000)
+}
+
+/// Parses a probability, or `CH=E`.
+fn efficiency(text: &str) -> Result<ForChannel<f64>, String> {
+    let value = text.rsplit_once('=').map_or(text, |(_, value)| value);
+    if value.parse::<f64>().is_err() {
+        return Err(format!("`{value}` is no probability; write it as 0.8"));
+    }
+    text.parse()
 }
 
 /// Parses `CH=D`.

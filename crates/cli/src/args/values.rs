@@ -44,7 +44,8 @@ impl FromStr for ChannelName {
     }
 }
 
-fn channel(text: &str) -> Result<u16, String> {
+/// Parses a channel.
+pub(super) fn channel(text: &str) -> Result<u16, String> {
     text.trim()
         .parse()
         .map_err(|_| format!("`{text}` is no channel; channels are numbers from 0 to 65535"))

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Parser as _, error::ErrorKind};
 
 use super::{
-    command::{Args, Command},
+    command::{Args, Command, end},
     watch::WatchArgs,
 };
 
@@ -13,6 +13,10 @@ impl WatchArgs {
     /// Parses each query as if it were called alone. Exits with the same error if one is invalid.
     pub(crate) fn queries(&self) -> Vec<Command> {
         let parts = self.split().0;
+        if parts.iter().any(Vec::is_empty) {
+            let text = "a query is missing after --and; write one as --and g2 1,2\n";
+            end(&clap::Error::raw(ErrorKind::MissingRequiredArgument, text));
+        }
         let read = |words: &[OsString], runs: &[PathBuf]| {
             let runs = runs.iter().map(|run| run.clone().into_os_string());
             let program = [OsString::from("tagq")].into_iter();
@@ -32,6 +36,6 @@ impl WatchArgs {
                 _ => Err(error),
             })
         });
-        completed.map(|args| args.unwrap_or_else(|error| error.exit()).command).collect()
+        completed.map(|args| args.unwrap_or_else(|error| end(&error)).command).collect()
     }
 }

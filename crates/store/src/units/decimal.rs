@@ -58,6 +58,9 @@ pub(super) fn number_and_unit<'a>(
     if integer.len() + fraction.len() == 0 || fraction.contains('.') {
         return Err(malformed());
     }
+    if unit.starts_with(',') {
+        return Err(UnitError::Comma { text: whole.into() });
+    }
     let digits = format!("{integer}{fraction}");
     if digits.trim_start_matches('0').len() > DIGITS_MAX || fraction.len() > PLACES_MAX {
         return Err(UnitError::OutOfRange { text: whole.into() });

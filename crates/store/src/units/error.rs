@@ -35,6 +35,12 @@ pub enum UnitError {
         /// The units that would do.
         known: &'static str,
     },
+    /// A number with a decimal comma.
+    #[error("`{text}` has a comma; write decimals with a point, as {}", text.trim().replace(',', "."))]
+    Comma {
+        /// The text as given.
+        text: String,
+    },
     /// No number was found.
     #[error("`{text}` is no {what}; write it as {example}")]
     Malformed {
@@ -51,8 +57,8 @@ pub enum UnitError {
         /// The text as given.
         text: String,
     },
-    /// A window is a distance and has no sign.
-    #[error("`{text}` is negative; a window is the largest time difference allowed, 0t or more")]
+    /// A window is a distance and has no sign, and so has a length of time.
+    #[error("`{text}` is negative; write it without the minus sign, as {}", text.trim().trim_start_matches('-'))]
     Negative {
         /// The text as given.
         text: String,

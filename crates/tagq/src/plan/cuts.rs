@@ -33,6 +33,9 @@ impl Division {
                 (rows.div_ceil(tags.get() as u64), format!("`part_tags` {fewest} would work"))
             }
         };
+        if matches!(self, Self::Parts(0)) {
+            return Err(Error::Request("`parts` is 0; write 1 or more".into()));
+        }
         if parts <= PARTS_MAX {
             return Ok(());
         }

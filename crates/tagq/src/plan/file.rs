@@ -173,10 +173,11 @@ impl Plan {
             tagq: String,
         }
         let fault = |reason: String| Error::Plan { path: path.into(), reason };
-        let start: Start = serde_json::from_slice(text)
-            .map_err(|error| fault(format!("it is no plan of tagq ({error})")))?;
+        let start: Start = serde_json::from_slice(text).map_err(|error| {
+            fault(format!("it is no plan of tagq; `tagq plan` makes one ({error})"))
+        })?;
         if start.format != FORMAT {
-            return Err(fault("it is no plan of tagq".into()));
+            return Err(fault("it is no plan of tagq; `tagq plan` makes one".into()));
         }
         let version = env!("CARGO_PKG_VERSION");
         if start.version != VERSION || start.tagq != version {

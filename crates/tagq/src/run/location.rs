@@ -41,7 +41,9 @@ impl RunLocation {
     /// [`Error::NoSuchPath`], [`Error::NoSources`], [`Error::LinkedStore`].
     pub fn find(path: &Path, store: Option<&Path>, is_recursive: bool) -> Result<Self, Error> {
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                Error::NoSuchPath { path: path.into() }
+            }
             _ => Error::Io { path: path.into(), action: "look at it", source },
         })?;
         if Store::is_at(path) {

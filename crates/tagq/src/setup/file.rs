@@ -76,7 +76,7 @@ impl SetupFile {
         {
             return Err(self.wrong(format!(
                 "`{name}` cannot be a name: a name begins with neither a digit nor -, and has no comma, \
-                 no = and no character that cannot be shown"
+                 no = and no character that cannot be shown; write one as Alice-H"
             )));
         }
         let before = self.setup.name_of(channel);

@@ -177,7 +177,8 @@ impl PlannedSource {
     ) -> Result<(), Error> {
         match writer.span() {
             Some((_, ends)) if begins < ends => {
-                let folder = self.path().parent().unwrap_or(Path::new("."));
+                let folder = self.path().parent().filter(|folder| !folder.as_os_str().is_empty());
+                let folder = folder.unwrap_or(Path::new("."));
                 let before =
                     writer.last_source().map_or("the source before it", |last| &last.facts.name);
                 Err(Error::Overlap {

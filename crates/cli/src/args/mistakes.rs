@@ -1,0 +1,116 @@
+//! Errors of the command line in one line: what is wrong, and what to write instead.
+
+use std::{error::Error as _, num::ParseIntError, path::Path};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::command::first_word;
+
+/// Returns the error in one line, for the errors that clap spreads over several lines or leaves without a way out.
+pub(super) fn one_line(error: &clap::Error) -> Option<String> {
+    let context = |kind| error.get(kind).map(words).filter(|words| !words.is_empty());
+    let word = |kind| context(kind).map(|words| words.concat());
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument => {
+            let missing = context(ContextKind::InvalidArg)?;
+            let missing: Vec<String> = missing.iter().map(|of| alternatives(of)).collect();
+            Some(format!("missing: {}", missing.join(" and ")))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let meant = context(ContextKind::SuggestedSubcommand).unwrap_or_default();
+            Some(no_command(&word(ContextKind::InvalidSubcommand)?, &meant))
+        }
+        ErrorKind::UnknownArgument => {
+            let meant = context(ContextKind::SuggestedArg).unwrap_or_default();
+            Some(no_argument(&word(ContextKind::InvalidArg)?, &meant))
+        }
+        ErrorKind::InvalidValue => {
+            let values = context(ContextKind::ValidValue)?.join(", ");
+            Some(format!("{}; write one of {values}", invalid_value(error)?))
+        }
+        ErrorKind::ValueValidation if error.source()?.is::<ParseIntError>() => {
+            Some(format!("{}; write a whole number, as 4", invalid_value(error)?))
+        }
+        _ => None,
+    }
+}
+
+fn words(value: &ContextValue) -> Vec<String> {
+    match value {
+        ContextValue::String(word) => vec![word.clone()],
+        ContextValue::Strings(words) => words.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn invalid_value(error: &clap::Error) -> Option<String> {
+    let value = words(error.get(ContextKind::InvalidValue)?).concat();
+    let argument = words(error.get(ContextKind::InvalidArg)?).concat();
+    Some(format!("invalid value '{value}' for '{argument}'"))
+}
+
+/// Returns options of which one is needed, `<--tick <TICK>|--gaps <ON|OFF>>`, joined by `or`.
+fn alternatives(argument: &str) -> String {
+    let inner = argument.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    match inner.filter(|inner| inner.starts_with('-')) {
+        Some(inner) => inner.replace("|-", " or -"),
+        None => argument.to_owned(),
+    }
+}
+
+fn no_command(word: &str, meant: &[String]) -> String {
+    match first_word().as_deref() {
+        Some(first @ ("plan" | "watch")) => {
+            format!("no query is called {word}; write it first, as tagq {first} rates run/")
+        }
+        _ if Path::new(word).exists() => {
+            format!("{word} is no command; write one first, as tagq rates {word}")
+        }
+        _ => format!("no command is called {word}{}", did_you_mean(word, meant)),
+    }
+}
+
+fn no_argument(word: &str, meant: &[String]) -> String {
+    // Of -window clap takes -w for an option.
+    let given = std::env::args_os().map(|given| given.to_string_lossy().into_owned());
+    let given: Vec<String> = given.collect();
+    let at = given.iter().position(|given| given.starts_with(word));
+    let whole = at.map_or(word, |at| &given[at]);
+    let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let Some(short) = short else {
+        return if first_word().is_some_and(|first| first == word) {
+            format!("{word} is no command; write one first, as tagq rates run/")
+        } else if word.starts_with('-') {
+            no_option(word) + &did_you_mean(word, meant)
+        } else {
+            format!("{word} is one argument too many")
+        };
+    };
+    if short.starts_with(|c: char| c.is_ascii_digit()) {
+        let before = at.and_then(|at| given[..at].last());
+        let place = before.filter(|before| before.starts_with("--")).map_or_else(
+            || "channels are numbers from 0 to 65535, and a file is named ./-NAME".to_owned(),
+            |option| format!("{option} takes no negative value"),
+        );
+        return format!("{whole} begins with a minus sign: {place}");
+    }
+    let is_long = whole.len() > word.len() + 1;
+    let meant = if is_long { format!("; did you mean -{whole}?") } else { String::new() };
+    no_option(whole) + &meant
+}
+
+/// Names the command, because others may have the option.
+fn no_option(word: &str) -> String {
+    match first_word() {
+        Some(first) if !first.starts_with('-') => format!("tagq {first} has no option {word}"),
+        _ => format!("there is no option {word}"),
+    }
+}
+
+/// Names what a word was meant to be, if it begins like it: others are similar by chance.
+fn did_you_mean(word: &str, meant: &[String]) -> String {
+    let letter = |word: &str| word.trim_start_matches('-').chars().next();
+    let meant = meant.iter().filter(|meant| letter(meant) == letter(word));
+    let meant: Vec<&str> = meant.map(String::as_str).collect();
+    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
+}
