@@ -161,7 +161,7 @@ const FLOORS: [Floors; 9] = [
     Floors {
         of: "cli",
         floors: &[
-            &["args", "signals", "time_left"],
+            &["args", "signals", "time_left", "wrapped"],
             &["progress", "report"],
             &["input"],
             &["queries", "follow"],

@@ -24,6 +24,7 @@ mod simulate;
 mod time_left;
 mod verify;
 mod watch;
+mod wrapped;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -71,7 +72,8 @@ fn end(error: &anyhow::Error) -> ExitCode {
     }
     let style = anstyle::AnsiColor::Red.on_default().bold();
     // Ignored if stderr cannot be written: the exit code also reports the failure.
-    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", escaped(&message(error)));
+    let message = wrapped::for_stderr(&escaped(&message(error)), "error: ".len());
+    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {message}");
     ExitCode::from(exit_code(error))
 }
 

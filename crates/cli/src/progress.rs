@@ -22,7 +22,7 @@ use tagq::{
 
 use tagq_export::report::table::quantities::thousands;
 
-use crate::{args::with_flags, signals, time_left::TimeLeft};
+use crate::{args::with_flags, signals, time_left::TimeLeft, wrapped::for_stderr};
 
 /// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {
@@ -114,7 +114,8 @@ impl Reporter {
         let say = || {
             let style = anstyle::AnsiColor::Yellow.on_default().bold();
             // A note that cannot be printed is not an error.
-            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(note));
+            let note = for_stderr(&escaped(note), "note: ".len());
+            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
         };
         match &*self.running.borrow() {
             Some(running) => running.bar.suspend(say),

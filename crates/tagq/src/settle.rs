@@ -69,11 +69,14 @@ fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<Op
             )));
         };
         let bare = defaults.iter().find(|(name, value)| {
-            let of_time = of.options().any(|option| option.name == **name && option.value.is_duration());
+            let of_time =
+                of.options().any(|option| option.name == **name && option.value.is_duration());
             of_time && value.is_number()
         });
         if let Some((name, value)) = bare {
-            return Err(wrong(format!("[{table}]: a time has a unit; write {name} = \"{value}ns\"")));
+            return Err(wrong(format!(
+                "[{table}]: a time has a unit; write {name} = \"{value}ns\""
+            )));
         }
         if let Err(error) = Request::of_options(table, defaults.clone()) {
             return Err(wrong(format!("[{table}]: {error}")));

@@ -205,7 +205,11 @@ impl FromStr for Duration {
             let suggestions = if text.contains(['e', 'E']) {
                 format!("{text}s")
             } else {
-                let ticks = if value.is_integer() { format!(" or {text}t (whole ticks)") } else { format!(" or {text}s") };
+                let ticks = if value.is_integer() {
+                    format!(" or {text}t (whole ticks)")
+                } else {
+                    format!(" or {text}s")
+                };
                 format!("{text}ns, {text}ps, {text}us{ticks}")
             };
             return Err(UnitError::NoUnit { text, suggestions });

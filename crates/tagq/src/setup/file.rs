@@ -142,7 +142,8 @@ impl SetupFile {
         let wrong = self.wrong(format!("[{name}] is no table"));
         if !self.document.contains_key(name) {
             // After the comments at the end of the file, which would follow the new table otherwise.
-            let before = self.document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
+            let before =
+                self.document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
             let mut table = Table::new();
             if !before.is_empty() {
                 table.decor_mut().set_prefix(format!("{before}\n\n"));

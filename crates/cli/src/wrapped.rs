@@ -1,0 +1,52 @@
+//! Notes and errors on a terminal, broken between words.
+
+use std::io::{IsTerminal as _, stderr};
+
+use console::Term;
+
+/// Returns a text that follows `before` characters on its first line: on a terminal with line breaks between words, so that
+/// no word is divided, elsewhere as it is.
+pub(crate) fn for_stderr(text: &str, before: usize) -> String {
+    if !stderr().is_terminal() {
+        return text.to_owned();
+    }
+    broken(text, before, Term::stderr().size().1.into())
+}
+
+fn broken(text: &str, before: usize, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut used = before;
+    for (number, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if number > 0 {
+            if used + 1 + length > width {
+                out.push('\n');
+                used = 0;
+            } else {
+                out.push(' ');
+                used += 1;
+            }
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_is_divided() {
+        assert_eq!(
+            broken("try --delay 15=-4.0625ns, or find it", 6, 20),
+            "try --delay\n15=-4.0625ns, or\nfind it"
+        );
+        assert_eq!(broken("short", 6, 80), "short");
+        assert_eq!(
+            broken("a much_longer_word_than_the_line b", 0, 10),
+            "a\nmuch_longer_word_than_the_line\nb"
+        );
+    }
+}
