@@ -247,7 +247,7 @@ fn what_is_there_is_not_lost() {
     refused(&odd, &odd, &["--force"], 1, "is a file to read");
     refused(&odd, &here("out.txt"), &[], 2, ".swabian");
     refused(&here("none"), &here("out.csv"), &[], 1, "no such file");
-    refused(&odd, &here("none/out.csv"), &[], 1, "No such file");
+    refused(&odd, &here("none/out.csv"), &[], 1, "mkdir -p");
     fs::write(here("wrong.tsv"), "1\t2\n".repeat(300_000) + "1\tx\n").unwrap();
     refused(&here("wrong.tsv"), &here("out.csv"), &[], 3, "line 300001");
     refused(&here("wrong.tsv"), &here("there.csv"), &["--force"], 3, "line 300001");

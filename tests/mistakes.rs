@@ -16,22 +16,22 @@ const MISTAKES: &[Mistake] = &[
     (
         "coincidenses 1,2 --window 2ns run",
         2,
-        "error: no command is called coincidenses; did you mean coincidences?",
+        "error: no command is called 'coincidenses'; did you mean 'coincidences'?",
         "coincidences",
     ),
     (
         "coincidences 1,2 --windw 2ns run",
         2,
-        "error: tagq coincidences has no option --windw; did you mean --window?",
+        "error: tagq coincidences has no option '--windw'; did you mean '--window'?",
         "--window",
     ),
     (
         "rates --bins 1ms run",
         2,
-        "error: tagq rates has no option --bins; did you mean --bin?",
-        "--bin?",
+        "error: tagq rates has no option '--bins'; did you mean '--bin'?",
+        "'--bin'",
     ),
-    ("g2 1,2 --window 2ns run", 2, "error: tagq g2 has no option --window", "tagq g2 --help"),
+    ("g2 1,2 --window 2ns run", 2, "error: tagq g2 has no option '--window'", "tagq g2 --help"),
     // Units and numbers.
     (
         "g2 1,2 --range 10 run",
@@ -160,7 +160,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates --last -1s run",
         2,
-        "error: -1s begins with a minus sign: --last takes no negative value",
+        "error: '-1s' begins with a minus sign: --last takes no negative value",
         "",
     ),
     // Delays.
@@ -293,7 +293,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "simulate --rate -5kHz out.tags.zst",
         2,
-        "error: -5kHz begins with a minus sign: --rate takes no negative value",
+        "error: '-5kHz' begins with a minus sign: --rate takes no negative value",
         "",
     ),
     (
@@ -346,7 +346,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "coincidences 1,2 -window 2ns run",
         2,
-        "error: tagq coincidences has no option -window; did you mean --window?",
+        "error: tagq coincidences has no option '-window'; did you mean '--window'?",
         "--window",
     ),
     (
@@ -358,7 +358,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "coincidences -1,2 --window 2ns run",
         2,
-        "error: -1,2 begins with a minus sign: channels are numbers from 0 to 65535, and a file is named ./-NAME",
+        "error: '-1,2' begins with a minus sign: channels are numbers from 0 to 65535, and a file is named ./-NAME",
         "0 to 65535",
     ),
     (
@@ -412,13 +412,13 @@ const MISTAKES: &[Mistake] = &[
     (
         "other.tags.zst",
         2,
-        "error: other.tags.zst is no command; write one first, as tagq rates other.tags.zst",
+        "error: 'other.tags.zst' is no command; write one first, as tagq rates other.tags.zst",
         "tagq rates other.tags.zst",
     ),
     (
         "--window 2ns run",
         2,
-        "error: --window is no command; write one first, as tagq rates run/",
+        "error: '--window' is no command; write one first, as tagq rates run/",
         "tagq rates run/",
     ),
     (
@@ -443,7 +443,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "plan run -o p.json",
         2,
-        "error: no query is called run; write it first, as tagq plan rates run/",
+        "error: no query is called 'run'; write it first, as tagq plan rates run/",
         "tagq plan rates run/",
     ),
     (

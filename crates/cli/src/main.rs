@@ -127,10 +127,14 @@ impl Retry {
     /// The exit code that says so (`EX_TEMPFAIL` of sysexits.h).
     const CODE: u8 = 75;
 
-    /// Marks errors of reading and writing.
+    /// Marks errors of reading and writing, and of a folder that is not there.
     fn if_it_may_help(error: anyhow::Error) -> anyhow::Error {
         let is_io = error.chain().any(<dyn std::error::Error>::is::<std::io::Error>);
-        if is_io { Self(error).into() } else { error }
+        let has_no_folder = error
+            .chain()
+            .filter_map(error_of_run)
+            .any(|error| matches!(error, tagq::Error::NoFolder { .. }));
+        if is_io || has_no_folder { Self(error).into() } else { error }
     }
 }
 

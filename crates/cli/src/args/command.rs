@@ -12,7 +12,7 @@ use tagq::{escaped, is_shown};
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::{HelpArgs, in_families, with_synonyms},
-    mistakes::one_line,
+    mistakes::{first_word, one_line},
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
     reproduce::ReproduceArgs,
@@ -102,11 +102,6 @@ pub(super) fn end(error: &clap::Error) -> ! {
     // Ignored if stderr cannot be written: the exit code also reports the failure.
     let _ = anstream::stderr().write_all(text.as_bytes());
     std::process::exit(error.exit_code())
-}
-
-/// Returns the first argument, if it is UTF-8.
-pub(super) fn first_word() -> Option<String> {
-    std::env::args_os().nth(1)?.into_string().ok()
 }
 
 /// Returns the name of the command that `word` calls, and the first example of its help.

@@ -6,8 +6,6 @@ use clap::{Command, error::ErrorKind};
 use console::strip_ansi_codes;
 use tagq::requests::REQUEST_TYPES;
 
-use super::command::end;
-
 /// Help on a command, or on what is counted: rules, windows
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -54,7 +52,7 @@ impl HelpArgs {
         words.extend(self.words.iter().cloned());
         words.push("--help".to_owned());
         let none = || program.error(ErrorKind::InvalidSubcommand, "there is no such help");
-        end(&known.try_get_matches_from(words).err().unwrap_or_else(none))
+        known.try_get_matches_from(words).err().unwrap_or_else(none).exit()
     }
 }
 

@@ -4,8 +4,6 @@ use std::{error::Error as _, num::ParseIntError, path::Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::command::first_word;
-
 /// Returns the error in one line, for the errors that clap spreads over several lines or leaves without a way out.
 pub(super) fn one_line(error: &clap::Error) -> Option<String> {
     let context = |kind| error.get(kind).map(words).filter(|words| !words.is_empty());
@@ -26,7 +24,9 @@ pub(super) fn one_line(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidValue => {
             let values = context(ContextKind::ValidValue)?.join(", ");
-            Some(format!("{}; write one of {values}", invalid_value(error)?))
+            let meant = context(ContextKind::SuggestedValue).unwrap_or_default();
+            let meant = did_you_mean(&word(ContextKind::InvalidValue)?, &meant);
+            Some(format!("{}{meant}; write one of {values}", invalid_value(error)?))
         }
         ErrorKind::ValueValidation if error.source()?.is::<ParseIntError>() => {
             Some(format!("{}; write a whole number, as 4", invalid_value(error)?))
@@ -61,12 +61,12 @@ fn alternatives(argument: &str) -> String {
 fn no_command(word: &str, meant: &[String]) -> String {
     match first_word().as_deref() {
         Some(first @ ("plan" | "watch")) => {
-            format!("no query is called {word}; write it first, as tagq {first} rates run/")
+            format!("no query is called '{word}'; write it first, as tagq {first} rates run/")
         }
         _ if Path::new(word).exists() => {
-            format!("{word} is no command; write one first, as tagq rates {word}")
+            format!("'{word}' is no command; write one first, as tagq rates {word}")
         }
-        _ => format!("no command is called {word}{}", did_you_mean(word, meant)),
+        _ => format!("no command is called '{word}'{}", did_you_mean(word, meant)),
     }
 }
 
@@ -79,11 +79,11 @@ fn no_argument(word: &str, meant: &[String]) -> String {
     let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     let Some(short) = short else {
         return if first_word().is_some_and(|first| first == word) {
-            format!("{word} is no command; write one first, as tagq rates run/")
+            format!("'{word}' is no command; write one first, as tagq rates run/")
         } else if word.starts_with('-') {
             no_option(word) + &did_you_mean(word, meant)
         } else {
-            format!("{word} is one argument too many")
+            format!("'{word}' is one argument too many")
         };
     };
     if short.starts_with(|c: char| c.is_ascii_digit()) {
@@ -92,18 +92,18 @@ fn no_argument(word: &str, meant: &[String]) -> String {
             || "channels are numbers from 0 to 65535, and a file is named ./-NAME".to_owned(),
             |option| format!("{option} takes no negative value"),
         );
-        return format!("{whole} begins with a minus sign: {place}");
+        return format!("'{whole}' begins with a minus sign: {place}");
     }
     let is_long = whole.len() > word.len() + 1;
-    let meant = if is_long { format!("; did you mean -{whole}?") } else { String::new() };
+    let meant = if is_long { format!("; did you mean '-{whole}'?") } else { String::new() };
     no_option(whole) + &meant
 }
 
 /// Names the command, because others may have the option.
 fn no_option(word: &str) -> String {
     match first_word() {
-        Some(first) if !first.starts_with('-') => format!("tagq {first} has no option {word}"),
-        _ => format!("there is no option {word}"),
+        Some(first) if !first.starts_with('-') => format!("tagq {first} has no option '{word}'"),
+        _ => format!("there is no option '{word}'"),
     }
 }
 
@@ -111,6 +111,11 @@ fn no_option(word: &str) -> String {
 fn did_you_mean(word: &str, meant: &[String]) -> String {
     let letter = |word: &str| word.trim_start_matches('-').chars().next();
     let meant = meant.iter().filter(|meant| letter(meant) == letter(word));
-    let meant: Vec<&str> = meant.map(String::as_str).collect();
+    let meant: Vec<String> = meant.map(|meant| format!("'{meant}'")).collect();
     if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
+}
+
+/// Returns the first argument, if it is UTF-8.
+pub(super) fn first_word() -> Option<String> {
+    std::env::args_os().nth(1)?.into_string().ok()
 }

@@ -9,7 +9,6 @@ use tagq::{
 
 use super::{
     channels::{take_channels, usage_template},
-    command::end,
     options::{JoinedSpanArgs, OutputArgs, SetupArgs, StoreArgs},
     plots::PlotArgs,
     table::usage,
@@ -63,7 +62,7 @@ impl DelaysArgs {
     /// Returns the channels and the run. Exits with a usage error if there is not one run.
     pub(crate) fn channels_and_run(&self) -> (Vec<Channel>, PathBuf) {
         let mut runs = self.words.clone();
-        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| end(&error));
+        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| error.exit());
         let parse = |text: &str| text.parse::<Channel>().ok();
         let taken = taken.iter().flat_map(|list| list.split(',').filter_map(parse));
         let channels = self.channels.iter().cloned().chain(taken).collect();
@@ -71,9 +70,10 @@ impl DelaysArgs {
             Ok([run]) => (channels, run),
             Err(runs) => {
                 let count = runs.len();
-                end(&usage(&format!(
+                let text = format!(
                     "delays are those of one run, and {count} are named; ask once for each"
-                )))
+                );
+                usage(&text).exit()
             }
         }
     }

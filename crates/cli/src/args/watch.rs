@@ -8,8 +8,6 @@ use tagq::{
     store::{Duration, UnitError},
 };
 
-use super::command::end;
-
 /// Answer queries again whenever new data is recorded
 ///
 /// New files and new parts of files are ingested as by `tagq ingest --follow`, and each query is answered
@@ -91,5 +89,5 @@ fn option<'a>(
     let read = value.parse::<Duration>().map_err(|error| {
         clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {error}\n"))
     });
-    Some(read.unwrap_or_else(|error| end(&error)))
+    Some(read.unwrap_or_else(|error| error.exit()))
 }
