@@ -117,8 +117,8 @@ fn what_cannot_be_drawn_is_said() {
     said("coincidences --window 2ns --list --plot run", "--plot");
     said("coincidences --window 2ns --explain --plot run", "--plot");
     said("rates --explain --plot a.svg run", "--plot");
-    said("rates --plot a.pdf run", ".svg, .png or .html");
-    said("rates --plot=a run", ".svg, .png or .html");
+    said("rates --plot a.gif run", ".svg, .pdf, .png or .html");
+    said("rates --plot=a run", ".svg, .pdf, .png or .html");
     said("rates --plot a.svg -o a.svg --format csv run", "two files");
     said("rates --force run", "--output");
     said("watch rates --plot a.svg nowhere", "without a file");

@@ -230,10 +230,11 @@ fn other_tags_are_refused() {
     place.done("convert run one.tags.zst");
     place.refused("one.tags.zst", 1, "the same tags are divided into other files");
     // Another order of the same files, and other tags.
-    let simulated = "simulate --seed 3 --duration 900ms --channels 1,2,3,4 --rate 20kHz other";
+    let simulated =
+        "simulate --seed 3 --duration 900ms --channels 1,2,3,4 --rate 20kHz other.tags.zst";
     place.done(simulated);
     place.refused(
-        "other",
+        "other.tags.zst",
         1,
         "its first 19350 tags are not those that were counted: their checksum is",
     );

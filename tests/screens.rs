@@ -46,7 +46,11 @@ fn delays_have_room() {
     let Some(ran) = on_terminal(folder.path(), words, SMALL) else { return };
     let text = ran.lines.join("\n");
     assert!(ran.lines.iter().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("3,4  -9600") && text.contains("no room here for peak\n"), "{text}");
+    assert!(
+        text.contains("3,4  -9600  -1.500000(78) µs")
+            && text.contains("no room here for second best, sigmas\n"),
+        "{text}"
+    );
     assert!(text.contains("2,4;\n  a longer --range reaches"), "{text}");
 }
 
@@ -99,7 +103,9 @@ fn the_bar_of_an_ingest_stays_on_its_line_and_leaves_none() {
             assert!(lines[0].starts_with("note: "), "{columns}: {lines:?}");
             // The note at the end alone, and before it one bar, which a narrow terminal wraps.
             let rows = note.div_ceil(columns.into());
-            assert_eq!(lines.len(), rows, "{columns}: {lines:?}");
+            // It is broken between words, which takes one line more at most.
+            assert!((rows..=rows + 1).contains(&lines.len()), "{columns}: {lines:?}");
+            let rows = lines.len();
             let of_bar = if columns < 80 { 80_usize.div_ceil(columns.into()) } else { 1 };
             assert!(most <= of_bar.max(rows), "{columns}: {most} lines: {:?}", ran.written);
         }

@@ -23,13 +23,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     };
     let mut out = anstream::stdout().lock();
     for path in &args.runs {
-        let run = tagq::open(path, &options, &reporter).map_err(|error| match error {
-            tagq::Error::NothingIngested { path } => {
-                let path = path.display();
-                anyhow::anyhow!("{path}: has no store yet, and nothing to verify; `tagq ingest {path}` makes one")
-            }
-            error => error.into(),
-        })?;
+        let run = tagq::open(path, &options, &reporter)?;
         let bytes = |blocks: usize| blocks as u64 * 9 * 65_536;
         let done = Arc::new(AtomicU64::new(0));
         let total = run.store().manifest().rows * 9;

@@ -90,7 +90,7 @@ const CHANNELS: ChannelArgument =
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq init run/
-  tagq init night.ptu --output lab.toml")]
+  tagq init run/ --output lab.toml")]
 pub(crate) struct InitArgs {
     /// The run
     #[arg(value_name = "RUN")]
