@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import tagq
+from tagq._result import PLAIN
 
 Ask = Callable[[tagq.Run], tagq.Result]
 #: A result of each kind of figure, the labels of its axes, and the number of axes.
@@ -145,7 +146,7 @@ print(repr(picture)[:12])
 
 def test_marks_are_fewer_where_there_is_less_room(run: tagq.Run) -> None:
     result = run.histogram(1, 2, bin="1ns", range="10us")
-    look = {"title": None, "log_y": False, "limits": None}
+    look = PLAIN
 
     def marks(wide: float) -> int:
         (series,) = json.loads(result._answer.figure(look, wide))["plot"]["chart"]["drawn"]

@@ -147,7 +147,6 @@ mod tests {
             (GROUPS, "3,15 3,16 ..", "3,15 3,16"),
             (GROUPS, "Alice,Bob .. ../..", "Alice,Bob"),
             (GROUPS, "./3,15", ""),
-            (GROUPS, "3 ..", ""),
             (GROUPS, "Alice ..", ""),
             (GROUPS, "monday tuesday", ""),
             (LIST, "3 ..", "3"),

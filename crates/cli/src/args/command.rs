@@ -89,8 +89,8 @@ pub(super) fn end(error: &clap::Error) -> ! {
     if let Some(problem) = one_line(error) {
         let red = STYLES.get_error();
         let usage = text.lines().skip_while(|line| !strip_ansi_codes(line).starts_with("Usage:"));
-        let usage = usage.fold(String::new(), |all, line| all + "\n" + line);
-        text = format!("{red}error:{red:#} {}\n{usage}\n", escaped(&problem));
+        let usage = usage.collect::<Vec<_>>().join("\n");
+        text = format!("{red}error:{red:#} {}\n\n{usage}\n", escaped(&problem));
     }
     if let Some((name, example)) = first_word().and_then(|word| example(&word)) {
         let lines = text.lines().filter(|line| !strip_ansi_codes(line).starts_with(MORE));

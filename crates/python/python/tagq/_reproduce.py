@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from . import _tagq
 from ._errors import NotReproducedError
+from ._paths import path_of as _path
 from ._result import Result
-from ._run import _path
 
 
 def reproduce(
