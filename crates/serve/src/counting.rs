@@ -1,0 +1,118 @@
+//! Queries on the threads that count: a set number at a time, each with a time limit, cancelled when nobody waits.
+
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
+
+use axum::http::StatusCode;
+use tagq::{Progress, query::ScanProgress};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task, time,
+};
+
+use crate::error::{Error, Refusal};
+
+/// Limits of the work that clients can cause.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Threads that count.
+    pub threads: usize,
+    /// Queries that are counted at a time.
+    pub queries: usize,
+    /// Time after which a query is stopped.
+    pub time: Duration,
+    /// Streams of `/api/watch` at a time.
+    pub streams: usize,
+    /// Connections at a time.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let threads = tagq::store::threads(0);
+        let time = Duration::from_mins(1);
+        Self { threads, queries: 4, time, streams: 256, connections: 1024 }
+    }
+}
+
+/// The threads that count, and the turns at them.
+pub(crate) struct Counting {
+    pool: rayon::ThreadPool,
+    turns: Arc<Semaphore>,
+    limit: Duration,
+}
+
+impl Counting {
+    pub fn new(limits: &Limits) -> Result<Self, Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(limits.threads).build()?;
+        let turns = Arc::new(Semaphore::new(limits.queries));
+        Ok(Self { pool, turns, limit: limits.time })
+    }
+
+    /// Does the work if a turn is free.
+    pub async fn now<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let turn = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Refusal::busy())?;
+        self.run(turn, work).await
+    }
+
+    /// Waits for a turn and does the work.
+    pub async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Refusal::busy())?;
+        self.run(turn, work).await
+    }
+
+    /// Does the work on a thread that may block. The turn ends with the work, which is cancelled after the time limit and
+    /// when this future is dropped.
+    async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        turn: OwnedSemaphorePermit,
+        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let progress = Arc::new(QueryProgress::default());
+        let _cancel = CancelOnDrop(Arc::clone(&progress));
+        let counting = Arc::clone(self);
+        let work = task::spawn_blocking(move || {
+            let _turn = turn;
+            work(&counting.pool, &*progress)
+        });
+        match time::timeout(self.limit, work).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(fault)) => Err(Refusal::failed(fault.to_string())),
+            Err(_) => {
+                let seconds = self.limit.as_secs();
+                let reason = format!("the query took longer than {seconds} s and was stopped");
+                Err(Refusal::new(StatusCode::GATEWAY_TIMEOUT, reason))
+            }
+        }
+    }
+}
+
+/// The progress of one query, by which it is cancelled.
+#[derive(Default)]
+struct QueryProgress(ScanProgress);
+
+impl Progress for QueryProgress {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, _: &str) {}
+
+    fn scan(&self) -> Option<&ScanProgress> {
+        Some(&self.0)
+    }
+}
+
+struct CancelOnDrop(Arc<QueryProgress>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.cancel();
+    }
+}
