@@ -151,7 +151,7 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "serve",
         floors: &[
-            &["error"],
+            &["bodies", "error"],
             &["token", "tables"],
             &["counting", "runs", "access"],
             &["question"],

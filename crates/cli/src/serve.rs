@@ -29,7 +29,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let bind = args.bind;
     let listener = TcpListener::bind(bind).with_context(|| format!("cannot listen at {bind}"))?;
     let address = listener.local_addr()?;
-    let token = if address.ip().is_loopback() { None } else { Some(Token::random()?) };
+    let is_open = address.ip().is_loopback() && !args.token;
+    let token = if is_open { None } else { Some(Token::random()?) };
     let notes = Notes { is_quiet: query.store.quiet, noted: Mutex::default() };
     let runs = query.runs.iter().map(|path| served(args, path, &notes));
     let runs = runs.collect::<anyhow::Result<_>>()?;

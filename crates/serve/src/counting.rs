@@ -12,7 +12,10 @@ use tokio::{
     task, time,
 };
 
-use crate::error::{Error, Refusal};
+use crate::{
+    bodies::Whole,
+    error::{Error, Refusal},
+};
 
 /// Limits of the work that clients can cause.
 #[derive(Debug, Clone)]
@@ -41,23 +44,34 @@ impl Default for Limits {
 pub(crate) struct Counting {
     pool: rayon::ThreadPool,
     turns: Arc<Semaphore>,
+    /// Turns of answers in memory.
+    answers: Arc<Semaphore>,
     limit: Duration,
 }
+
+/// Answers that are counted or sent at a time, for each query that is counted.
+const ANSWERS_EACH: usize = 8;
 
 impl Counting {
     pub fn new(limits: &Limits) -> Result<Self, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(limits.threads).build()?;
         let turns = Arc::new(Semaphore::new(limits.queries));
-        Ok(Self { pool, turns, limit: limits.time })
+        let answers = Arc::new(Semaphore::new(limits.queries.saturating_mul(ANSWERS_EACH)));
+        Ok(Self { pool, turns, answers, limit: limits.time })
     }
 
-    /// Does the work if a turn is free.
-    pub async fn now<T: Send + 'static>(
+    /// Returns the answer that `work` writes, if a turn is free. Clients that read slowly cannot fill the memory.
+    pub async fn now(
         self: &Arc<Self>,
-        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let turn = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Refusal::busy())?;
-        self.run(turn, work).await
+        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<Vec<u8>, Refusal>
+        + Send
+        + 'static,
+    ) -> Result<Whole, Refusal> {
+        let free = |turns: &Arc<Semaphore>| {
+            Arc::clone(turns).try_acquire_owned().map_err(|_| Refusal::busy())
+        };
+        let (turn, counting) = (free(&self.answers)?, free(&self.turns)?);
+        Ok(Whole::new(self.run(counting, work).await?, turn))
     }
 
     /// Waits for a turn and does the work.
@@ -114,5 +128,52 @@ struct CancelOnDrop(Arc<QueryProgress>);
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.0.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn work_is_cancelled_when_nobody_waits_and_its_turn_is_free_after_it() {
+        let limits = Limits { queries: 1, threads: 1, ..Limits::default() };
+        let counting = Arc::new(Counting::new(&limits).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (begun, begins) = mpsc::channel();
+        let (ended, ends) = mpsc::channel();
+        runtime.block_on(async {
+            let long = counting.now(move |_, progress| {
+                begun.send(()).unwrap();
+                while !progress.scan().unwrap().is_cancelled() {}
+                ended.send(()).unwrap();
+                Ok(Vec::new())
+            });
+            let waiting = time::timeout(Duration::from_millis(1), long).await;
+            assert!(waiting.is_err());
+            begins.recv().unwrap();
+            ends.recv().unwrap();
+            let next = counting.in_turn(|_, _| Ok(7)).await;
+            assert_eq!(next.unwrap(), 7);
+        });
+    }
+
+    #[test]
+    fn answers_that_are_not_sent_take_no_more_than_a_set_number() {
+        let limits = Limits { queries: 1, threads: 1, ..Limits::default() };
+        let counting = Arc::new(Counting::new(&limits).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut unsent = Vec::new();
+            while unsent.len() < ANSWERS_EACH {
+                unsent.push(counting.now(|_, _| Ok(vec![1])).await.map_err(|_| ()).unwrap());
+            }
+            let refused = counting.now(|_, _| Ok(vec![1])).await.err().unwrap();
+            assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+            unsent.pop();
+            assert!(counting.now(|_, _| Ok(vec![1])).await.is_ok());
+        });
     }
 }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashMap,
-    convert::Infallible,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -14,7 +11,6 @@ use axum::{
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use http_body::Frame;
 use tagq::{
     Progress,
     requests::{QueryContext, Request},
@@ -26,6 +22,7 @@ use tokio::{
 };
 
 use crate::{
+    bodies::Events,
     counting::Counting,
     error::Refusal,
     question::Question,
@@ -222,19 +219,4 @@ impl Set<'_> {
 /// Returns an event. The data are one line.
 fn event(kind: &str, id: u64, data: &str) -> Bytes {
     format!("{kind}id: {id}\ndata: {}\n\n", data.trim_end()).into()
-}
-
-/// The events of one reader as a body.
-struct Events(mpsc::Receiver<Bytes>);
-
-impl http_body::Body for Events {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
-    }
 }

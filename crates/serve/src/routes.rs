@@ -116,13 +116,13 @@ async fn query(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
         }
         Ok(bytes)
     });
-    let bytes = counted.await.inspect_err(|refusal| {
+    let answer = counted.await.inspect_err(|refusal| {
         if let Some(note) = &refusal.note {
             shared.progress.note(note);
         }
     })?;
     let kind = if is_arrow { ARROW_STREAM } else { "application/json" };
-    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+    Ok(([(header::CONTENT_TYPE, kind)], Body::new(answer)).into_response())
 }
 
 /// Streams the answers to several questions.

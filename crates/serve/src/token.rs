@@ -46,7 +46,6 @@ impl fmt::Debug for Token {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test says so by failing")]
 mod tests {
     use super::*;
 

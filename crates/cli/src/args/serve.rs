@@ -17,7 +17,7 @@ use super::options::{QueryArgs, SetupArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq serve run/
-  tagq serve run/ other/ --bind 0.0.0.0:8417 --allow-host lab.example.org")]
+  tagq serve run/ --bind 0.0.0.0:8417 --allow-host lab.example.org")]
 pub(crate) struct ServeArgs {
     /// The address and port to answer at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8417")]
@@ -28,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// Answer below this path, such as /lab, for a proxy
     #[arg(long, value_name = "PATH", default_value = "")]
     pub base_path: String,
+    /// Need the token also at an address of this computer, which all its users reach
+    #[arg(long)]
+    pub token: bool,
     /// Queries that are counted at a time; others are refused until one is done
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub queries: usize,

@@ -79,8 +79,9 @@ impl Served {
     }
 
     pub fn watch(&self, questions: &Value) -> Events {
-        let coded: String =
-            questions.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let json = questions.to_string();
+        let coded = json.bytes().map(|byte| format!("%{byte:02X}"));
+        let coded = coded.collect::<Vec<_>>().concat();
         let path = format!("/api/watch?queries={coded}");
         let mut lines = BufReader::new(send(self.address, "GET", &path, &[], b""));
         let (status, headers) = head(&mut lines);
@@ -139,21 +140,17 @@ pub(crate) fn send(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> TcpStream {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+    let mut head = vec![format!("{method} {path} HTTP/1.1\r\nconnection: close")];
     if headers.iter().all(|(name, _)| *name != "host") {
-        head += &format!("host: {to}\r\n");
+        head.push(format!("host: {to}"));
     }
-    for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    // A body that never comes.
-    let len = if find_str(headers, "x-half") { 100 } else { body.len() };
-    head += &format!("content-length: {len}\r\n\r\n");
+    head.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    // The body of a request with this header never comes.
+    let is_half = headers.iter().any(|(name, _)| *name == "x-half");
+    let len = if is_half { 100 } else { body.len() };
+    head.push(format!("content-length: {len}\r\n\r\n"));
+    let head = head.join("\r\n");
     raw(to, &[head.as_bytes(), body].concat())
-}
-
-fn find_str(headers: &[(&str, &str)], name: &str) -> bool {
-    headers.iter().any(|(own, _)| *own == name)
 }
 
 /// Reads the whole answer.

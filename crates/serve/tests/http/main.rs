@@ -125,6 +125,9 @@ fn the_runs_and_kinds_are_listed() {
     assert!(server.get("/", &[]).text().contains("api/openapi.json"));
 }
 
+/// A status, and the method, path and headers that lead to it.
+type WrongRequest<'a> = (u16, &'a str, &'a str, &'a [(&'a str, &'a str)]);
+
 #[test]
 fn wrong_requests_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +162,7 @@ fn wrong_requests_are_refused_with_a_reason() {
     let large = format!(r#"{{"run": 0, "query": "{}"}}"#, "x".repeat(70_000));
     assert_eq!(of(&large).status, 413);
     let json = [("content-type", "application/json")];
-    let requests: [(u16, &str, &str, &[(&str, &str)]); 12] = [
+    let requests: [WrongRequest<'_>; 12] = [
         (405, "GET", "/api/query", &[]),
         (405, "POST", "/api/run", &json),
         (404, "GET", "/api/../../etc/passwd", &[]),
