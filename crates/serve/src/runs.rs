@@ -70,13 +70,17 @@ impl Runs {
             followers.push(follower);
         }
         let count = named.len();
-        let (sender, commits) =
-            watch::channel(Commits { number: 0, runs: (0..count).map(|_| None).collect() });
         let mut followed = FollowLoop::new(followers, Some(INTERVAL));
         let mut host = Host { stop: Arc::clone(stop), progress };
+        // What was ingested before is there from the first request on.
+        followed.refresh(&host);
+        let opened = move |followed: &FollowLoop| -> Vec<Option<Run>> {
+            (0..count).map(|at| followed.run(at).cloned()).collect()
+        };
+        let (sender, commits) = watch::channel(Commits { number: 0, runs: opened(&followed) });
         let follow = move || {
             while followed.wait(&mut host).is_continue() {
-                let runs = (0..count).map(|at| followed.run(at).cloned()).collect();
+                let runs = opened(&followed);
                 sender.send_modify(|commits| {
                     *commits = Commits { number: commits.number + 1, runs };
                 });
