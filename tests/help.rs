@@ -292,9 +292,18 @@ fn every_command_has_two_examples_that_work() {
                 continue;
             }
             // A command that runs until Ctrl-C gets SIGINT, and the other machine is replaced by this one.
-            let goes_on = ["tagq watch", "--follow", "--live"].iter().any(|w| example.contains(w));
+            let goes_on = ["tagq watch", "tagq serve", "--follow", "--live"]
+                .iter()
+                .any(|w| example.contains(w));
             let (example, expected) =
                 (example.replace("ssh lab ", ""), if goes_on { 130 } else { 0 });
+            // Another program may have the port.
+            let example = match example.split_once("tagq serve ") {
+                Some((_, words)) if !words.contains("--bind") => {
+                    format!("tagq serve --bind 127.0.0.1:0 {words}")
+                }
+                _ => example.replace(":8417", ":0"),
+            };
             let script = if goes_on {
                 format!("timeout --preserve-status -s INT 1 {example}")
             } else {

@@ -31,7 +31,7 @@ impl Floors {
 }
 
 /// All crates below `crates/`.
-const FLOORS: [Floors; 9] = [
+const FLOORS: [Floors; 10] = [
     Floors {
         of: "store",
         floors: &[
@@ -149,6 +149,18 @@ const FLOORS: [Floors; 9] = [
         ],
     },
     Floors {
+        of: "serve",
+        floors: &[
+            &["bodies", "error"],
+            &["token", "tables"],
+            &["counting", "runs", "access"],
+            &["question"],
+            &["live"],
+            &["routes"],
+            &["server"],
+        ],
+    },
+    Floors {
         of: "python",
         floors: &[
             &["errors"],
@@ -180,6 +192,7 @@ const FLOORS: [Floors; 9] = [
                 "parts",
                 "reproduce",
                 "runs",
+                "serve",
                 "simulate",
                 "verify",
             ],

@@ -45,6 +45,8 @@ mod real_data;
 mod reproduce;
 mod runs;
 mod screens;
+#[cfg(feature = "serve")]
+mod serve;
 mod setup;
 mod simulated;
 mod sources;

@@ -45,7 +45,8 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("export"), ["tagq"]);
     assert_eq!(ours("plot"), ["tagq"]);
     assert_eq!(ours("python"), ["tagq", "tagq-export", "tagq-plot"]);
-    assert_eq!(ours("cli"), ["tagq", "tagq-export", "tagq-plot"]);
+    assert_eq!(ours("serve"), ["tagq", "tagq-export"]);
+    assert_eq!(ours("cli"), ["tagq", "tagq-export", "tagq-plot", "tagq-serve"]);
 }
 
 #[test]
@@ -64,6 +65,9 @@ fn each_library_stands_in_its_own_crate() {
         ("pyo3", &["python"]),
         ("tiny", &["plot"]),
         ("ttf", &["plot"]),
+        ("axum", &["serve"]),
+        ("hyper", &["serve"]),
+        ("tokio", &["serve"]),
     ];
     let mut crates = 0;
     for entry in fs::read_dir(root().join("crates")).unwrap() {

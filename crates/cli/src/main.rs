@@ -19,6 +19,8 @@ mod queries;
 mod report;
 mod reproduce;
 mod runs;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod simulate;
 mod time_left;
@@ -36,6 +38,8 @@ fn main() -> ExitCode {
     let args = args::parse();
     let result = match &args.command {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => return serve::run(args).unwrap_or_else(|error| end(&error)),
         Command::Request(command) => queries::run(command),
         Command::Plan(command) => parts::plan(&command.query),
         Command::Partial(args) => parts::partial(args),

@@ -9,6 +9,8 @@ use clap::{
 use console::strip_ansi_codes;
 use tagq::{escaped, is_shown};
 
+#[cfg(feature = "serve")]
+use super::serve::ServeArgs;
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::{HelpArgs, in_families, with_synonyms},
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Partial(PartialArgs),
     Runs(RunsArgs),
     Watch(WatchArgs),
+    #[cfg(feature = "serve")]
+    Serve(Box<ServeArgs>),
     Ingest(IngestArgs),
     Merge(MergeArgs),
     Info(InfoArgs),

@@ -25,7 +25,7 @@ const TOPICS: [(&str, &str); 2] =
 const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of requests.
     ("Ask", &["delays", "reproduce"]),
-    ("Watch", &["watch"]),
+    ("Watch", &["watch", "serve"]),
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "info", "verify", "init", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),

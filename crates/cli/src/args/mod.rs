@@ -12,6 +12,8 @@ mod parts;
 mod plots;
 mod reproduce;
 mod requests;
+#[cfg(feature = "serve")]
+mod serve;
 mod setup;
 mod simulate;
 mod stores;
@@ -28,6 +30,8 @@ pub(crate) use parts::{MergeArgs, PartialArgs, PlanArgs, RunsArgs};
 pub(crate) use plots::{PlotArgs, PlotTo};
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use requests::RequestCommand;
+#[cfg(feature = "serve")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};

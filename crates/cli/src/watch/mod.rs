@@ -18,7 +18,7 @@ use std::{
 
 use tagq::{
     Answer, Error, FollowChange, FollowLoop, Follower, Progress, Run, Waiter,
-    requests::{QueryContext, Request},
+    requests::QueryContext,
 };
 use tagq_export::report::json;
 
@@ -137,7 +137,7 @@ impl Updates {
         const SPAN: f64 = 2.0;
         let now = Instant::now();
         // Data of the first update may be old.
-        let age = if self.number == 0 { age_of(runs) } else { Duration::ZERO };
+        let age = if self.number == 0 { newest_age(runs) } else { Duration::ZERO };
         let newest = now.checked_sub(age).unwrap_or(now);
         self.number += 1;
         let mut paths = HashSet::new();
@@ -153,12 +153,9 @@ impl Updates {
     }
 }
 
-/// Returns the time since the last change of a source, going by the clock of its files.
-fn age_of(runs: &FollowLoop) -> Duration {
-    let sources = runs.runs().flat_map(|run| &run.store().manifest().sources);
-    let changed = sources.map(|source| source.facts.mtime_ns).max().unwrap_or(0);
-    let changed = UNIX_EPOCH + Duration::from_nanos(changed.try_into().unwrap_or(0));
-    SystemTime::now().duration_since(changed).unwrap_or_default()
+/// Returns the time since the last change of a source of any run.
+fn newest_age(runs: &FollowLoop) -> Duration {
+    runs.runs().map(Run::data_age).min().unwrap_or_default()
 }
 
 /// Answers one query; returns `None` while one of its runs has no commit.
@@ -183,7 +180,7 @@ fn ask(
                 let found = tagq::settled(name, options, runs)?;
                 settled.get_or_init(|| Box::new(found))
             };
-            answer(request, runs)
+            request.sum_beside_last(runs)
         }
         Question::Delays(delays) => Ok(delays.ask(runs[0].0, runs[0].1)?.answer),
     };
@@ -191,13 +188,6 @@ fn ask(
         return Ok(Some(vec![of_runs(&runs)?]));
     }
     runs.chunks(1).map(of_runs).collect::<Result<_, _>>().map(Some)
-}
-
-fn answer(question: &Request, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
-    match &question.selection().last {
-        Some(last) if !question.is_trace() => question.sum_with_last(runs, last),
-        _ => question.sum(runs),
-    }
 }
 
 /// The terminal or file to which answers and notes are written.

@@ -13,6 +13,18 @@ use crate::{
 };
 
 impl Request {
+    /// Answers as `tagq watch` does: the whole of each run and, if the request has a last interval, that interval beside
+    /// it. Bins of time have no interval beside them.
+    ///
+    /// # Errors
+    /// Same as [`Request::sum`].
+    pub fn sum_beside_last(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+        match &self.selection().last {
+            Some(last) if !self.is_trace() => self.sum_with_last(runs, last),
+            _ => self.sum(runs),
+        }
+    }
+
     /// Queries the whole of each run and its last interval `last`: adds `last_count` to each row, and
     /// `last_rate_hz` with `last_rate_err_hz` if rows have rates. A row that is missing in the last
     /// interval has a count of zero there.

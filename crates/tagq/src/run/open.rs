@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rayon::prelude::*;
@@ -102,6 +102,14 @@ impl Run {
     /// Returns what is known of it without counting.
     pub(crate) fn facts(&self, is_joined: bool) -> Facts {
         Facts::of(&self.store, is_joined)
+    }
+
+    /// Returns the time since the last change of a source, by the clock of its files.
+    pub fn data_age(&self) -> Duration {
+        let changed = self.store.manifest().sources.iter().map(|source| source.facts.mtime_ns);
+        let changed = changed.max().and_then(|ns| ns.try_into().ok()).unwrap_or(0);
+        let changed = UNIX_EPOCH + Duration::from_nanos(changed);
+        SystemTime::now().duration_since(changed).unwrap_or_default()
     }
 
     /// Returns the path that the user gave.

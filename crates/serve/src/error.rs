@@ -1,0 +1,92 @@
+//! Errors of the server, and refusals of requests.
+
+use std::io;
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+/// An error that ends the server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be listened to, or a thread cannot be started.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers for a token: {0}")]
+    Random(getrandom::Error),
+    /// The path below which the server answers is not one.
+    #[error("`{0}`: a base path begins with a slash and has letters, digits and - . _ ~ / only")]
+    BasePath(String),
+    /// The threads that count cannot be started.
+    #[error("the threads that count cannot be started: {0}")]
+    Pool(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// A request that is not answered: the status, and the reason as JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub status: StatusCode,
+    pub reason: String,
+    /// What the server notes for the person who runs it.
+    pub note: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(status: StatusCode, reason: impl Into<String>) -> Self {
+        Self { status, reason: reason.into(), note: None }
+    }
+
+    /// Refuses because the server has enough to do.
+    pub fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a second")
+    }
+
+    /// Returns the reason as JSON.
+    pub fn json(&self) -> String {
+        json!({ "error": self.reason }).to_string()
+    }
+}
+
+impl From<tagq::Error> for Refusal {
+    /// Mistakes of the request are stated. Other errors may name files, so only the server notes them.
+    fn from(error: tagq::Error) -> Self {
+        if matches!(error, tagq::Error::Query(tagq::query::Error::Cancelled)) {
+            return Self::new(StatusCode::SERVICE_UNAVAILABLE, "the query was stopped");
+        }
+        let is_mistake = error.names_options()
+            || matches!(error, tagq::Error::NoSuchChannel { .. } | tagq::Error::Unit(_));
+        if is_mistake && error.exit_code() == 2 {
+            return Self::new(StatusCode::BAD_REQUEST, error.to_string());
+        }
+        Self::failed(error.to_string())
+    }
+}
+
+impl Refusal {
+    /// Returns the refusal for an error whose text is for the server only.
+    pub fn failed(note: String) -> Self {
+        let reason = "the run cannot be answered now; the server has written why";
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Self { status, reason: reason.into(), note: Some(note) }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let json = HeaderValue::from_static("application/json");
+        let mut response =
+            (self.status, [(header::CONTENT_TYPE, json)], self.json()).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

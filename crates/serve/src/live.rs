@@ -1,0 +1,222 @@
+//! Answers again and again: one task for each set of questions, which all readers of the set share.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderName, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use tagq::{
+    Progress,
+    requests::{QueryContext, Request},
+};
+use tagq_export::report::json;
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    time,
+};
+
+use crate::{
+    bodies::Events,
+    counting::Counting,
+    error::Refusal,
+    question::Question,
+    runs::{Commits, Runs},
+};
+
+/// Questions of one stream at most.
+const QUESTIONS_MAX: usize = 16;
+/// Different sets of questions at a time.
+const SETS_MAX: usize = 64;
+/// Time without an event after which a comment shows that the connection lives.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// The newest event of a set of questions; `None` before the first one.
+type Newest = watch::Sender<Option<Bytes>>;
+
+/// The streams that are open.
+pub(crate) struct Live {
+    runs: Arc<Runs>,
+    counting: Arc<Counting>,
+    sets: Mutex<HashMap<String, Newest>>,
+    readers: Arc<Semaphore>,
+    progress: Arc<dyn Progress + Send + Sync>,
+}
+
+impl Live {
+    pub fn new(
+        runs: &Arc<Runs>,
+        counting: &Arc<Counting>,
+        streams: usize,
+        progress: &Arc<dyn Progress + Send + Sync>,
+    ) -> Self {
+        let (runs, counting) = (Arc::clone(runs), Arc::clone(counting));
+        let readers = Arc::new(Semaphore::new(streams));
+        Self { runs, counting, sets: Mutex::default(), readers, progress: Arc::clone(progress) }
+    }
+
+    /// Returns the stream of the answers to these questions, a list in JSON.
+    pub fn stream(self: &Arc<Self>, json: &str) -> Result<Response, Refusal> {
+        let questions = Question::list(json.as_bytes(), &self.runs)?;
+        if questions.is_empty() || questions.len() > QUESTIONS_MAX {
+            let reason = format!("a stream has 1 to {QUESTIONS_MAX} queries");
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
+        }
+        let turn = Arc::clone(&self.readers).try_acquire_owned().map_err(|_| Refusal::busy())?;
+        let mut newest = self.subscribe(json, questions)?;
+        let (sender, receiver) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let _turn = turn;
+            let mut next = Bytes::from_static(b"retry: 1000\n\n");
+            // Sending waits for the reader. By then there may be newer answers, and only the newest are sent.
+            while sender.send(next).await.is_ok() {
+                next = tokio::select! {
+                    () = sender.closed() => return,
+                    changed = newest.changed() => match (changed, &*newest.borrow_and_update()) {
+                        (Err(_), _) => return,
+                        (Ok(()), Some(event)) => event.clone(),
+                        (Ok(()), None) => heartbeat(),
+                    },
+                    () = time::sleep(HEARTBEAT) => heartbeat(),
+                };
+            }
+        });
+        let headers = [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-cache, no-transform"),
+            (HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        Ok((headers, Body::new(Events(receiver))).into_response())
+    }
+
+    fn subscribe(
+        self: &Arc<Self>,
+        json: &str,
+        questions: Vec<Question>,
+    ) -> Result<watch::Receiver<Option<Bytes>>, Refusal> {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(newest) = sets.get(json) {
+            let mut reader = newest.subscribe();
+            // The answers that are there are news to this reader.
+            reader.mark_changed();
+            return Ok(reader);
+        }
+        if sets.len() >= SETS_MAX {
+            return Err(Refusal::busy());
+        }
+        let (newest, reader) = watch::channel(None);
+        sets.insert(json.to_owned(), newest.clone());
+        let (live, key) = (Arc::clone(self), json.to_owned());
+        tokio::spawn(async move {
+            let set = Set { live: &live, questions, settled: Vec::new(), updates: 0 };
+            set.answer(&key, &newest).await;
+        });
+        Ok(reader)
+    }
+
+    /// Forgets a set whose readers are gone; returns whether it did.
+    fn forget(&self, key: &str, newest: &Newest) -> bool {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_unread = newest.receiver_count() == 0;
+        if is_unread {
+            sets.remove(key);
+        }
+        is_unread
+    }
+
+    /// Forgets a set; its readers get the event that is there, and then the end of their streams.
+    fn end(&self, key: &str) {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+/// A comment, which readers ignore.
+fn heartbeat() -> Bytes {
+    Bytes::from_static(b": no news\n\n")
+}
+
+/// Questions that are answered at each commit.
+struct Set<'a> {
+    live: &'a Live,
+    questions: Vec<Question>,
+    /// The requests, once they are settled.
+    settled: Vec<Request>,
+    updates: u64,
+}
+
+impl Set<'_> {
+    /// Answers each commit, or the newest if several came in the meantime, until nobody reads or the server ends.
+    async fn answer(mut self, key: &str, newest: &Newest) {
+        let mut commits = self.live.runs.commits.clone();
+        commits.mark_changed();
+        loop {
+            tokio::select! {
+                () = newest.closed() => if self.live.forget(key, newest) { return },
+                changed = commits.changed() => {
+                    if changed.is_err() {
+                        return self.live.end(key);
+                    }
+                    let now = commits.borrow_and_update().clone();
+                    if self.questions.iter().any(|of| now.runs[of.run].is_none()) {
+                        continue;
+                    }
+                    let id = now.number;
+                    tokio::select! {
+                        () = newest.closed() => if self.live.forget(key, newest) { return },
+                        answered = self.count(now) => match answered {
+                            Ok(json) => drop(newest.send_replace(Some(event("", id, &json)))),
+                            Err(refusal) => {
+                                if let Some(note) = &refusal.note {
+                                    self.live.progress.note(note);
+                                }
+                                let json = refusal.json();
+                                newest.send_replace(Some(event("event: error\n", id, &json)));
+                                // An error of the first answer is one of the questions; a later one may go away.
+                                if self.updates == 0 {
+                                    return self.live.end(key);
+                                }
+                            }
+                        },
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the answers for these commits as one line of JSON, as `tagq watch` writes it.
+    async fn count(&mut self, commits: Commits) -> Result<String, Refusal> {
+        let (questions, mut settled) = (self.questions.clone(), self.settled.clone());
+        let (runs, number) = (Arc::clone(&self.live.runs), self.updates + 1);
+        let counted = self.live.counting.in_turn(move |pool, progress| {
+            let begun = Instant::now();
+            let mut answers = Vec::new();
+            for (at, question) in questions.iter().enumerate() {
+                let Some(run) = &commits.runs[question.run] else { continue };
+                let setup = runs.setup(question.run);
+                if settled.len() == at {
+                    settled.push(question.settled((run, setup), pool, progress)?);
+                }
+                let context = QueryContext { setup, pool, progress };
+                answers.push(settled[at].sum_beside_last(&[(run, &context)])?);
+            }
+            let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let took = begun.elapsed().as_secs_f64();
+            let line = json::update(number, at.as_secs_f64(), took, &answers);
+            let line = line.map_err(|error| Refusal::failed(error.to_string()))?;
+            Ok((line, settled))
+        });
+        let (line, settled) = counted.await?;
+        (self.settled, self.updates) = (settled, number);
+        Ok(line)
+    }
+}
+
+/// Returns an event. The data are one line.
+fn event(kind: &str, id: u64, data: &str) -> Bytes {
+    format!("{kind}id: {id}\ndata: {}\n\n", data.trim_end()).into()
+}

@@ -1,0 +1,142 @@
+//! What the API says of itself, from the table of options: the kinds of requests, and its description for OpenAPI.
+
+use serde_json::{Map, Value, json};
+use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, Section, ValueType};
+
+/// Returns the types of requests with their options.
+pub(crate) fn kinds() -> Value {
+    json!({ "kinds": REQUEST_TYPES.map(kind) })
+}
+
+fn kind(of: &RequestType) -> Value {
+    let schema = of.schema();
+    let options = of.options().map(|option| {
+        let (kind, value_name) = type_of(option);
+        let mut described = json!({
+            "name": option.name,
+            "type": kind,
+            "value_name": value_name,
+            "help": option.help,
+            "section": section(option.section),
+            "default": option.default,
+            "excludes": option.excludes,
+            "requires": option.requires,
+            "repeated": option.is_repeated(),
+            "duration": option.value.is_duration(),
+        });
+        if let ValueType::Choice(names) = option.value {
+            let choices =
+                names().into_iter().map(|[name, help]| json!({"name": name, "help": help}));
+            described["choices"] = choices.collect();
+        }
+        described
+    });
+    json!({
+        "name": of.name,
+        "summary": of.summary,
+        "details": of.details,
+        "channels": of.channels.map(|channels| json!({
+            "value_name": channels.value_name,
+            "options": channels.options,
+            "help": channels.help,
+        })),
+        "options": options.collect::<Vec<Value>>(),
+        "schema": schema,
+    })
+}
+
+fn section(of: Section) -> &'static str {
+    match of {
+        Section::Counts => "counts",
+        Section::Accidentals => "accidentals",
+        Section::Selection => "selection",
+    }
+}
+
+/// Returns the word for the type of an option, and the name of its value.
+fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
+    match option.value {
+        ValueType::Flag => ("flag", None),
+        ValueType::Text(name) => ("text", Some(name)),
+        ValueType::Number(name) => ("number", Some(name)),
+        ValueType::Choice(_) => ("choice", None),
+        ValueType::Channel(name) => ("channel", Some(name)),
+        ValueType::Channels(name) => ("channels", Some(name)),
+        ValueType::Groups(name) => ("groups", Some(name)),
+        ValueType::Delays(name) => ("delays", Some(name)),
+    }
+}
+
+/// Returns the description of the API (OpenAPI 3.1) below this base path.
+pub(crate) fn openapi(base: &str) -> Value {
+    let schemas: Map<String, Value> =
+        REQUEST_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
+    let question = REQUEST_TYPES.map(|of| {
+        json!({
+            "type": "object",
+            "properties": {
+                "run": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+                "query": {"const": of.name},
+                "options": {"$ref": format!("#/components/schemas/{}", of.name)},
+            },
+            "required": ["query"],
+            "additionalProperties": false,
+        })
+    });
+    let question = json!({"anyOf": question});
+    let content = |kind: &str, schema: Value| json!({kind: {"schema": schema}});
+    let json_of = |schema: Value| content("application/json", schema);
+    let refused = json!({
+        "description": "It was not answered",
+        "content": json_of(json!({
+            "type": "object",
+            "properties": {"error": {"type": "string"}},
+            "required": ["error"],
+        })),
+    });
+    let get = |summary: &str, found: Value| {
+        let found = json!({"description": summary, "content": found});
+        json!({"get": {"summary": summary, "responses": {"200": found, "default": refused}}})
+    };
+    let anything = || json!({"type": "object"});
+    let mut watch = get(
+        "The answers to several queries at each commit, as events",
+        content("text/event-stream", json!({"type": "string"})),
+    );
+    watch["get"]["parameters"] = json!([{
+        "name": "queries",
+        "in": "query",
+        "required": true,
+        "description": "A list of queries in JSON, as /api/query takes one",
+        "content": json_of(json!({"type": "array", "items": question, "minItems": 1})),
+    }]);
+    let mut answered = json_of(anything());
+    answered[ARROW_STREAM] = json!({"schema": {"type": "string", "format": "binary"}});
+    let query = json!({"post": {
+        "summary": "The answer to one query",
+        "requestBody": {"required": true, "content": json_of(question)},
+        "responses": {
+            "200": {"description": "The answer, as `tagq QUERY --json` prints it", "content": answered},
+            "default": refused,
+        },
+    }});
+    json!({
+        "openapi": "3.1.0",
+        "info": {"title": "tagq serve", "version": env!("CARGO_PKG_VERSION")},
+        "servers": [{"url": if base.is_empty() { "/" } else { base }}],
+        "paths": {
+            "/api/run": get("The runs, their facts and the age of their newest data", json_of(anything())),
+            "/api/kinds": get("The types of queries and their options", json_of(anything())),
+            "/api/query": query,
+            "/api/watch": watch,
+        },
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    })
+}
+
+/// The media type of a stream of Arrow.
+pub(crate) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";

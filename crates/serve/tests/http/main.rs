@@ -1,0 +1,363 @@
+//! The server over plain connections: answers, refusals, events, and its end.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod client;
+
+use std::{fs, path::Path, time::Duration};
+
+use arrow_ipc::reader::StreamReader;
+use serde_json::{Value, json};
+use tagq::{
+    OpenOptions, Run, Silent,
+    requests::{OptionValues, QueryContext, Request, Setup, cases},
+    store::{Creation, RunId, SourceFacts, Tick, Writer},
+};
+use tagq_export::report;
+use tagq_serve::{Limits, Sites, Token};
+
+use client::{Events, Served, ask, send};
+
+/// Makes a run of two sources, with tags of the channels 1 to 5 that have micro times.
+fn make(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("run.tagq");
+    let run_id = Some(RunId(*b"tagq every case!"));
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id };
+    let mut writer = Writer::open(&path, &creation).unwrap();
+    writer.set_micro_tick("25ps".parse().unwrap()).unwrap();
+    let mut time = 0;
+    for name in ["first", "second"] {
+        let (mut times, mut channels, mut micro) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..1_500_u32 {
+            time += i64::from(row * 7_919 % 13);
+            times.push(time);
+            channels.push(1 + u16::try_from(row * row % 31 % 5).unwrap());
+            micro.push(row * 37 % 60);
+        }
+        writer.begin_source();
+        writer.append_with_micro(&times, &channels, &micro).unwrap();
+        writer.finish_source(SourceFacts::named(name));
+        writer.commit().unwrap();
+    }
+    path
+}
+
+fn open(path: &Path) -> Run {
+    tagq::open(path, &OpenOptions { ingest: false, ..OpenOptions::default() }, &Silent).unwrap()
+}
+
+/// Returns the answer of the library, as JSON.
+fn counted(run: &Run, name: &str, options: &OptionValues) -> Value {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let setup = Setup::default();
+    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let request = Request::of_options(name, options.clone()).unwrap();
+    let answer = request.sum(&[(run, &context)]).unwrap();
+    let mut bytes = Vec::new();
+    report::json::write(&[answer], &mut bytes).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+#[test]
+fn each_kind_of_request_is_answered_as_by_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let run = open(&path);
+    let cases = cases();
+    assert!(cases.len() > 20);
+    let mut rows = 0;
+    for (name, options) in cases {
+        let question = json!({"run": path.to_str(), "query": name, "options": options}).to_string();
+        let answer = server.post("/api/query", &question, &[]);
+        assert_eq!(answer.status, 200, "{question}: {}", answer.text());
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        let expected = counted(&run, name, &options);
+        assert_eq!(answer.json(), expected, "{question}");
+        let accept = [("accept", "application/vnd.apache.arrow.stream")];
+        let arrow = server.post("/api/query", &question, &accept);
+        assert_eq!(arrow.header("content-type"), Some(accept[0].1));
+        let batches = StreamReader::try_new(&*arrow.body, None).unwrap().map(Result::unwrap);
+        let counts = batches.flat_map(|batch| {
+            let column = batch.column_by_name("count").unwrap().clone();
+            let column = column.as_any().downcast_ref::<arrow_array::Int64Array>().unwrap().clone();
+            (0..column.len()).map(|at| Value::from(column.value(at))).collect::<Vec<_>>()
+        });
+        let counts: Vec<Value> = counts.collect();
+        let of_json = expected["rows"].as_array().unwrap().iter().map(|row| row["count"].clone());
+        assert_eq!(counts, of_json.collect::<Vec<_>>(), "{question}");
+        rows += counts.len();
+    }
+    assert!(rows > 100, "{rows}");
+}
+
+#[test]
+fn the_runs_and_kinds_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let server = Served::start(&[&path, &empty], Sites::default(), None, Limits::default());
+    let runs = server.get("/api/run", &[]).json();
+    let [first, second] = &runs["runs"].as_array().unwrap()[..] else { panic!("{runs}") };
+    assert_eq!(first["facts"]["tags"], 3_000);
+    assert_eq!((&first["index"], &first["name"]), (&json!(0), &json!(path.to_str())));
+    assert!(first["age_s"].as_f64().unwrap() >= 0.0);
+    assert_eq!((&second["index"], &second["facts"]), (&json!(1), &Value::Null));
+    let early = server.post("/api/query", r#"{"run": 1, "query": "rates"}"#, &[]);
+    assert_eq!((early.status, early.header("retry-after")), (503, Some("1")));
+    let kinds = server.get("/api/kinds", &[]).json();
+    let kinds = kinds["kinds"].as_array().unwrap();
+    assert_eq!(kinds.len(), tagq::requests::REQUEST_TYPES.len());
+    for (kind, of) in kinds.iter().zip(tagq::requests::REQUEST_TYPES) {
+        assert_eq!((&kind["name"], &kind["schema"]), (&json!(of.name), &of.schema()));
+        let options = kind["options"].as_array().unwrap();
+        assert_eq!(options.len(), of.options().count());
+        for option in options {
+            let name = option["name"].as_str().unwrap();
+            assert_eq!(kind["schema"]["properties"][name]["description"], option["help"]);
+        }
+    }
+    let described = server.get("/api/openapi.json", &[]).json();
+    for path in ["/api/run", "/api/kinds", "/api/query", "/api/watch"] {
+        assert!(described["paths"][path].is_object(), "{path}");
+    }
+    assert!(server.get("/", &[]).text().contains("api/openapi.json"));
+}
+
+/// A status, and the method, path and headers that lead to it.
+type WrongRequest<'a> = (u16, &'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+#[test]
+fn wrong_requests_are_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let secret = folder.path().join("secret.tags");
+    fs::write(&secret, "secret").unwrap();
+    let sites = Sites { hosts: vec!["lab.example.org".into()], base_path: String::new() };
+    let server = Served::start(&[&path, &path], sites, None, Limits::default());
+    let of = |json: &str| server.post("/api/query", json, &[]);
+    let fine = r#"{"run": 0, "query": "rates"}"#;
+    assert_eq!(of(fine).status, 200);
+    let wrong: [(u16, &str, &str); 9] = [
+        (400, "rates", "JSON"),
+        (400, r#"{"run": 0}"#, "query"),
+        (400, r#"{"query": "rates"}"#, "`run` is missing"),
+        (404, r#"{"run": 2, "query": "rates"}"#, "none of the served runs"),
+        (404, r#"{"run": "/etc/passwd", "query": "rates"}"#, "none of the served runs"),
+        (400, r#"{"run": 0, "query": "ingest"}"#, "is none of coincidences"),
+        (400, r#"{"run": 0, "query": "rates", "options": {"windo": "2ns"}}"#, "no option `windo`"),
+        (400, r#"{"run": 0, "query": "rates", "options": {"channels": ["Alice"]}}"#, "Alice"),
+        (400, r#"{"run": 0, "query": "rates", "path": "/etc"}"#, "unknown field `path`"),
+    ];
+    for (status, json, reason) in wrong {
+        let answer = of(json);
+        assert_eq!(answer.status, status, "{json}: {}", answer.text());
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(reason), "{json}: {error}");
+    }
+    let name = json!({"run": secret.to_str(), "query": "rates"}).to_string();
+    assert_eq!(of(&name).status, 404);
+    assert!(!folder.path().join("secret.tags.tagq").exists(), "it was not ingested");
+    let large = format!(r#"{{"run": 0, "query": "{}"}}"#, "x".repeat(70_000));
+    assert_eq!(of(&large).status, 413);
+    let json = [("content-type", "application/json")];
+    let requests: [WrongRequest<'_>; 12] = [
+        (405, "GET", "/api/query", &[]),
+        (405, "POST", "/api/run", &json),
+        (404, "GET", "/api/../../etc/passwd", &[]),
+        (404, "GET", "/etc/passwd", &[]),
+        (415, "POST", "/api/query", &[("content-type", "text/plain")]),
+        (403, "GET", "/api/run", &[("host", "evil.example.org")]),
+        (403, "GET", "/", &[("host", "evil.example.org:8417")]),
+        (403, "GET", "/api/run", &[("host", "10.1.2.3")]),
+        (403, "GET", "/api/run", &[("origin", "http://evil.example.org")]),
+        (403, "GET", "/api/run", &[("origin", "null")]),
+        (403, "GET", "/api/run", &[("sec-fetch-site", "cross-site")]),
+        (400, "GET", "/api/watch", &[]),
+    ];
+    for (status, method, path, headers) in requests {
+        let answer = server.request(method, path, headers, fine.as_bytes());
+        assert_eq!(answer.status, status, "{method} {path} {headers:?}");
+        assert!(answer.json()["error"].is_string());
+    }
+    let own = format!("http://localhost:{}", server.address.port());
+    for host in ["localhost", "lab.example.org", "127.0.0.1:99", "[::1]:8417"] {
+        assert_eq!(server.get("/api/run", &[("host", host)]).status, 200, "{host}");
+    }
+    let host = own.trim_start_matches("http://");
+    assert_eq!(server.get("/api/run", &[("host", host), ("origin", &own)]).status, 200);
+    for answer in [server.get("/", &[]), of(fine), of("x"), server.get("/none", &[])] {
+        assert!(answer.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    }
+}
+
+#[test]
+fn a_token_is_needed_where_there_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let token = Token::random().unwrap();
+    let secret = token.text().to_owned();
+    let sites = Sites { base_path: "/lab/".into(), ..Sites::default() };
+    let server = Served::start(&[&path], sites, Some(token), Limits::default());
+    let status = |headers: &[(&str, &str)]| server.get("/lab/api/run", headers).status;
+    assert_eq!(server.get("/lab/", &[]).status, 200);
+    assert_eq!(server.get("/api/run", &[]).status, 401);
+    assert_eq!(status(&[]), 401);
+    assert_eq!(status(&[("authorization", &format!("Bearer {}0", &secret[1..]))]), 401);
+    assert_eq!(status(&[("authorization", &format!("Basic {secret}"))]), 401);
+    assert_eq!(status(&[("authorization", &format!("Bearer {secret}"))]), 200);
+    assert_eq!(server.get(&format!("/lab/api/run?token={secret}"), &[]).status, 401);
+    let login =
+        |token: &str| server.post("/lab/api/login", &json!({"token": token}).to_string(), &[]);
+    let wrong = login("0");
+    assert_eq!((wrong.status, wrong.header("set-cookie")), (401, None));
+    let cookie = login(&secret).header("set-cookie").unwrap().to_owned();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/lab/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(status(&[("cookie", &format!("a=b; {cookie}"))]), 200);
+    assert_eq!(status(&[("cookie", &format!("other{cookie}"))]), 401);
+}
+
+#[test]
+fn a_busy_server_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let limits = Limits { queries: 0, streams: 0, ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    let busy = server.post("/api/query", r#"{"query": "rates"}"#, &[]);
+    assert_eq!((busy.status, busy.header("retry-after")), (503, Some("1")));
+    assert_eq!(
+        server
+            .get("/api/watch?queries=[{\"query\":\"rates\"}]".replace('"', "%22").as_str(), &[])
+            .status,
+        503
+    );
+    assert_eq!(server.get("/api/run", &[]).status, 200, "what counts nothing is answered");
+}
+
+#[test]
+fn a_query_ends_with_its_reader_and_after_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.tagq");
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
+    let mut writer = Writer::open(&path, &creation).unwrap();
+    let times: Vec<i64> = (0..3_000_000).collect();
+    let channels: Vec<u16> = times.iter().map(|time| 1 + u16::from(time % 2 == 0)).collect();
+    writer.begin_source();
+    writer.append(&times, &channels).unwrap();
+    writer.finish_source(SourceFacts::named("a"));
+    writer.commit().unwrap();
+    // 1.5 million times 1.5 million differences: hours.
+    let options = json!({"start": 1, "stop": 2, "range": "3000000t", "bin": "10000t"});
+    let long = json!({"query": "histogram", "options": options}).to_string();
+    let short = r#"{"query": "rates"}"#;
+    let limits = Limits { queries: 1, time: Duration::from_mins(50), ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    let headers = [("content-type", "application/json")];
+    let reader = send(server.address, "POST", "/api/query", &headers, long.as_bytes());
+    while server.post("/api/query", short, &[]).status != 503 {}
+    drop(reader);
+    while server.post("/api/query", short, &[]).status != 200 {}
+    drop(server);
+    let limits = Limits { time: Duration::from_millis(20), ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    let late = server.post("/api/query", &long, &[]);
+    assert_eq!(late.status, 504, "{}", late.text());
+}
+
+#[test]
+fn events_have_the_answers_at_each_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    fs::create_dir(&path).unwrap();
+    let record = |name: &str| {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/fixtures/pairs");
+        fs::copy(from.join(name), folder.path().join("new")).unwrap();
+        fs::rename(folder.path().join("new"), path.join(name)).unwrap();
+    };
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let rates = json!({"channels": [1, 2], "last": "10ms"});
+    let pairs = json!({"window": "2ns", "groups": [[1, 2]]});
+    let questions = json!([
+        {"query": "coincidences", "options": pairs},
+        {"run": 0, "query": "rates", "options": rates},
+    ]);
+    let mut readers: Vec<Events> = (0..3).map(|_| server.watch(&questions)).collect();
+    for (name, tags) in [("1.tags.zst", None), ("2.tags.zst", Some(()))] {
+        record(name);
+        let mut ids = Vec::new();
+        for reader in &mut readers {
+            let run = loop {
+                let event = reader.next();
+                let run = open(&path);
+                let update: Value = serde_json::from_str(&event.data).unwrap();
+                let answers = update["answers"].as_array().unwrap();
+                assert_eq!(answers.len(), 2);
+                let is_all =
+                    run.store().manifest().sources.len() == 1 + usize::from(tags.is_some());
+                let is_now = answers[0]["run"]["commit"] == run.store().manifest().commit;
+                if is_all && is_now {
+                    break (run, answers.clone(), event.id);
+                }
+            };
+            let (run, answers, id) = run;
+            ids.push(id);
+            let expected = counted(&run, "coincidences", pairs.as_object().unwrap());
+            assert!(expected["rows"][0]["count"].as_u64().unwrap() > 0);
+            for key in ["rows", "query", "run", "provenance"] {
+                assert_eq!(answers[0][key], expected[key], "{key}");
+            }
+            let last = counted(&run, "rates", rates.as_object().unwrap());
+            let rows = answers[1]["rows"].as_array().unwrap();
+            assert_eq!(rows.len(), 2);
+            for (row, last) in rows.iter().zip(last["rows"].as_array().unwrap()) {
+                assert_eq!(row["last_count"], last["count"]);
+                assert_ne!(row["count"], last["count"]);
+            }
+        }
+        assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    }
+    for (name, value) in [
+        ("content-type", "text/event-stream"),
+        ("cache-control", "no-cache, no-transform"),
+        ("x-accel-buffering", "no"),
+    ] {
+        assert_eq!(readers[0].header(name), Some(value));
+    }
+    // A mistake that only the run shows is an event, and the stream ends.
+    let mut wrong = server.watch(&json!([{"query": "rates", "options": {"channels": ["Alice"]}}]));
+    let event = wrong.next();
+    assert_eq!(event.kind.as_deref(), Some("error"));
+    assert!(event.data.contains("Alice"), "{}", event.data);
+    assert!(wrong.is_at_end());
+    // The end of the server ends all streams.
+    drop(server);
+    assert!(readers.iter_mut().all(Events::is_at_end));
+}
+
+#[test]
+fn slow_and_broken_requests_leave_the_server_at_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let json = ("content-type", "application/json");
+    let half = send(server.address, "POST", "/api/query", &[json, ("x-half", "1")], b"");
+    for broken in
+        ["", "GET", "\r\n\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\0\0\0", "POST / HTTP/1.1\r\n"]
+    {
+        drop(client::raw(server.address, broken.as_bytes()));
+    }
+    for broken in
+        ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nhost: localhost\r\nhost: evil\r\n\r\n"]
+    {
+        let answer = ask(client::raw(server.address, broken.as_bytes()));
+        assert_eq!(answer.status, 403, "{broken}");
+    }
+    assert_eq!(server.get("/api/run", &[]).status, 200);
+    drop(half);
+}

@@ -1,0 +1,177 @@
+//! `tagq serve`, as a process: the same answers as those of the command line.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::{Killed, fixture_copy, interruptible, output, root, skipped, tagq};
+
+/// A running server.
+struct Serve {
+    process: Killed,
+    /// Its address, as it printed it.
+    url: String,
+}
+
+impl Serve {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let mut process = interruptible();
+        process.arg("serve").args(args).current_dir(folder).stdin(Stdio::null());
+        process.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Killed(process.spawn().unwrap());
+        let mut url = String::new();
+        BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self { process, url: url.trim().to_owned() }
+    }
+
+    fn host(&self) -> &str {
+        self.url.trim_start_matches("http://").split('/').next().unwrap()
+    }
+
+    /// Sends a request and returns the stream of its answer.
+    fn send(&self, request: &str, body: &str) -> BufReader<TcpStream> {
+        let host = self.host();
+        let mut stream = TcpStream::connect(host).unwrap();
+        let len = body.len();
+        let head = format!(
+            "{request} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             content-length: {len}\r\n\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+
+    fn ask(&self, question: &Value) -> Value {
+        let mut answer = String::new();
+        self.send("POST /api/query", &question.to_string()).read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// Ends it with Ctrl-C; returns what it wrote to stderr.
+    fn stop(mut self) -> String {
+        kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
+        assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
+        let mut notes = String::new();
+        self.process.0.stderr.take().unwrap().read_to_string(&mut notes).unwrap();
+        notes
+    }
+}
+
+/// Makes a run that is ingested to its end: of a file that may still grow, the newest tags are held back.
+fn ingested(folder: &Path) {
+    let run = fixture_copy(folder);
+    assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
+}
+
+#[test]
+fn a_served_answer_is_that_of_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    fs::write(folder.path().join("run/tagq.toml"), "[coincidences]\nwindow = \"2ns\"\n").unwrap();
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
+    let printed = |words: &[&str]| {
+        let mut command = crate::support::command();
+        output(command.current_dir(folder.path()).args(words).args(["run", "--json"])).json()
+    };
+    let question = json!({"run": "run", "query": "coincidences", "options": {"groups": [[1, 2]]}});
+    let answer = server.ask(&question);
+    assert_eq!(answer["rows"][0]["count"], 1_976);
+    assert_eq!(answer, printed(&["coincidences", "1,2"]));
+    let g2 = json!({"query": "g2", "options": {"start": 1, "stop": 2, "range": "20ns"}});
+    assert_eq!(server.ask(&g2), printed(&["g2", "1,2", "--range", "20ns"]));
+    // Events have the counts of `tagq watch` at the same commit.
+    let questions =
+        "%5B%7B%22query%22:%22rates%22,%22options%22:%7B%22last%22:%22100ms%22%7D%7D%5D";
+    let mut events = server.send(&format!("GET /api/watch?queries={questions}"), "").lines();
+    let data = events.find_map(|line| line.unwrap().strip_prefix("data: ").map(str::to_owned));
+    let event: Value = serde_json::from_str(&data.unwrap()).unwrap();
+    let mut watch = interruptible();
+    watch.args(["watch", "rates", "--last", "100ms", "run", "--format", "json"]);
+    watch.current_dir(folder.path()).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut watch = Killed(watch.stdout(Stdio::piped()).spawn().unwrap());
+    let line = BufReader::new(watch.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    let watched: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(event["answers"], watched["answers"]);
+    assert_eq!(event["schema_version"], watched["schema_version"]);
+    assert!(event["answers"][0]["rows"][0]["last_count"].as_u64().unwrap() > 0);
+    let notes = server.stop();
+    assert!(!notes.contains("error"), "{notes}");
+    // The store is free again.
+    assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);
+}
+
+#[test]
+fn the_commands_of_the_document_work() {
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
+    let text = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let at = |code: &str| code.replace("127.0.0.1:8417", server.host());
+    let block = |language: &str, word: &str| {
+        let fence = format!("```{language}\n");
+        let blocks = text.split(&fence).skip(1);
+        let mut blocks = blocks.map(|rest| rest.split("```").next().unwrap().to_owned());
+        at(&blocks.find(|block| block.contains(word)).unwrap())
+    };
+    if Command::new("curl").arg("--version").output().is_ok() {
+        let asked = output(Command::new("bash").args(["-c", &block("sh", "curl")]));
+        assert_eq!(asked.json()["rows"][0]["count"], 1_976);
+    } else {
+        skipped("there is no curl");
+    }
+    let polars = Command::new("python3").args(["-c", "import polars"]).output();
+    if polars.is_ok_and(|output| output.status.success()) {
+        let script = block("python", "polars") + "\nprint(g2['count'].sum() > 0, g2.columns)";
+        let asked = output(Command::new("python3").args(["-c", &script]));
+        assert!(asked.text().starts_with("True ['delay_ticks'"), "{asked:?}");
+    } else {
+        skipped("no python3 with Polars");
+    }
+}
+
+#[test]
+fn other_computers_need_the_token_that_is_printed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0", "--token"]);
+    let token = server.url.split_once("/#token=").unwrap().1.to_owned();
+    assert_eq!(token.len(), 64);
+    let refused = server.ask(&json!({"query": "rates"}));
+    assert!(refused["error"].as_str().unwrap().contains("token"), "{refused}");
+    let mut answer = String::new();
+    let allowed = format!("GET /api/run HTTP/1.1\r\nauthorization: Bearer {token}\r\nx: ");
+    server.send(&allowed, "").read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let notes = server.stop();
+    assert!(!notes.contains(&token), "{notes}");
+    let wide = Serve::start(folder.path(), &["run", "--bind", "0.0.0.0:0"]);
+    assert!(wide.url.contains("/#token="), "{}", wide.url);
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let said = |words: &[&str], code: i32, part: &str| {
+        let mut command = crate::support::command();
+        let said = output(command.current_dir(folder.path()).arg("serve").args(words));
+        assert_eq!(said.code, code, "{}", said.stderr);
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    };
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let free = "127.0.0.1:0";
+    said(&[], 2, "RUN");
+    said(&["run", "--bind", "here"], 2, "--bind");
+    said(&["run", "--bind", &taken], 1, "cannot listen at");
+    said(&["-", "--bind", free], 2, "standard input cannot be served");
+    said(&["nowhere", "--bind", free], 1, "nowhere");
+    said(&["run", "--bind", free, "--base-path", "lab"], 1, "begins with a slash");
+}
