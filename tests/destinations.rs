@@ -9,7 +9,7 @@ use std::{
 use crate::support::{Output, command, fixture_copy, output, tagq};
 
 /// The commands that write a file, with `OUT` in its place. `PLAN` and `PART` are a plan and its partial result.
-const WRITING: [&str; 20] = [
+const WRITING: [&str; 21] = [
     "coincidences --window 2ns run --format json -o OUT",
     "coincidences --window 2ns run --list --format csv -o OUT",
     "histogram --start 1 --stop 2 --range 5ns run --explain --format json -o OUT",
@@ -20,6 +20,7 @@ const WRITING: [&str; 20] = [
     "rates run --plot OUT.svg",
     "delays --channels 1,2 run --format json -o OUT",
     "info --fast run --format json -o OUT",
+    "init run -o OUT",
     "formats --format json -o OUT",
     "runs . --format json -o OUT",
     "plan rates run -o OUT",

@@ -126,8 +126,8 @@ fn a_source_that_was_touched_is_compared_once() {
 fn a_source_that_grew_is_verified_to_the_last_byte_that_was_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tags.zst");
-    long_file(&folder.path().join("whole"));
-    let whole = fs::read(folder.path().join("whole")).unwrap();
+    long_file(&folder.path().join("whole.tags.zst"));
+    let whole = fs::read(folder.path().join("whole.tags.zst")).unwrap();
     for part in 1..=5 {
         fs::write(&path, &whole[..whole.len() * part / 5]).unwrap();
         assert_eq!(ask(&path).code, 0);

@@ -1,6 +1,6 @@
 //! `tagq init`: write a first setup.
 
-use tagq::{OpenOptions, Progress as _, requests::Setup};
+use tagq::{Destination, OpenOptions, Progress as _, requests::Setup};
 
 use crate::{args::InitArgs, progress::Reporter};
 
@@ -9,7 +9,9 @@ pub(crate) fn run(args: &InitArgs) -> anyhow::Result<()> {
     let path = args.output.clone().unwrap_or_else(|| Setup::place(&args.run));
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
-    Setup::write_initial(&run, &path, args.force, &reporter)?;
+    let reads: Vec<_> = [&args.run].into_iter().chain(&args.store.store).cloned().collect();
+    let to = Destination { path: &path, force: args.force, reads: &reads };
+    Setup::write_initial(&run, &to, &reporter)?;
     reporter.note(&format!("{}: written; edit it, and queries use it", path.display()));
     Ok(())
 }

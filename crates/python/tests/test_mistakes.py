@@ -202,6 +202,121 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         ValueError,
         'store: each of several runs has its own; tagq.ingest(paths, store="DIR") makes one run of them',
     ),
+    # Made up after the messages were written.
+    (
+        "a list for a duration",
+        lambda run, folder: run.coincidences(window=["2ns"]),  # type: ignore[arg-type]
+        TypeError,
+        'window: a duration is a text with its unit, as "2ns" or "13t", or a timedelta, not list; seconds are window_s=2e-9',
+    ),
+    (
+        "negative seconds",
+        lambda run, folder: run.coincidences(window_s=-2e-9),
+        ValueError,
+        "`-2ns` is negative; write it without the minus sign, as 2ns",
+    ),
+    (
+        "one option in two ways",
+        lambda run, folder: run.coincidences(window="2ns", window_s=2e-9),
+        ValueError,
+        "window: `window` and `window_s` are one option; give one of them",
+    ),
+    (
+        "delays as a list",
+        lambda run, folder: run.coincidences(window="2ns", delays=[15, "4ns"]),  # type: ignore[arg-type]
+        TypeError,
+        'delays: a dict is wanted, as {15: "-4ns"}',
+    ),
+    (
+        "delays that are to be found without pairs",
+        lambda run, folder: run.rates(delays="auto"),
+        ValueError,
+        "delays are found from the peaks between channels that belong together: of coincidences, histograms and g2",
+    ),
+    (
+        "another word for auto",
+        lambda run, folder: run.g2(1, 2, delays="find"),  # type: ignore[arg-type]
+        TypeError,
+        'delays: a dict is wanted, as {15: "-4ns"}',
+    ),
+    (
+        "groups as the command line has them",
+        lambda run, folder: run.coincidences("1,2", window="2ns"),
+        TypeError,
+        "groups: a list of groups of channels is wanted, as [(3, 15)], not str",
+    ),
+    (
+        "a channel that is no whole number",
+        lambda run, folder: run.g2(1.0, 2),  # type: ignore[arg-type]
+        TypeError,
+        "start: a channel is a whole number or a name, not float",
+    ),
+    (
+        "a channel below zero",
+        lambda run, folder: run.g2(-1, 2),
+        ValueError,
+        "start: -1 is no channel; channels are numbers from 0 to 65535",
+    ),
+    (
+        "a rule that is none",
+        lambda run, folder: run.coincidences(window="2ns", rule="first"),  # type: ignore[arg-type]
+        ValueError,
+        "rule: `first` is none of all, herald, per-herald, once, cluster, grid",
+    ),
+    (
+        "a quantity of another query",
+        lambda run, folder: run.rates().plot(quantity="car"),
+        ValueError,
+        "there is no quantity `car` in this answer; it has rate_hz",
+    ),
+    (
+        "a size in inches",
+        lambda run, folder: run.rates().save(folder / "a.svg", size=(10, 8)),
+        ValueError,
+        "a figure is 240 to 8000 pixels wide and high",
+    ),
+    (
+        "a size as the command line has it",
+        lambda run, folder: run.rates().save(folder / "a.svg", size="1200x800"),  # type: ignore[arg-type]
+        TypeError,
+        "size: two numbers are wanted, as (1200, 800), not '1200x800'",
+    ),
+    (
+        "a word for a flag",
+        lambda run, folder: run.rates().save(folder / "a.svg", dark="yes"),  # type: ignore[arg-type]
+        TypeError,
+        "dark: True or False is wanted, not 'yes'",
+    ),
+    (
+        "no path",
+        lambda run, folder: tagq.open(None),  # type: ignore[call-overload]
+        TypeError,
+        'path: a path is wanted, as "run/" or a pathlib.Path, not NoneType',
+    ),
+    (
+        "no threads",
+        lambda run, folder: tagq.open(folder, threads=0),
+        TypeError,
+        "threads: a whole number above zero is wanted",
+    ),
+    (
+        "bins of no width",
+        lambda run, folder: run.rates(bin="0s"),
+        ValueError,
+        "`0s` is 0 ticks of 156.25 ps; use 156.25ps (1t)",
+    ),
+    (
+        "a tick without a unit",
+        lambda run, folder: tagq.from_arrays(TIME, CHANNEL, tick="1"),
+        ValueError,
+        "tick: `1` has no unit; write 1ps",
+    ),
+    (
+        "a form that tags are not written in",
+        lambda run, folder: run.export(folder / "x.xyz"),
+        ValueError,
+        "FOLDER/x.xyz: its name does not say what to write; it ends with .arrow, .parquet, .csv or .tsv",
+    ),
 ]
 
 
@@ -218,4 +333,4 @@ def test_a_typical_mistake(run: tagq.Run, tmp_path: Path, ask: Call, error: type
 
 
 def test_there_are_enough() -> None:
-    assert len(MISTAKES) >= 20
+    assert len(MISTAKES) >= 40

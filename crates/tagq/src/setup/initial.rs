@@ -1,6 +1,6 @@
 //! The first setup of a run: every line that a setup can have, from what the run contains.
 
-use std::{fmt::Write as _, io::Write as _, path::Path};
+use std::{fmt::Write as _, io::Write as _};
 
 use super::experiment::Setup;
 use crate::{
@@ -52,20 +52,19 @@ impl Setup {
         text
     }
 
-    /// Writes the text of a first setup to `path`.
+    /// Writes the text of a first setup.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is a file and it is not to be replaced; [`Error::Io`].
     pub fn write_initial(
         run: &Run,
-        path: &Path,
-        replace: bool,
+        to: &Destination<'_>,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        let fresh = NewFile::create(&Destination { path, force: replace, reads: &[] }, progress)?;
+        let fresh = NewFile::create(to, progress)?;
         let mut file = fresh.file()?;
         let written = file.write_all(Self::initial(run).as_bytes());
-        written.map_err(|source| Error::Io { path: path.into(), action: "write", source })?;
+        written.map_err(|source| Error::Io { path: to.path.into(), action: "write", source })?;
         fresh.keep(&file)
     }
 }
