@@ -49,7 +49,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether what was asked for cannot be drawn, and not: whether drawing failed.
+    /// Returns whether the request is wrong; otherwise drawing failed.
     #[must_use]
     pub fn is_of_options(&self) -> bool {
         !matches!(self, Self::Png(_))

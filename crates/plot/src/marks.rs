@@ -1,4 +1,4 @@
-//! What is drawn of a chart, in the units of its axes: the page and other renderers draw the same marks.
+//! The marks of a chart, in the units of its axes: the page and other renderers draw the same ones.
 
 use serde::Serialize;
 

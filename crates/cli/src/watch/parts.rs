@@ -44,7 +44,7 @@ pub(super) struct WatchedQuery {
     pub plot: Option<PlotArgs>,
 }
 
-/// What is asked again and again.
+/// The query of a watch.
 pub(super) enum Question {
     /// A request by its name and options.
     Request {

@@ -1,4 +1,4 @@
-//! What was found once in the rows of an open run, for later requests to it.
+//! Values found in the rows of an open run, kept for later requests to it.
 
 use std::{
     any::{Any, TypeId},
@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Values that are kept; more begin anew.
+/// Maximum number of values; a full memo is cleared.
 const VALUES_MAX: usize = 1 << 10;
 
 /// Values by their type and their arguments. The rows of an open run do not change, so that a value that depends on them
