@@ -1,4 +1,4 @@
-//! Notes and errors on a terminal, broken between words.
+//! Text broken into lines between words: notes and errors on a terminal, and descriptions in a help.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -13,7 +13,9 @@ pub(crate) fn for_stderr(text: &str, before: usize) -> String {
     broken(text, before, Term::stderr().size().1.into())
 }
 
-fn broken(text: &str, before: usize, width: usize) -> String {
+/// Returns a text that follows `before` characters on its first line, in lines of at most `width` characters; a longer word
+/// has a line of its own.
+pub(crate) fn broken(text: &str, before: usize, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut used = before;
     for (number, word) in text.split(' ').enumerate() {
@@ -44,6 +46,7 @@ mod tests {
             "try --delay\n15=-4.0625ns, or\nfind it"
         );
         assert_eq!(broken("short", 6, 80), "short");
+        assert_eq!(broken("one two three", 0, 8), "one two\nthree");
         assert_eq!(
             broken("a much_longer_word_than_the_line b", 0, 10),
             "a\nmuch_longer_word_than_the_line\nb"

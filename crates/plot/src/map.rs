@@ -1,6 +1,6 @@
 //! Figures of values in cells of two axes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tagq::{Answer, Cell, store::Tick};
 
@@ -30,11 +30,11 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
 pub(crate) fn over_time(answer: &Answer, unit: Tick, width: f64) -> (Option<String>, Plot) {
     let rows = &answer.rows;
     let starts = floats(rows, "start_s").into_iter().map(Option::unwrap_or_default);
-    let bins = edges(answer, unit);
-    let mut columns: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
-    // Times of bins are above zero or all in order, so their bits are in the order of the rows.
     let starts: Vec<f64> = starts.collect();
+    let bins = edges(answer, unit);
+    // The number of each column and of each place in it, in the order of the rows, by the bits of the start of the bin.
+    let mut columns: HashMap<u64, usize> = HashMap::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
     for (&start, (from, _)) in starts.iter().zip(&bins) {
         let next = columns.len();
         columns.entry(start.to_bits()).or_insert(next);
@@ -57,9 +57,7 @@ pub(crate) fn over_time(answer: &Answer, unit: Tick, width: f64) -> (Option<Stri
     let (low, top) = bins.first().zip(bins.last()).map_or((0.0, 1.0), |(a, b)| (a.0, b.1));
     let y = Axis::linear("micro time", Quantity::Time, low, top);
     let channels = rows.get("channel").map_or(0, |column| {
-        let of: std::collections::BTreeSet<Vec<u16>> =
-            column.cells.iter().map(|cell| cell.group()).collect();
-        of.len()
+        column.cells.iter().map(|cell| cell.group()).collect::<BTreeSet<Vec<u16>>>().len()
     });
     let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
     let values = axis_of("tags per bin", Quantity::Count, &cells);

@@ -6,6 +6,8 @@ use clap::{Command, error::ErrorKind};
 use console::strip_ansi_codes;
 use tagq::requests::REQUEST_TYPES;
 
+use crate::wrapped::broken;
+
 /// Help on a command, or on what is counted: rules, windows
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -91,7 +93,8 @@ pub(super) fn in_families(command: Command) -> Command {
         for name in names_of(family, names) {
             let Some(of) = command.find_subcommand(name) else { continue };
             let about = of.get_about().map(ToString::to_string).unwrap_or_default();
-            let lines = wrapped(&about, WIDTH - INDENT);
+            let about = broken(&strip_ansi_codes(&about), 0, WIDTH - INDENT);
+            let lines: Vec<&str> = about.lines().collect();
             let _ = write!(text, "  {literal}{name}{literal:#}{:1$}", "", INDENT - 2 - name.len());
             let _ = writeln!(text, "{}", lines.join(&format!("\n{:INDENT$}", "")));
         }
@@ -109,23 +112,6 @@ pub(super) fn in_families(command: Command) -> Command {
 
 /// Where the second column begins.
 const INDENT: usize = 16;
-
-/// Lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in strip_ansi_codes(text).split_whitespace() {
-        let last = lines.len() - 1;
-        let line = &mut lines[last];
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            let _ = write!(line, " {word}");
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
 
 #[cfg(test)]
 mod tests {
@@ -151,11 +137,5 @@ mod tests {
                 assert!(line.chars().count() <= WIDTH, "{line}");
             }
         }
-    }
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrapped("one two three", 80), ["one two three"]);
     }
 }
