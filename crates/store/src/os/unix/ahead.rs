@@ -71,6 +71,7 @@ mod tests {
     fn values_are_brought_before_they_are_touched() {
         // Not in the folder for temporary files, which may have no disk below.
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+        fs::create_dir_all(&target).unwrap();
         let folder = tempfile::tempdir_in(target).unwrap();
         let path = folder.path().join("time.col");
         fs::write(&path, vec![7; 64 << 20]).unwrap();
