@@ -32,6 +32,14 @@ const BODY_MAX: usize = 64 << 10;
 /// Time in which a body must arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
+/// The files of the page, which web/ builds: path, type and text. They say nothing of the runs, and need no token.
+const PAGE: [(&str, &str, &str); 4] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
+    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+];
+
 /// What all requests share.
 pub(crate) struct Shared {
     pub access: Access,
@@ -41,22 +49,30 @@ pub(crate) struct Shared {
     pub progress: Arc<dyn Progress + Send + Sync>,
 }
 
+impl Shared {
+    /// Notes why something failed, which only the person who runs the server learns.
+    fn noted<T>(&self, result: Result<T, Refusal>) -> Result<T, Refusal> {
+        result.inspect_err(|refusal| {
+            if let Some(note) = &refusal.note {
+                self.progress.note(note);
+            }
+        })
+    }
+}
+
 /// Returns the routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let base = shared.access.base.clone();
     let at = |path: &str| format!("{base}{path}");
-    let text = |kind: &'static str, text: &'static str| {
-        get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
-    };
-    let page = text("text/html; charset=utf-8", include_str!("page/index.html"));
-    let login = text("text/javascript; charset=utf-8", include_str!("page/login.js"));
     let refused = |status: StatusCode, reason: &'static str| {
         move || async move { Refusal::new(status, reason) }
     };
-    Router::new()
-        .route(&at("/"), page)
-        .route(&at("/login.js"), login)
+    let page = PAGE.iter().fold(Router::new(), |router, &(path, kind, text)| {
+        router.route(&at(path), get(move || async move { ([(header::CONTENT_TYPE, kind)], text) }))
+    });
+    page
         .route(&at("/api/run"), get(run))
+        .route(&at("/api/info"), get(info))
         .route(&at("/api/kinds"), get(|| async { json_of(&tables::kinds()) }))
         .route(&at("/api/openapi.json"), get(openapi))
         .route(&at("/api/query"), post(query))
@@ -76,7 +92,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let (parts, body) = request.into_parts();
     let access = &shared.access;
     let path = parts.uri.path().strip_prefix(&*access.base).unwrap_or_default();
-    let is_open = ["/", "/login.js", "/api/login"].contains(&path);
+    let is_open = path == "/api/login" || PAGE.iter().any(|(own, ..)| *own == path);
     let checked = access
         .check_site(&parts)
         .and_then(|()| if is_open { Ok(()) } else { access.check_token(&parts.headers) });
@@ -92,6 +108,31 @@ fn json_of(value: &Value) -> Response {
 
 async fn run(State(shared): State<Arc<Shared>>) -> Response {
     json_of(&json!({ "schema_version": SCHEMA_VERSION, "runs": shared.runs.states() }))
+}
+
+/// Answers with the sources of a run, its store, and remarks about them.
+async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, Refusal> {
+    let asked = value_of(&uri, "run").map(|text| match text.parse() {
+        Ok(index) => AskedRun::Index(index),
+        Err(_) => AskedRun::Name(text),
+    });
+    let (run, setup) = shared.runs.open(asked_run(asked, &shared.runs)?)?;
+    let described = shared.counting.now(move |_, _| {
+        let failed = |error: String| Refusal::failed(error);
+        let store_bytes = Some(run.store_bytes().map_err(|error| failed(error.to_string()))?);
+        let facts = RunFacts::named(&run, &setup);
+        let looked = Looked { run, facts, shortest: None, store_bytes, leftovers: Vec::new() };
+        let text = info_json(&[looked]).map_err(|error| failed(error.to_string()))?;
+        let mut described: Value =
+            serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        // Clients learn of no folder beside the run's name.
+        if let Some(described) = described.as_object_mut() {
+            described.retain(|key, _| key != "store" && key != "leftovers");
+        }
+        Ok(described.to_string().into_bytes())
+    });
+    let described = shared.noted(described.await)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], Body::new(described)).into_response())
 }
 
 async fn openapi(State(shared): State<Arc<Shared>>) -> Response {
@@ -116,11 +157,7 @@ async fn query(State(shared): State<Arc<Shared>>, request: Request) -> Result<Re
         }
         Ok(bytes)
     });
-    let answer = counted.await.inspect_err(|refusal| {
-        if let Some(note) = &refusal.note {
-            shared.progress.note(note);
-        }
-    })?;
+    let answer = shared.noted(counted.await)?;
     let kind = if is_arrow { ARROW_STREAM } else { "application/json" };
     Ok(([(header::CONTENT_TYPE, kind)], Body::new(answer)).into_response())
 }
@@ -131,9 +168,13 @@ async fn watch(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, 
         let reason = "`queries` is missing: a list of questions in JSON, percent-encoded";
         Refusal::new(StatusCode::BAD_REQUEST, reason)
     };
+    shared.live.stream(&value_of(&uri, "queries").ok_or_else(missing)?)
+}
+
+/// Returns a value of the query string, decoded.
+fn value_of(uri: &Uri, name: &str) -> Option<String> {
     let mut words = uri.query().unwrap_or_default().split('&');
-    let queries = words.find_map(|word| word.strip_prefix("queries=")).and_then(decoded);
-    shared.live.stream(&queries.ok_or_else(missing)?)
+    words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).and_then(decoded)
 }
 
 /// Decodes a percent-encoded value; `None` if it is not one.
