@@ -19,16 +19,20 @@
 
 mod bodies;
 mod error;
+mod notes;
 mod token;
 
 mod counting;
 mod runs;
 
+mod answering;
 mod question;
 
 mod access;
 mod live;
+mod query;
 mod tables;
+mod updates;
 
 mod routes;
 

@@ -14,7 +14,6 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tagq::{Progress, SCHEMA_VERSION};
-use tagq_export::{Form, report::json, write_answers};
 use tokio::time;
 
 use crate::{
@@ -22,9 +21,10 @@ use crate::{
     counting::Counting,
     error::Refusal,
     live::Live,
+    query::{self, Representation},
     question::Question,
     runs::Runs,
-    tables::{self, ARROW_STREAM},
+    tables,
 };
 
 /// Bytes of a request's body at most.
@@ -59,7 +59,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route(&at("/api/run"), get(run))
         .route(&at("/api/kinds"), get(|| async { json_of(&tables::kinds()) }))
         .route(&at("/api/openapi.json"), get(openapi))
-        .route(&at("/api/query"), post(query))
+        .route(&at("/api/query"), post(query_once))
         .route(&at("/api/watch"), get(watch))
         .route(&at("/api/login"), post(login_by_token))
         .fallback(refused(StatusCode::NOT_FOUND, "there is nothing here; / lists what there is"))
@@ -99,30 +99,18 @@ async fn openapi(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// Answers one question.
-async fn query(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
-    let accept = request.headers().get_all(header::ACCEPT).iter();
-    let is_arrow =
-        accept.filter_map(|value| value.to_str().ok()).any(|of| of.contains(ARROW_STREAM));
+async fn query_once(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let form = Representation::accepted(request.headers());
     let question = Question::of(&body(request).await?, &shared.runs)?;
-    let (run, setup) = shared.runs.open(question.run)?;
-    let counted = shared.counting.now(move |pool, progress| {
-        let answers = [question.answer((&run, &setup), pool, progress)?];
-        let mut bytes = Vec::new();
-        let failed = |error: String| Refusal::failed(error);
-        if is_arrow {
-            write_answers(&answers, &mut bytes, Form::Stream).map_err(|e| failed(e.to_string()))?;
-        } else {
-            json::write(&answers, &mut bytes).map_err(|e| failed(e.to_string()))?;
-        }
-        Ok(bytes)
-    });
-    let answer = counted.await.inspect_err(|refusal| {
+    let answered = query::answered(question, form, &shared.runs, &shared.counting).await;
+    answered.inspect_err(|refusal| {
         if let Some(note) = &refusal.note {
             shared.progress.note(note);
         }
-    })?;
-    let kind = if is_arrow { ARROW_STREAM } else { "application/json" };
-    Ok(([(header::CONTENT_TYPE, kind)], Body::new(answer)).into_response())
+    })
 }
 
 /// Streams the answers to several questions.
