@@ -142,7 +142,7 @@ const FLOORS: [Floors; 10] = [
             &["axis", "drawing", "values"],
             &["figure"],
             &["bins", "groups", "look", "map", "marks", "shared", "trace"],
-            &["layout", "terminal"],
+            &["drawn", "layout", "terminal"],
             &["draw"],
             &["svg", "pdf", "png", "html"],
             &["picture"],
@@ -151,10 +151,12 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "serve",
         floors: &[
-            &["bodies", "error"],
+            &["bodies", "error", "notes"],
             &["token", "tables"],
             &["counting", "runs", "access"],
             &["question"],
+            &["answering"],
+            &["updates", "query"],
             &["live"],
             &["routes"],
             &["server"],

@@ -81,26 +81,33 @@ fn a_served_answer_is_that_of_the_command() {
         output(command.current_dir(folder.path()).args(words).args(["run", "--json"])).json()
     };
     let question = json!({"run": "run", "query": "coincidences", "options": {"groups": [[1, 2]]}});
-    let answer = server.ask(&question);
+    let bare = |question: &Value| {
+        let mut answer = server.ask(question);
+        assert!(answer.as_object_mut().unwrap().remove("notes").unwrap().is_array());
+        answer
+    };
+    let answer = bare(&question);
     assert_eq!(answer["rows"][0]["count"], 1_976);
     assert_eq!(answer, printed(&["coincidences", "1,2"]));
     let g2 = json!({"query": "g2", "options": {"start": 1, "stop": 2, "range": "20ns"}});
-    assert_eq!(server.ask(&g2), printed(&["g2", "1,2", "--range", "20ns"]));
-    // Events have the counts of `tagq watch` at the same commit.
+    assert_eq!(bare(&g2), printed(&["g2", "1,2", "--range", "20ns"]));
+    // Events have the answers of the command at the same commit, and its notes.
     let questions =
         "%5B%7B%22query%22:%22rates%22,%22options%22:%7B%22last%22:%22100ms%22%7D%7D%5D";
     let mut events = server.send(&format!("GET /api/watch?queries={questions}"), "").lines();
     let data = events.find_map(|line| line.unwrap().strip_prefix("data: ").map(str::to_owned));
     let event: Value = serde_json::from_str(&data.unwrap()).unwrap();
-    let mut watch = interruptible();
-    watch.args(["watch", "rates", "--last", "100ms", "run", "--format", "json"]);
-    watch.current_dir(folder.path()).stdin(Stdio::null()).stderr(Stdio::null());
-    let mut watch = Killed(watch.stdout(Stdio::piped()).spawn().unwrap());
-    let line = BufReader::new(watch.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
-    let watched: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(event["answers"], watched["answers"]);
-    assert_eq!(event["schema_version"], watched["schema_version"]);
-    assert!(event["answers"][0]["rows"][0]["last_count"].as_u64().unwrap() > 0);
+    let last = printed(&["rates", "--last", "100ms"]);
+    for key in ["query", "run", "provenance", "rows", "total"] {
+        assert_eq!(event["answers"][0][key], last[key], "{key}");
+    }
+    assert_eq!(event["schema_version"], last["schema_version"]);
+    assert!(event["answers"][0]["rows"][0]["count"].as_u64().unwrap() > 0);
+    let dark = json!({"query": "rates", "options": {"channels": [1, 77]}});
+    let mut command = crate::support::command();
+    let said = output(command.current_dir(folder.path()).args(["rates", "1,77", "run"]));
+    let note = server.ask(&dark)["notes"][0].as_str().unwrap().to_owned();
+    assert!(said.stderr.contains(&note) && note.contains("77"), "{note}: {}", said.stderr);
     let notes = server.stop();
     assert!(!notes.contains("error"), "{notes}");
     // The store is free again.

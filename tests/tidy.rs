@@ -45,7 +45,7 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("export"), ["tagq"]);
     assert_eq!(ours("plot"), ["tagq"]);
     assert_eq!(ours("python"), ["tagq", "tagq-export", "tagq-plot"]);
-    assert_eq!(ours("serve"), ["tagq", "tagq-export"]);
+    assert_eq!(ours("serve"), ["tagq", "tagq-export", "tagq-plot"]);
     assert_eq!(ours("cli"), ["tagq", "tagq-export", "tagq-plot", "tagq-serve"]);
 }
 

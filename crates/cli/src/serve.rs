@@ -62,7 +62,8 @@ fn show(address: SocketAddr, base: &str) {
         address.set_ip(Ipv4Addr::LOCALHOST.into());
     }
     if let Err(error) = open::that_detached(format!("http://{address}{base}/")) {
-        Reporter::new(false).say(&format!("no browser could be opened ({error}); open the address above"));
+        Reporter::new(false)
+            .say(&format!("no browser could be opened ({error}); open the address above"));
     }
 }
 

@@ -19,16 +19,22 @@
 
 mod bodies;
 mod error;
+mod info;
+mod notes;
+mod page;
 mod token;
 
 mod counting;
 mod runs;
 
+mod answering;
 mod question;
 
 mod access;
 mod live;
+mod query;
 mod tables;
+mod updates;
 
 mod routes;
 

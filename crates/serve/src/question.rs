@@ -1,11 +1,9 @@
-//! Questions of clients: a run, the name of a request and its options.
+//! Questions of clients: one or several runs, the name of a request, its options, and how its figure looks.
 
 use axum::http::StatusCode;
-use serde::Deserialize;
-use tagq::{
-    Answer, Progress, Run,
-    requests::{OptionValues, QueryContext, REQUEST_TYPES, Request, Setup},
-};
+use serde::{Deserialize, de::DeserializeOwned};
+use tagq::requests::{OptionValues, REQUEST_TYPES, Setup};
+use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
 
@@ -18,6 +16,8 @@ struct Asked {
     query: String,
     #[serde(default)]
     options: OptionValues,
+    #[serde(default)]
+    figure: Option<Look>,
 }
 
 #[derive(Deserialize)]
@@ -28,12 +28,16 @@ enum AskedRun {
 }
 
 /// A question to one of the runs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Question {
     /// The number of the run.
     pub run: usize,
-    query: &'static str,
-    options: OptionValues,
+    /// Names, delays and groups of the experiment.
+    pub setup: Setup,
+    pub query: &'static str,
+    pub options: OptionValues,
+    /// How the figure is to look, if one is asked for.
+    pub look: Option<Look>,
 }
 
 impl Question {
@@ -47,7 +51,7 @@ impl Question {
         parsed::<Vec<Asked>>(json)?.into_iter().map(|asked| Self::new(asked, runs)).collect()
     }
 
-    fn new(Asked { run, query, options }: Asked, runs: &Runs) -> Result<Self, Refusal> {
+    fn new(Asked { run, query, options, figure }: Asked, runs: &Runs) -> Result<Self, Refusal> {
         let (found, said) = match run {
             None if runs.len() == 1 => (Some(0), String::new()),
             None => {
@@ -66,34 +70,11 @@ impl Question {
             let names = REQUEST_TYPES.map(|of| of.name).join(", ");
             Refusal::new(StatusCode::BAD_REQUEST, format!("`{query}` is none of {names}"))
         })?;
-        Ok(Self { run, query: of.name, options })
-    }
-
-    /// Answers for the whole run or the part that the options select.
-    pub fn answer(
-        &self,
-        (run, setup): (&Run, &Setup),
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
-    ) -> Result<Answer, Refusal> {
-        let context = QueryContext { setup, pool, progress };
-        let runs = [(run, &context)];
-        Ok(tagq::settled(self.query, &self.options, &runs)?.sum(&runs)?)
-    }
-
-    /// Returns the request as it is counted again and again: delays that are to be found stay as they are found first.
-    pub fn settled(
-        &self,
-        (run, setup): (&Run, &Setup),
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
-    ) -> Result<Request, Refusal> {
-        let context = QueryContext { setup, pool, progress };
-        Ok(tagq::settled(self.query, &self.options, &[(run, &context)])?)
+        Ok(Self { run, setup: runs.setup(run).clone(), query: of.name, options, look: figure })
     }
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(json: &[u8]) -> Result<T, Refusal> {
+fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(json).map_err(|error| {
         let form = r#"{"run": "run/", "query": "g2", "options": {"start": 1, "stop": 2}}"#;
         let reason = format!("a question is JSON of the form {form}: {error}");

@@ -14,31 +14,25 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tagq::{Progress, SCHEMA_VERSION};
-use tagq_export::{Form, report::json, write_answers};
 use tokio::time;
 
 use crate::{
     access::{Access, secured},
     counting::Counting,
     error::Refusal,
+    info,
     live::Live,
+    page,
+    query::{self, Representation},
     question::Question,
     runs::Runs,
-    tables::{self, ARROW_STREAM},
+    tables,
 };
 
 /// Bytes of a request's body at most.
 const BODY_MAX: usize = 64 << 10;
 /// Time in which a body must arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
-
-/// The files of the page, which web/ builds: path, type and text. They say nothing of the runs, and need no token.
-const PAGE: [(&str, &str, &str); 4] = [
-    ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
-    ("/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
-    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
-];
 
 /// What all requests share.
 pub(crate) struct Shared {
@@ -67,15 +61,14 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let refused = |status: StatusCode, reason: &'static str| {
         move || async move { Refusal::new(status, reason) }
     };
-    let page = PAGE.iter().fold(Router::new(), |router, &(path, kind, text)| {
+    let page = page::FILES.iter().fold(Router::new(), |router, &(path, kind, text)| {
         router.route(&at(path), get(move || async move { ([(header::CONTENT_TYPE, kind)], text) }))
     });
-    page
-        .route(&at("/api/run"), get(run))
+    page.route(&at("/api/run"), get(run))
         .route(&at("/api/info"), get(info))
         .route(&at("/api/kinds"), get(|| async { json_of(&tables::kinds()) }))
         .route(&at("/api/openapi.json"), get(openapi))
-        .route(&at("/api/query"), post(query))
+        .route(&at("/api/query"), post(query_once))
         .route(&at("/api/watch"), get(watch))
         .route(&at("/api/login"), post(login_by_token))
         .fallback(refused(StatusCode::NOT_FOUND, "there is nothing here; / lists what there is"))
@@ -92,7 +85,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let (parts, body) = request.into_parts();
     let access = &shared.access;
     let path = parts.uri.path().strip_prefix(&*access.base).unwrap_or_default();
-    let is_open = path == "/api/login" || PAGE.iter().any(|(own, ..)| *own == path);
+    let is_open = path == "/api/login" || page::FILES.iter().any(|(own, ..)| *own == path);
     let checked = access
         .check_site(&parts)
         .and_then(|()| if is_open { Ok(()) } else { access.check_token(&parts.headers) });
@@ -112,26 +105,13 @@ async fn run(State(shared): State<Arc<Shared>>) -> Response {
 
 /// Answers with the sources of a run, its store, and remarks about them.
 async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, Refusal> {
-    let asked = value_of(&uri, "run").map(|text| match text.parse() {
-        Ok(index) => AskedRun::Index(index),
-        Err(_) => AskedRun::Name(text),
-    });
-    let (run, setup) = shared.runs.open(asked_run(asked, &shared.runs)?)?;
-    let described = shared.counting.now(move |_, _| {
-        let failed = |error: String| Refusal::failed(error);
-        let store_bytes = Some(run.store_bytes().map_err(|error| failed(error.to_string()))?);
-        let facts = RunFacts::named(&run, &setup);
-        let looked = Looked { run, facts, shortest: None, store_bytes, leftovers: Vec::new() };
-        let text = info_json(&[looked]).map_err(|error| failed(error.to_string()))?;
-        let mut described: Value =
-            serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
-        // Clients learn of no folder beside the run's name.
-        if let Some(described) = described.as_object_mut() {
-            described.retain(|key, _| key != "store" && key != "leftovers");
-        }
-        Ok(described.to_string().into_bytes())
-    });
-    let described = shared.noted(described.await)?;
+    let at = value_of(&uri, "run").map_or(Some(0), |text| text.parse().ok());
+    let unknown =
+        || Refusal::new(StatusCode::NOT_FOUND, "`run` is the index of one of the runs: /api/run");
+    let at = at.filter(|&at| at < shared.runs.len()).ok_or_else(unknown)?;
+    let (run, setup) = (shared.runs.open(at)?, shared.runs.setup(at).clone());
+    let described = shared.counting.now(move |_, _| Ok((info::described(run, &setup)?, ())));
+    let (described, ()) = shared.noted(described.await)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], Body::new(described)).into_response())
 }
 
@@ -140,26 +120,13 @@ async fn openapi(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// Answers one question.
-async fn query(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
-    let accept = request.headers().get_all(header::ACCEPT).iter();
-    let is_arrow =
-        accept.filter_map(|value| value.to_str().ok()).any(|of| of.contains(ARROW_STREAM));
+async fn query_once(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let form = Representation::accepted(request.headers());
     let question = Question::of(&body(request).await?, &shared.runs)?;
-    let (run, setup) = shared.runs.open(question.run)?;
-    let counted = shared.counting.now(move |pool, progress| {
-        let answers = [question.answer((&run, &setup), pool, progress)?];
-        let mut bytes = Vec::new();
-        let failed = |error: String| Refusal::failed(error);
-        if is_arrow {
-            write_answers(&answers, &mut bytes, Form::Stream).map_err(|e| failed(e.to_string()))?;
-        } else {
-            json::write(&answers, &mut bytes).map_err(|e| failed(e.to_string()))?;
-        }
-        Ok(bytes)
-    });
-    let answer = shared.noted(counted.await)?;
-    let kind = if is_arrow { ARROW_STREAM } else { "application/json" };
-    Ok(([(header::CONTENT_TYPE, kind)], Body::new(answer)).into_response())
+    shared.noted(query::answered(question, form, &shared.runs, &shared.counting).await)
 }
 
 /// Streams the answers to several questions.

@@ -99,14 +99,17 @@ impl Runs {
         self.named.len()
     }
 
-    /// Returns a run at its last commit, and its setup.
-    pub fn open(&self, at: usize) -> Result<(Run, Setup), Refusal> {
-        let run = self.commits.borrow().runs[at].clone();
-        let none = || {
+    /// Returns a run at its last commit.
+    pub fn open(&self, at: usize) -> Result<Run, Refusal> {
+        self.at(&self.commits.borrow(), at)
+    }
+
+    /// Returns a run at one of these commits.
+    pub fn at(&self, commits: &Commits, at: usize) -> Result<Run, Refusal> {
+        commits.runs[at].clone().ok_or_else(|| {
             let reason = format!("{}: has no tags yet", self.named[at].0);
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, reason)
-        };
-        Ok((run.ok_or_else(none)?, self.setup(at).clone()))
+        })
     }
 
     pub fn setup(&self, at: usize) -> &Setup {

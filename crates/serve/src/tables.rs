@@ -67,10 +67,42 @@ fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
     }
 }
 
+/// Returns the schema of how a figure looks.
+fn look() -> Value {
+    let pair = |item: Value| json!({"type": "array", "items": item, "minItems": 2, "maxItems": 2});
+    let property = |mut of: Value, help: &str| {
+        of["description"] = help.into();
+        of
+    };
+    let flag = || json!({"type": "boolean", "default": false});
+    json!({
+        "type": "object",
+        "properties": {
+            "title": property(json!({"type": "string"}), "The title, in place of the figure's own"),
+            "is_logarithmic": property(flag(), "Values on a logarithmic axis, or in logarithmic colours"),
+            "limits": property(
+                pair(json!({"type": "number"})),
+                "The ends of the axis of values, in counts, Hz or as a ratio",
+            ),
+            "quantity": property(
+                json!({"type": "string"}),
+                "The column whose values are drawn, or the beginning of its name",
+            ),
+            "size": property(
+                pair(json!({"type": "number", "minimum": 240, "maximum": 8000})),
+                "Width and height in pixels",
+            ),
+            "is_dark": property(flag(), "For a dark background"),
+        },
+        "additionalProperties": false,
+    })
+}
+
 /// Returns the description of the API (OpenAPI 3.1) below this base path.
 pub(crate) fn openapi(base: &str) -> Value {
-    let schemas: Map<String, Value> =
+    let mut schemas: Map<String, Value> =
         REQUEST_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
+    schemas.insert("figure".into(), look());
     let question = REQUEST_TYPES.map(|of| {
         json!({
             "type": "object",
@@ -78,6 +110,7 @@ pub(crate) fn openapi(base: &str) -> Value {
                 "run": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
                 "query": {"const": of.name},
                 "options": {"$ref": format!("#/components/schemas/{}", of.name)},
+                "figure": {"$ref": "#/components/schemas/figure"},
             },
             "required": ["query"],
             "additionalProperties": false,
@@ -112,6 +145,8 @@ pub(crate) fn openapi(base: &str) -> Value {
     }]);
     let mut answered = json_of(anything());
     answered[ARROW_STREAM] = json!({"schema": {"type": "string", "format": "binary"}});
+    answered[FIGURE] = json!({"schema": anything()});
+    answered[SVG] = json!({"schema": {"type": "string"}});
     let query = json!({"post": {
         "summary": "The answer to one query",
         "requestBody": {"required": true, "content": json_of(question)},
@@ -138,5 +173,9 @@ pub(crate) fn openapi(base: &str) -> Value {
     })
 }
 
+/// The media type of a figure as JSON.
+pub(crate) const FIGURE: &str = "application/vnd.tagq.figure+json";
+/// The media type of a drawing.
+pub(crate) const SVG: &str = "image/svg+xml";
 /// The media type of a stream of Arrow.
 pub(crate) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";

@@ -1,0 +1,86 @@
+//! Notes about one answer, for the client that asked.
+
+use std::{
+    cell::RefCell,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use tagq::{Progress, query::ScanProgress};
+
+/// Bytes of the notes about one answer at most, so that they fit in a header.
+const BYTES_MAX: usize = 4096;
+/// The last note if there are more.
+const LEFT_OUT: &str = "further notes are left out";
+
+/// Receives the notes of one answer, each once.
+pub(crate) struct NoteRecorder<'a> {
+    progress: &'a dyn Progress,
+    notes: RefCell<Vec<String>>,
+}
+
+impl<'a> NoteRecorder<'a> {
+    /// Records notes; `progress` receives the progress of the query and can cancel it.
+    pub fn new(progress: &'a dyn Progress) -> Self {
+        Self { progress, notes: RefCell::default() }
+    }
+
+    /// Returns the notes.
+    pub fn notes(self) -> Vec<String> {
+        self.notes.into_inner()
+    }
+}
+
+impl Progress for NoteRecorder<'_> {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+
+    fn note(&self, note: &str) {
+        add(&mut self.notes.borrow_mut(), note);
+    }
+
+    fn scan(&self) -> Option<&ScanProgress> {
+        self.progress.scan()
+    }
+}
+
+/// Adds a note that is not there yet. Of too many, the last one says that there are more.
+pub(crate) fn add(notes: &mut Vec<String>, note: &str) {
+    let has = |note: &str| notes.iter().any(|other| other == note);
+    if has(note) || has(LEFT_OUT) {
+        return;
+    }
+    let bytes: usize = notes.iter().map(String::len).sum();
+    let fits = bytes + note.len() <= BYTES_MAX;
+    notes.push(if fits { note } else { LEFT_OUT }.to_owned());
+}
+
+/// Returns notes as a list in JSON in ASCII, as a header can have them.
+pub(crate) fn ascii(notes: &[String]) -> String {
+    let json = serde_json::json!(notes).to_string();
+    let escaped = |letter: char| {
+        let mut units = [0; 2];
+        let units = letter.encode_utf16(&mut units).iter();
+        units.map(|unit| format!("\\u{unit:04x}")).collect::<String>()
+    };
+    let of = |letter: char| {
+        if matches!(letter, ' '..='~') { letter.to_string() } else { escaped(letter) }
+    };
+    json.chars().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_kept_once_and_all_of_them_fit_in_a_header() {
+        let mut notes = Vec::new();
+        ["±1 ns", "±1 ns", "b\n\u{1F600}"].iter().for_each(|note| add(&mut notes, note));
+        let header = ascii(&notes);
+        assert_eq!(header, r#"["\u00b11 ns","b\n\ud83d\ude00"]"#);
+        assert_eq!(serde_json::from_str::<Vec<String>>(&header).unwrap(), notes);
+        add(&mut notes, &"x".repeat(4096));
+        add(&mut notes, "small");
+        assert_eq!(notes[2..], [LEFT_OUT]);
+    }
+}
