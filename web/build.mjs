@@ -14,7 +14,11 @@ const target = process.argv[2] ?? join(here, "..");
 const OUTPUTS = [
   ["html.ts", "crates/plot/src/figure.js"],
   ["figure/figure.css", "crates/plot/src/figure.css"],
+  ["page/main.ts", "crates/serve/src/page/page.js"],
+  ["page/page.css", "crates/serve/src/page/page.css"],
 ];
+/** The script that stands in a page whose policy names it by its hash. */
+const INLINE = "crates/plot/src/figure.js";
 /** What only tests use: modules below the folder that was given. */
 const CHECKS = [["checks.ts", "checks.mjs"]];
 
@@ -39,7 +43,7 @@ for (const [entry, output] of process.argv[2] === undefined ? OUTPUTS : [...OUTP
   mkdirSync(dirname(path), { recursive: true });
   const [{ contents }] = made.outputFiles;
   writeFileSync(path, contents);
-  if (isScript) {
+  if (output === INLINE) {
     // A page names the only script that may run in it by this.
     const hash = createHash("sha256").update(contents).digest("base64");
     writeFileSync(`${path}.sha256`, `${hash}\n`);

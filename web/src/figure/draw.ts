@@ -19,6 +19,8 @@ export interface DrawOptions {
   heading?: boolean;
   /** Height of the values and their axes in points; by default it fits the width. */
   height?: number;
+  /** Whether it fills the height of its element instead. */
+  fills?: boolean;
 }
 
 /** A figure that was drawn. */
@@ -62,7 +64,7 @@ class DrawnFigure implements Drawn, GestureOwner {
   private legendKey = "";
 
   constructor(
-    host: HTMLElement,
+    private readonly host: HTMLElement,
     private figure: Figure,
     private readonly options: DrawOptions,
   ) {
@@ -305,6 +307,10 @@ class DrawnFigure implements Drawn, GestureOwner {
 
   private size(): [number, number] {
     const width = Math.max(Math.floor(this.canvas.clientWidth), 200);
+    if (this.options.fills) {
+      const above = this.canvas.getBoundingClientRect().top - this.host.getBoundingClientRect().top;
+      return [width, Math.max(Math.floor(this.host.clientHeight - above), 80)];
+    }
     return [width, Math.round(this.options.height ?? this.content.height(width))];
   }
 

@@ -285,7 +285,7 @@ export class App {
       this.modeButtons.set(mode, element);
       this.modes.append(element);
     }
-    this.lastKnob = knob("of", "the length of the newest part", this.layout.last, "1s",
+    this.lastKnob = knob("length of the last part", "how much of the newest part is counted", this.layout.last, "1s",
       (of, steps) => stepped(of, steps > 0),
       (text) => {
         this.layout.last = text || "1s";

@@ -84,5 +84,5 @@ export function infoView(state: () => RunState | undefined, rates: () => Map<num
 /** Returns a tick, given in attoseconds as a fraction, as text. */
 function tickText(tick: string): string {
   const [over = 0, under = 1] = tick.split("/").map(Number);
-  return line("tick_s", (over / under) * 1e-18);
+  return `${Number(((over / under) * 1e-6).toPrecision(8))} ps`;
 }

@@ -5,7 +5,7 @@ import { h, select, setText } from "./dom";
 import { line, shown } from "./numbers";
 import { channelName, columnName, numberColumns, valueOf } from "./rows";
 import type { Host, Result, View } from "./view";
-import { onMap, textOnMap } from "../figure/colour";
+import { onMap, textOnMap } from "../figure/paint/colour";
 
 /** The probability of the row's channel, given the column's. */
 const PROBABILITY = "probability";

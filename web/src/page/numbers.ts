@@ -34,7 +34,7 @@ export function shown(column: string, value: number | null | undefined, err?: nu
   const scaledErr = err && Number.isFinite(err) ? err / size : undefined;
   const least = scaledErr ?? Math.abs(scaled) * 1e-2;
   const places = least > 0 ? Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(least)))) : 0;
-  const text = (number: number) => grouped(number.toFixed(isCount ? 0 : places));
+  const text = (number: number) => grouped(number.toFixed(isCount ? 0 : places).replace(/^-(0\.?0*)$/, "$1"));
   return { value: text(scaled), err: scaledErr === undefined ? "" : grouped(scaledErr.toFixed(places)), unit };
 }
 
