@@ -41,7 +41,7 @@ impl Question {
     ) -> Result<Settled, Refusal> {
         let recorder = NoteRecorder::new(progress);
         let context = QueryContext { setup: &self.setup, pool, progress: &recorder };
-        let request = tagq::settled(self.query, &self.options, &[(run, &context)])?;
+        let request = tagq::settled(self.query.name, &self.options, &[(run, &context)])?;
         Ok(Settled { request, notes: recorder.notes() })
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderName, StatusCode, header},
+    http::{HeaderName, header},
     response::{IntoResponse as _, Response},
 };
 use tagq::Progress;
@@ -22,8 +22,6 @@ use crate::{
     updates::QuestionSet,
 };
 
-/// Questions of one stream at most.
-const QUESTIONS_MAX: usize = 16;
 /// Different sets of questions at a time.
 const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
@@ -56,10 +54,6 @@ impl Live {
     /// Returns the stream of the answers to these questions, a list in JSON.
     pub fn stream(self: &Arc<Self>, json: &str) -> Result<Response, Refusal> {
         let questions = Question::list(json.as_bytes(), &self.runs)?;
-        if questions.is_empty() || questions.len() > QUESTIONS_MAX {
-            let reason = format!("a stream has 1 to {QUESTIONS_MAX} queries");
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
-        }
         let turn = Arc::clone(&self.readers).try_acquire_owned().map_err(|_| Refusal::busy())?;
         let mut newest = self.subscribe(json, questions)?;
         let (sender, receiver) = mpsc::channel(1);

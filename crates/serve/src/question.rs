@@ -1,11 +1,16 @@
 //! Questions of clients: one or several runs, the name of a request, its options, and how its figure looks.
 
+use std::collections::BTreeMap;
+
 use axum::http::StatusCode;
-use serde::{Deserialize, de::DeserializeOwned};
-use tagq::requests::{OptionValues, REQUEST_TYPES, Setup};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tagq::requests::{Asking, OptionValues, REQUEST_TYPES, Request, RequestType, Setup};
 use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
+
+/// Questions of one list at most.
+const QUESTIONS_MAX: usize = 16;
 
 /// A question as a client writes it.
 #[derive(Deserialize)]
@@ -17,6 +22,8 @@ struct Asked {
     #[serde(default)]
     options: OptionValues,
     #[serde(default)]
+    names: Option<BTreeMap<String, u16>>,
+    #[serde(default)]
     figure: Option<Look>,
 }
 
@@ -27,6 +34,13 @@ enum AskedRun {
     Name(String),
 }
 
+/// A question as a user types it elsewhere.
+#[derive(Debug, Serialize)]
+pub(crate) struct Typed {
+    command: String,
+    python: String,
+}
+
 /// A question to one of the runs.
 #[derive(Debug)]
 pub(crate) struct Question {
@@ -34,8 +48,10 @@ pub(crate) struct Question {
     pub run: usize,
     /// Names, delays and groups of the experiment.
     pub setup: Setup,
-    pub query: &'static str,
+    pub query: &'static RequestType,
     pub options: OptionValues,
+    /// Whether the names of channels are those of the question.
+    has_names: bool,
     /// How the figure is to look, if one is asked for.
     pub look: Option<Look>,
 }
@@ -46,12 +62,26 @@ impl Question {
         Self::new(parsed(json)?, runs)
     }
 
-    /// Parses a list of questions.
-    pub fn list(json: &[u8], runs: &Runs) -> Result<Vec<Self>, Refusal> {
-        parsed::<Vec<Asked>>(json)?.into_iter().map(|asked| Self::new(asked, runs)).collect()
+    /// Parses one question or a list of them; returns also whether it is a list.
+    pub fn one_or_several(json: &[u8], runs: &Runs) -> Result<(Vec<Self>, bool), Refusal> {
+        if json.trim_ascii_start().starts_with(b"[") {
+            return Ok((Self::list(json, runs)?, true));
+        }
+        Ok((vec![Self::of(json, runs)?], false))
     }
 
-    fn new(Asked { run, query, options, figure }: Asked, runs: &Runs) -> Result<Self, Refusal> {
+    /// Parses a list of questions.
+    pub fn list(json: &[u8], runs: &Runs) -> Result<Vec<Self>, Refusal> {
+        let asked = parsed::<Vec<Asked>>(json)?;
+        if asked.is_empty() || asked.len() > QUESTIONS_MAX {
+            let reason = format!("a list has 1 to {QUESTIONS_MAX} queries");
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
+        }
+        asked.into_iter().map(|asked| Self::new(asked, runs)).collect()
+    }
+
+    fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
+        let Asked { run, query, options, names, figure } = asked;
         let (found, said) = match run {
             None if runs.len() == 1 => (Some(0), String::new()),
             None => {
@@ -70,7 +100,28 @@ impl Question {
             let names = REQUEST_TYPES.map(|of| of.name).join(", ");
             Refusal::new(StatusCode::BAD_REQUEST, format!("`{query}` is none of {names}"))
         })?;
-        Ok(Self { run, setup: runs.setup(run).clone(), query: of.name, options, look: figure })
+        let mut setup = runs.setup(run).clone();
+        if let Some(names) = &names {
+            setup = setup.renamed(names)?;
+        }
+        let has_names = names.is_some();
+        Ok(Self { run, setup, query: of, options, has_names, look: figure })
+    }
+
+    /// Returns the command that asks the same, and a line of Python. Names of the question, which they cannot have, are
+    /// numbers there.
+    pub fn typed(&self, runs: &Runs) -> Result<Typed, Refusal> {
+        Request::of_options(self.query.name, self.options.clone())?;
+        let options = if self.has_names {
+            self.query.with_numbers(&self.options, &self.setup)?
+        } else {
+            self.options.clone()
+        };
+        let paths = [runs.name(self.run)];
+        Ok(Typed {
+            command: self.query.command(&options, &paths, Asking::Each),
+            python: self.query.python(&options, &paths, Asking::Each),
+        })
     }
 }
 

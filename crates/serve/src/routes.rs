@@ -69,6 +69,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route(&at("/api/kinds"), get(|| async { json_of(&tables::kinds()) }))
         .route(&at("/api/openapi.json"), get(openapi))
         .route(&at("/api/query"), post(query_once))
+        .route(&at("/api/command"), post(command))
         .route(&at("/api/watch"), get(watch))
         .route(&at("/api/login"), post(login_by_token))
         .fallback(refused(StatusCode::NOT_FOUND, "there is nothing here; / lists what there is"))
@@ -127,6 +128,14 @@ async fn query_once(
     let form = Representation::accepted(request.headers());
     let question = Question::of(&body(request).await?, &shared.runs)?;
     shared.noted(query::answered(question, form, &shared.runs, &shared.counting).await)
+}
+
+/// Says how questions are asked elsewhere.
+async fn command(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
+    let (questions, is_list) = Question::one_or_several(&body(request).await?, &shared.runs)?;
+    let typed = questions.iter().map(|question| question.typed(&shared.runs));
+    let typed = typed.collect::<Result<Vec<_>, _>>()?;
+    Ok(json_of(&if is_list { json!(typed) } else { json!(typed[0]) }))
 }
 
 /// Streams the answers to several questions.

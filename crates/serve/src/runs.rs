@@ -112,6 +112,10 @@ impl Runs {
         })
     }
 
+    pub fn name(&self, at: usize) -> &str {
+        &self.named[at].0
+    }
+
     pub fn setup(&self, at: usize) -> &Setup {
         &self.named[at].1
     }

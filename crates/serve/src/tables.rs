@@ -67,6 +67,11 @@ fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
     }
 }
 
+/// Returns the schema of a value or a list of such values.
+fn or_list(of: &Value) -> Value {
+    json!({"anyOf": [of, {"type": "array", "items": of, "minItems": 1}]})
+}
+
 /// Returns the schema of how a figure looks.
 fn look() -> Value {
     let pair = |item: Value| json!({"type": "array", "items": item, "minItems": 2, "maxItems": 2});
@@ -103,6 +108,12 @@ pub(crate) fn openapi(base: &str) -> Value {
     let mut schemas: Map<String, Value> =
         REQUEST_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
     schemas.insert("figure".into(), look());
+    let names = json!({
+        "description": "Names of channels for this query, in place of those of tagq.toml",
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
+    });
+    schemas.insert("names".into(), names);
     let question = REQUEST_TYPES.map(|of| {
         json!({
             "type": "object",
@@ -110,6 +121,7 @@ pub(crate) fn openapi(base: &str) -> Value {
                 "run": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
                 "query": {"const": of.name},
                 "options": {"$ref": format!("#/components/schemas/{}", of.name)},
+                "names": {"$ref": "#/components/schemas/names"},
                 "figure": {"$ref": "#/components/schemas/figure"},
             },
             "required": ["query"],
@@ -149,9 +161,25 @@ pub(crate) fn openapi(base: &str) -> Value {
     answered[SVG] = json!({"schema": {"type": "string"}});
     let query = json!({"post": {
         "summary": "The answer to one query",
-        "requestBody": {"required": true, "content": json_of(question)},
+        "requestBody": {"required": true, "content": json_of(question.clone())},
         "responses": {
             "200": {"description": "The answer, as `tagq QUERY --json` prints it", "content": answered},
+            "default": refused,
+        },
+    }});
+    let typed = json!({
+        "type": "object",
+        "properties": {"command": {"type": "string"}, "python": {"type": "string"}},
+        "required": ["command", "python"],
+    });
+    let command = json!({"post": {
+        "summary": "How queries are asked by the command line and in Python",
+        "requestBody": {"required": true, "content": json_of(or_list(&question))},
+        "responses": {
+            "200": {
+                "description": "A command for a shell and an expression, or a list of them",
+                "content": json_of(or_list(&typed)),
+            },
             "default": refused,
         },
     }});
@@ -163,6 +191,7 @@ pub(crate) fn openapi(base: &str) -> Value {
             "/api/run": get("The runs, their facts and the age of their newest data", json_of(anything())),
             "/api/kinds": get("The types of queries and their options", json_of(anything())),
             "/api/query": query,
+            "/api/command": command,
             "/api/watch": watch,
         },
         "components": {

@@ -2,13 +2,15 @@
 //! [`tagq::requests`].
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
-use tagq::requests::{ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestType};
+use tagq::requests::{
+    ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestOption, RequestType,
+};
 
 use super::{
     answer::AnswerArgs,
     channels::{take_channels, usage_template},
     options::QueryArgs,
-    table::{arg, flag, invalid, usage, values, with_flags},
+    table::{arg, invalid, usage, values, with_flags},
 };
 
 /// A request, and what is to be done with it.
@@ -126,7 +128,7 @@ fn examples<A: RequestArgs>(of: &RequestType) -> String {
         }
         for (name, value) in given.iter().filter(|(name, _)| !of.is_channel(name)) {
             let option = of.options().find(|option| option.name == *name);
-            let flag = option.map_or_else(String::new, flag);
+            let flag = option.map_or_else(String::new, RequestOption::flag);
             line = format!("{line} --{flag} {value}");
         }
         format!("{line} run/{}", A::EXAMPLE)

@@ -201,7 +201,7 @@ fn the_runs_and_kinds_are_listed() {
         }
     }
     let described = server.get("/api/openapi.json", &[]).json();
-    for path in ["/api/run", "/api/kinds", "/api/query", "/api/watch"] {
+    for path in ["/api/run", "/api/kinds", "/api/query", "/api/command", "/api/watch"] {
         assert!(described["paths"][path].is_object(), "{path}");
     }
     assert!(server.get("/", &[]).text().contains("api/openapi.json"));
@@ -415,6 +415,50 @@ fn events_have_the_answers_at_each_commit() {
     // The end of the server ends all streams.
     drop(server);
     assert!(readers.iter_mut().all(Events::is_at_end));
+}
+
+#[test]
+fn names_of_a_question_are_those_of_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let options = |groups: Value| json!({"window": "20t", "groups": groups});
+    let named = json!({
+        "query": "coincidences",
+        "options": options(json!([["H", "V"]])),
+        "names": {"H": 1, "V": 2},
+        "figure": {},
+    });
+    let answer = server.post("/api/query", &named.to_string(), &[]).json();
+    let plain = json!({"query": "coincidences", "options": options(json!([[1, 2]]))});
+    let expected = server.post("/api/query", &plain.to_string(), &[]).json();
+    assert!(expected["rows"][0]["count"].as_u64().unwrap() > 0);
+    assert_eq!(answer["rows"][0]["count"], expected["rows"][0]["count"]);
+    assert_eq!(answer["rows"][0]["names"], json!(["H", "V"]), "{}", answer["rows"][0]);
+    assert!(answer["figure"].to_string().contains("H,V"), "{}", answer["figure"]);
+    // No question names the channels of another one.
+    let other = json!({"query": "coincidences", "options": options(json!([["H", "V"]]))});
+    assert_eq!(server.post("/api/query", &other.to_string(), &[]).status, 400);
+    for (names, reason) in [
+        (json!({"H": 1, "V": 1}), "two names"),
+        (json!({"1": 1}), "cannot be a name"),
+        (json!({"H": 70_000}), "70000"),
+    ] {
+        let question = json!({"query": "rates", "names": names}).to_string();
+        let refused = server.post("/api/query", &question, &[]);
+        let error = refused.json()["error"].as_str().unwrap().to_owned();
+        assert!(refused.status == 400 && error.contains(reason), "{error}");
+    }
+    let typed = server.post("/api/command", &json!([named, plain]).to_string(), &[]).json();
+    let path = path.to_str().unwrap();
+    let expected = json!({
+        "command": format!("tagq coincidences 1,2 --window 20t {path}"),
+        "python": format!("tagq.open(\"{path}\").coincidences([(1, 2)], window=\"20t\")"),
+    });
+    assert_eq!(typed, json!([expected, expected]));
+    assert_eq!(server.post("/api/command", &named.to_string(), &[]).json(), expected);
+    let wrong = json!({"query": "rates", "options": {"windo": 1}}).to_string();
+    assert_eq!(server.post("/api/command", &wrong, &[]).status, 400);
 }
 
 #[test]
