@@ -74,6 +74,7 @@ class Recorder(Process):
                 *["simulate", "--live", "60kHz", "--channels", channels, "--rate", "20kHz", "--jitter", "300ps"],
                 *["--dark", "2kHz", "--duration", f"{seconds}s", *words, file, "--quiet"],
             ],
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         until(file.exists)

@@ -454,6 +454,7 @@ export class App {
     const isTyping = of instanceof HTMLInputElement || of instanceof HTMLSelectElement || of instanceof HTMLTextAreaElement;
     if (event.key === "Escape") {
       this.drawer.hidden = true;
+      if (isTyping) of.blur();
       return;
     }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

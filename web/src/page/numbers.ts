@@ -47,7 +47,7 @@ export function line(column: string, value: number | null | undefined, err?: num
 /** Separates thousands. */
 export function grouped(digits: string): string {
   const [whole = "", rest] = digits.split(".");
-  const separated = whole.replace(/\B(?=(\d{3})+$)/g, " ").replace("-", "−");
+  const separated = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "\u2212");
   return rest === undefined ? separated : `${separated}.${rest}`;
 }
 
