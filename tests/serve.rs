@@ -49,8 +49,13 @@ impl Serve {
     }
 
     fn ask(&self, question: &Value) -> Value {
+        self.post("/api/query", question)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
         let mut answer = String::new();
-        self.send("POST /api/query", &question.to_string()).read_to_string(&mut answer).unwrap();
+        let request = format!("POST {path}");
+        self.send(&request, &body.to_string()).read_to_string(&mut answer).unwrap();
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
@@ -112,6 +117,56 @@ fn a_served_answer_is_that_of_the_command() {
     assert!(!notes.contains("error"), "{notes}");
     // The store is free again.
     assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);
+}
+
+#[test]
+fn sums_lists_and_delays_are_those_of_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let later = folder.path().join("later one");
+    fs::create_dir(&later).unwrap();
+    fs::copy(folder.path().join("run/2.tags.zst"), later.join("2.tags.zst")).unwrap();
+    assert_eq!(tagq(["ingest".as_ref(), later.as_os_str()]).code, 0);
+    let server = Serve::start(folder.path(), &["run", "later one", "--bind", "127.0.0.1:0"]);
+    let program = crate::support::command().get_program().to_owned();
+    let pairs = json!({"window": "2ns", "groups": [[1, 2]]});
+    let names = json!({"window": "2ns", "groups": [["it's", "V"]], "to": "5ms"});
+    let delays = json!({"channels": [1, 2], "range": "1us"});
+    let questions = [
+        json!({"run": ["run", 1], "query": "coincidences", "options": pairs}),
+        json!({"run": 1, "query": "coincidences", "options": pairs}),
+        json!({"run": 0, "query": "coincidences", "list": true, "options": names,
+               "names": {"it's": 1, "V": 2}}),
+        json!({"run": "run", "query": "delays", "options": delays, "figure": {}}),
+    ];
+    let typed = server.post("/api/command", &json!(questions));
+    for (question, typed) in questions.iter().zip(typed.as_array().unwrap()) {
+        let line = typed["command"].as_str().unwrap();
+        let line = line.replacen("tagq", "\"$TAGQ\"", 1) + " --json";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).env("TAGQ", &program).current_dir(folder.path());
+        let printed = output(&mut shell);
+        assert_eq!(printed.code, 0, "{line}: {}", printed.stderr);
+        let answer = server.ask(question);
+        for note in answer["notes"].as_array().unwrap() {
+            assert!(printed.stderr.contains(note.as_str().unwrap()), "{note}: {}", printed.stderr);
+        }
+        let printed = printed.json();
+        let (rows, expected) = (answer["rows"].as_array(), printed["rows"].as_array());
+        assert!(rows.is_some_and(|rows| !rows.is_empty()), "{answer}");
+        assert_eq!(rows.map(Vec::len), expected.map(Vec::len), "{line}");
+        for key in ["count", "peak_ticks", "times_ticks", "rows"] {
+            let column =
+                |rows: &[Value]| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+            assert_eq!(column(rows.unwrap()), column(expected.unwrap()), "{line}");
+        }
+        if question.get("names").is_none() {
+            assert_eq!(answer["rows"], printed["rows"], "{line}");
+            assert_eq!(answer["provenance"], printed["provenance"], "{line}");
+        }
+        let is_drawn = answer["figure"]["plot"]["chart"].is_object();
+        assert_eq!(is_drawn, question.get("figure").is_some(), "{line}");
+    }
 }
 
 #[test]

@@ -2,23 +2,25 @@
 
 use axum::http::StatusCode;
 use tagq::{
-    Answer, Progress, Run,
-    requests::{QueryContext, Request},
+    Answer, DELAYS, Delayed, Delays, Progress, Run,
+    requests::{Listing, QueryContext, Request},
 };
 use tagq_plot::{Figure, Look};
 
-use crate::{
-    error::Refusal,
-    notes::{self, NoteRecorder},
-    question::Question,
-};
+use crate::{error::Refusal, notes::NoteRecorder, question::Question};
 
-/// A request as it is counted again and again: delays that are to be found stay as they are found first.
+/// A question as it is counted again and again: delays that are to be found stay as they are found first.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
-    request: Request,
+    query: Query,
     /// What was noted about the delays.
     notes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Query {
+    Request(Request),
+    Delays(Delays),
 }
 
 /// An answer, and what comes with it.
@@ -31,36 +33,97 @@ pub(crate) struct Answered {
     pub notes: Vec<String>,
 }
 
+/// The contexts in which the runs are asked.
+type Contexts<'a> = Vec<(&'a Run, QueryContext<'a>)>;
+
 impl Question {
-    /// Settles the request.
+    fn contexts<'a>(
+        &'a self,
+        runs: &'a [Run],
+        pool: &'a rayon::ThreadPool,
+        progress: &'a dyn Progress,
+    ) -> Contexts<'a> {
+        let setups = self.runs.iter().map(|(_, setup)| setup);
+        let context = |setup| QueryContext { setup, pool, progress };
+        runs.iter().zip(setups.map(context)).collect()
+    }
+
+    /// Settles the query in its runs.
     pub fn settled(
         &self,
-        run: &Run,
+        runs: &[Run],
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Settled, Refusal> {
+        if self.query.name == DELAYS.name {
+            let query = Query::Delays(Delays::of_options(&self.options)?);
+            return Ok(Settled { query, notes: Vec::new() });
+        }
         let recorder = NoteRecorder::new(progress);
-        let context = QueryContext { setup: &self.setup, pool, progress: &recorder };
-        let request = tagq::settled(self.query.name, &self.options, &[(run, &context)])?;
-        Ok(Settled { request, notes: recorder.notes() })
+        let contexts = self.contexts(runs, pool, &recorder);
+        let request = tagq::settled(self.query.name, &self.options, &borrowed(&contexts))?;
+        let mut notes = Vec::new();
+        recorder.add_to(&mut notes);
+        Ok(Settled { query: Query::Request(request), notes })
     }
 
-    /// Answers the settled request.
+    /// Answers the settled query.
     pub fn answer(
         &self,
         settled: &Settled,
-        run: &Run,
+        runs: &[Run],
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Answered, Refusal> {
         let recorder = NoteRecorder::new(progress);
-        let context = QueryContext { setup: &self.setup, pool, progress: &recorder };
-        let answer = settled.request.sum(&[(run, &context)])?;
-        let mut all = settled.notes.clone();
-        recorder.notes().iter().for_each(|note| notes::add(&mut all, note));
-        let figure = self.look.as_ref().map(|look| figure(&answer, look));
-        Ok(Answered { answer, figure, notes: all })
+        let contexts = self.contexts(runs, pool, &recorder);
+        let look = self.look.as_ref();
+        let (answer, figure) = match (&settled.query, &contexts[..]) {
+            (Query::Delays(search), [(run, context), ..]) => {
+                let found = search.ask(run, context)?;
+                let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
+                (found.answer, figure)
+            }
+            (Query::Delays(_), []) => return Err(wrong("no run is asked".into())),
+            (Query::Request(request), _) => {
+                let answer = request.sum(&borrowed(&contexts))?;
+                let figure = look.map(|look| figure(&answer, look));
+                (answer, figure)
+            }
+        };
+        let mut notes = settled.notes.clone();
+        recorder.add_to(&mut notes);
+        Ok(Answered { answer, figure, notes })
     }
+
+    /// Passes the list of the tags of each count to `take`, with the notes.
+    pub fn listed<T>(
+        &self,
+        settled: &Settled,
+        runs: &[Run],
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+        take: impl FnOnce(&Listing<'_>, &[String]) -> Result<T, Refusal>,
+    ) -> Result<(T, Vec<String>), Refusal> {
+        let recorder = NoteRecorder::new(progress);
+        let contexts = self.contexts(runs, pool, &recorder);
+        let (Query::Request(request), [(run, context), ..]) = (&settled.query, &contexts[..])
+        else {
+            return Err(wrong("only coincidences can be listed".into()));
+        };
+        let listing = request.listing(run, context)?;
+        let mut notes = settled.notes.clone();
+        recorder.add_to(&mut notes);
+        Ok((take(&listing, &notes)?, notes))
+    }
+}
+
+fn borrowed<'a, 'b>(contexts: &'b Contexts<'a>) -> Vec<(&'a Run, &'b QueryContext<'a>)> {
+    contexts.iter().map(|(run, context)| (*run, context)).collect()
+}
+
+fn wrong(reason: String) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, reason)
 }
 
 /// Names of options of figures on the command line, and here.
@@ -71,14 +134,27 @@ const NAMES: [(&str, &str); 3] = [
 ];
 
 /// Draws an answer.
-pub(crate) fn figure(answer: &Answer, look: &Look) -> Result<Figure, Refusal> {
-    let refused = |reason: String| {
-        let reason = NAMES.iter().fold(reason, |text, (flag, name)| text.replace(flag, name));
-        Refusal::new(StatusCode::BAD_REQUEST, format!("figure: {reason}"))
-    };
-    let figure = Figure::of_look(answer, look).map_err(|error| refused(error.to_string()))?;
-    if figure.has_values() {
-        return Ok(figure);
+fn figure(answer: &Answer, look: &Look) -> Result<Figure, Refusal> {
+    let figure = Figure::of_look(answer, look).map_err(|error| {
+        let text = error.to_string();
+        undrawn(&NAMES.iter().fold(text, |text, (flag, name)| text.replace(flag, name)))
+    })?;
+    if figure.has_values() { Ok(figure) } else { Err(undrawn("the answer has no values to draw")) }
+}
+
+fn undrawn(reason: &str) -> Refusal {
+    wrong(format!("figure: {reason}"))
+}
+
+/// Draws the histogram around the peak that was found.
+fn figure_of_peak(
+    found: &Delayed,
+    (run, context): (&Run, &QueryContext<'_>),
+    look: &Look,
+) -> Result<Figure, Refusal> {
+    match &found.histograms(run, context)?[..] {
+        [] => Err(undrawn("no peak was found")),
+        [histogram] => figure(histogram, look),
+        _ => Err(undrawn("a figure is of one pair; name two channels")),
     }
-    Err(refused("the answer has no values to draw".into()))
 }

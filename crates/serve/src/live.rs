@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderName, header},
+    http::{HeaderName, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use tagq::Progress;
@@ -54,6 +54,10 @@ impl Live {
     /// Returns the stream of the answers to these questions, a list in JSON.
     pub fn stream(self: &Arc<Self>, json: &str) -> Result<Response, Refusal> {
         let questions = Question::list(json.as_bytes(), &self.runs)?;
+        if questions.iter().any(|question| question.is_list) {
+            let reason = "a stream has no lists of tags; POST /api/query gives them";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
+        }
         let turn = Arc::clone(&self.readers).try_acquire_owned().map_err(|_| Refusal::busy())?;
         let mut newest = self.subscribe(json, questions)?;
         let (sender, receiver) = mpsc::channel(1);

@@ -24,9 +24,9 @@ impl<'a> NoteRecorder<'a> {
         Self { progress, notes: RefCell::default() }
     }
 
-    /// Returns the notes.
-    pub fn notes(self) -> Vec<String> {
-        self.notes.into_inner()
+    /// Adds the notes so far to `notes`.
+    pub fn add_to(&self, notes: &mut Vec<String>) {
+        self.notes.borrow().iter().for_each(|note| add(notes, note));
     }
 }
 

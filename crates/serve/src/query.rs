@@ -1,14 +1,22 @@
 //! The answer to one question, in the form that the client accepts.
 
-use std::sync::Arc;
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use serde::Serialize;
-use tagq_export::{Form, report::json, write_answers};
+use tagq::requests::Listing;
+use tagq_export::{
+    Form,
+    report::{json, list},
+    write_answers, write_listings,
+};
 use tagq_plot::{DrawnFigure, Figure, Look, Picture};
 
 use crate::{
@@ -75,13 +83,18 @@ pub(crate) async fn answered(
     runs: &Runs,
     counting: &Arc<Counting>,
 ) -> Result<Response, Refusal> {
-    let run = runs.open(question.run)?;
+    let opened = runs.open(question.numbers())?;
     if matches!(form, Representation::Figure | Representation::Svg) {
         question.look.get_or_insert_with(Look::default);
     }
     let counted = counting.now(move |pool, progress| {
-        let settled = question.settled(&run, pool, progress)?;
-        let answered = question.answer(&settled, &run, pool, progress)?;
+        let settled = question.settled(&opened, pool, progress)?;
+        if question.is_list {
+            return question.listed(&settled, &opened, pool, progress, |listing, notes| {
+                list(listing, notes, form)
+            });
+        }
+        let answered = question.answer(&settled, &opened, pool, progress)?;
         let bytes = written(&answered, form)?;
         Ok((bytes, answered.notes))
     });
@@ -94,6 +107,52 @@ pub(crate) async fn answered(
         response.headers_mut().insert(NOTES, notes);
     }
     Ok(response)
+}
+
+/// Bytes of a list at most: it is in memory until it is sent.
+const LIST_MAX: usize = 16 << 20;
+
+/// Returns the list in this form.
+fn list(listing: &Listing<'_>, notes: &[String], form: Representation) -> Result<Vec<u8>, Refusal> {
+    let listings = std::slice::from_ref(listing);
+    let mut out = Bounded { bytes: Vec::new(), is_full: false };
+    let written = match form {
+        Representation::Json => {
+            list::json_with(listings, Some(notes), &mut out).map_err(Refusal::from)
+        }
+        Representation::Arrow => write_listings(listings, &mut out, Form::Stream)
+            .map(drop)
+            .map_err(|error| Refusal::failed(error.to_string())),
+        Representation::Figure | Representation::Svg => {
+            Err(Refusal::new(StatusCode::BAD_REQUEST, "a list has no figure"))
+        }
+    };
+    if out.is_full {
+        let reason = "the list is longer than 16 MiB; select fewer tags by `from`, `to` or `last`, or list them with the command";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
+    }
+    written.map(|()| out.bytes)
+}
+
+/// Bytes that are refused if they are too many.
+struct Bounded {
+    bytes: Vec<u8>,
+    is_full: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + more.len() > LIST_MAX {
+            self.is_full = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns the answer in this form.

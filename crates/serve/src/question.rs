@@ -1,10 +1,13 @@
-//! Questions of clients: one or several runs, the name of a request, its options, and how its figure looks.
+//! Questions of clients: one or several runs, the name of a query, its options, and how its figure looks.
 
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tagq::requests::{Asking, OptionValues, REQUEST_TYPES, Request, RequestType, Setup};
+use tagq::{
+    DELAYS, Delays, QUERY_TYPES,
+    requests::{Asking, OptionValues, Request, RequestType, Setup},
+};
 use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
@@ -17,14 +20,23 @@ const QUESTIONS_MAX: usize = 16;
 #[serde(deny_unknown_fields)]
 struct Asked {
     #[serde(default)]
-    run: Option<AskedRun>,
+    run: Option<AskedRuns>,
     query: String,
     #[serde(default)]
     options: OptionValues,
     #[serde(default)]
     names: Option<BTreeMap<String, u16>>,
     #[serde(default)]
+    list: bool,
+    #[serde(default)]
     figure: Option<Look>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AskedRuns {
+    One(AskedRun),
+    Sum(Vec<AskedRun>),
 }
 
 #[derive(Deserialize)]
@@ -41,17 +53,17 @@ pub(crate) struct Typed {
     python: String,
 }
 
-/// A question to one of the runs.
+/// A question to one run, or to several as one.
 #[derive(Debug)]
 pub(crate) struct Question {
-    /// The number of the run.
-    pub run: usize,
-    /// Names, delays and groups of the experiment.
-    pub setup: Setup,
+    /// The number of each run, and its names, delays and groups.
+    pub runs: Vec<(usize, Setup)>,
     pub query: &'static RequestType,
     pub options: OptionValues,
     /// Whether the names of channels are those of the question.
     has_names: bool,
+    /// Whether the tags of each count are listed.
+    pub is_list: bool,
     /// How the figure is to look, if one is asked for.
     pub look: Option<Look>,
 }
@@ -74,61 +86,103 @@ impl Question {
     pub fn list(json: &[u8], runs: &Runs) -> Result<Vec<Self>, Refusal> {
         let asked = parsed::<Vec<Asked>>(json)?;
         if asked.is_empty() || asked.len() > QUESTIONS_MAX {
-            let reason = format!("a list has 1 to {QUESTIONS_MAX} queries");
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
+            return Err(wrong(format!("a list has 1 to {QUESTIONS_MAX} queries")));
         }
         asked.into_iter().map(|asked| Self::new(asked, runs)).collect()
     }
 
     fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
-        let Asked { run, query, options, names, figure } = asked;
-        let (found, said) = match run {
-            None if runs.len() == 1 => (Some(0), String::new()),
-            None => {
-                let reason = "`run` is missing: the name or the index of one of the runs";
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
-            }
-            Some(AskedRun::Index(at)) => (Some(at).filter(|at| *at < runs.len()), at.to_string()),
-            Some(AskedRun::Name(name)) => (runs.find(&name), name),
-        };
-        let unknown = || {
-            let reason = format!("`{said}` is none of the served runs");
-            Refusal::new(StatusCode::NOT_FOUND, reason)
-        };
-        let run = found.ok_or_else(unknown)?;
-        let of = REQUEST_TYPES.into_iter().find(|of| of.name == query).ok_or_else(|| {
-            let names = REQUEST_TYPES.map(|of| of.name).join(", ");
-            Refusal::new(StatusCode::BAD_REQUEST, format!("`{query}` is none of {names}"))
+        let Asked { run, query, options, names, list: is_list, figure: look } = asked;
+        let query = QUERY_TYPES.into_iter().find(|of| of.name == query).ok_or_else(|| {
+            let names = QUERY_TYPES.map(|of| of.name).join(", ");
+            wrong(format!("`{query}` is none of {names}"))
         })?;
-        let mut setup = runs.setup(run).clone();
-        if let Some(names) = &names {
-            setup = setup.renamed(names)?;
+        let numbers = numbers(run, runs)?;
+        if is_list && (numbers.len() > 1 || look.is_some()) {
+            return Err(wrong("a list is of one run, and has no figure".into()));
         }
-        let has_names = names.is_some();
-        Ok(Self { run, setup, query: of, options, has_names, look: figure })
+        if query.name == DELAYS.name && numbers.len() > 1 {
+            return Err(wrong("delays are those of one run; ask once for each".into()));
+        }
+        let setup = |run: usize| match &names {
+            Some(names) => Ok((run, runs.setup(run).renamed(names)?)),
+            None => Ok((run, runs.setup(run).clone())),
+        };
+        let runs = numbers.into_iter().map(setup).collect::<Result<_, Refusal>>()?;
+        Ok(Self { runs, query, options, has_names: names.is_some(), is_list, look })
+    }
+
+    /// Returns the numbers of its runs.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.runs.iter().map(|(run, _)| *run)
     }
 
     /// Returns the command that asks the same, and a line of Python. Names of the question, which they cannot have, are
     /// numbers there.
     pub fn typed(&self, runs: &Runs) -> Result<Typed, Refusal> {
-        Request::of_options(self.query.name, self.options.clone())?;
-        let options = if self.has_names {
-            self.query.with_numbers(&self.options, &self.setup)?
+        if self.query.name == DELAYS.name {
+            Delays::of_options(&self.options)?;
         } else {
-            self.options.clone()
+            Request::of_options(self.query.name, self.options.clone())?;
+        }
+        let options = match &self.runs[..] {
+            [(_, setup), ..] if self.has_names => self.query.with_numbers(&self.options, setup)?,
+            _ => self.options.clone(),
         };
-        let paths = [runs.name(self.run)];
+        let paths: Vec<&str> = self.numbers().map(|run| runs.name(run)).collect();
+        let asking = match &paths[..] {
+            _ if self.is_list => Asking::List,
+            [_] => Asking::Each,
+            _ => Asking::Sum,
+        };
         Ok(Typed {
-            command: self.query.command(&options, &paths, Asking::Each),
-            python: self.query.python(&options, &paths, Asking::Each),
+            command: self.query.command(&options, &paths, asking),
+            python: self.query.python(&options, &paths, asking),
         })
     }
+}
+
+/// Returns the numbers of the runs that are asked, each once.
+fn numbers(asked: Option<AskedRuns>, runs: &Runs) -> Result<Vec<usize>, Refusal> {
+    let asked = match asked {
+        None if runs.len() == 1 => return Ok(vec![0]),
+        None => {
+            return Err(wrong(
+                "`run` is missing: the name or the index of one of the runs, or a list of them"
+                    .into(),
+            ));
+        }
+        Some(AskedRuns::One(run)) => vec![run],
+        Some(AskedRuns::Sum(several)) => several,
+    };
+    if asked.is_empty() {
+        return Err(wrong("`run` is an empty list; a sum is of at least one run".into()));
+    }
+    let mut numbers = Vec::new();
+    for run in asked {
+        let (found, said) = match run {
+            AskedRun::Index(at) => (Some(at).filter(|at| *at < runs.len()), at.to_string()),
+            AskedRun::Name(name) => (runs.find(&name), name),
+        };
+        let Some(number) = found else {
+            let reason = format!("`{said}` is none of the served runs");
+            return Err(Refusal::new(StatusCode::NOT_FOUND, reason));
+        };
+        if numbers.contains(&number) {
+            return Err(wrong(format!("`{said}` is named twice; a run is counted once in a sum")));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
 }
 
 fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(json).map_err(|error| {
         let form = r#"{"run": "run/", "query": "g2", "options": {"start": 1, "stop": 2}}"#;
-        let reason = format!("a question is JSON of the form {form}: {error}");
-        Refusal::new(StatusCode::BAD_REQUEST, reason)
+        wrong(format!("a question is JSON of the form {form}: {error}"))
     })
+}
+
+fn wrong(reason: String) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, reason)
 }

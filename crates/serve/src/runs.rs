@@ -99,17 +99,24 @@ impl Runs {
         self.named.len()
     }
 
-    /// Returns a run at its last commit.
-    pub fn open(&self, at: usize) -> Result<Run, Refusal> {
-        self.at(&self.commits.borrow(), at)
+    /// Returns runs at their last commits.
+    pub fn open(&self, numbers: impl Iterator<Item = usize>) -> Result<Vec<Run>, Refusal> {
+        self.at(&self.commits.borrow(), numbers)
     }
 
-    /// Returns a run at one of these commits.
-    pub fn at(&self, commits: &Commits, at: usize) -> Result<Run, Refusal> {
-        commits.runs[at].clone().ok_or_else(|| {
-            let reason = format!("{}: has no tags yet", self.named[at].0);
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, reason)
-        })
+    /// Returns runs at these commits.
+    pub fn at(
+        &self,
+        commits: &Commits,
+        numbers: impl Iterator<Item = usize>,
+    ) -> Result<Vec<Run>, Refusal> {
+        let run = |at: usize| {
+            commits.runs[at].clone().ok_or_else(|| {
+                let reason = format!("{}: has no tags yet", self.named[at].0);
+                Refusal::new(StatusCode::SERVICE_UNAVAILABLE, reason)
+            })
+        };
+        numbers.map(run).collect()
     }
 
     pub fn name(&self, at: usize) -> &str {

@@ -1,11 +1,14 @@
 //! What the API says of itself, from the table of options: the kinds of requests, and its description for OpenAPI.
 
 use serde_json::{Map, Value, json};
-use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, Section, ValueType};
+use tagq::{
+    QUERY_TYPES,
+    requests::{RequestOption, RequestType, Section, ValueType},
+};
 
 /// Returns the types of requests with their options.
 pub(crate) fn kinds() -> Value {
-    json!({ "kinds": REQUEST_TYPES.map(kind) })
+    json!({ "kinds": QUERY_TYPES.map(kind) })
 }
 
 fn kind(of: &RequestType) -> Value {
@@ -35,6 +38,7 @@ fn kind(of: &RequestType) -> Value {
         "name": of.name,
         "summary": of.summary,
         "details": of.details,
+        "is_listable": of.unlisted.is_some(),
         "channels": of.channels.map(|channels| json!({
             "value_name": channels.value_name,
             "options": channels.options,
@@ -106,7 +110,7 @@ fn look() -> Value {
 /// Returns the description of the API (OpenAPI 3.1) below this base path.
 pub(crate) fn openapi(base: &str) -> Value {
     let mut schemas: Map<String, Value> =
-        REQUEST_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
+        QUERY_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
     schemas.insert("figure".into(), look());
     let names = json!({
         "description": "Names of channels for this query, in place of those of tagq.toml",
@@ -114,11 +118,12 @@ pub(crate) fn openapi(base: &str) -> Value {
         "additionalProperties": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
     });
     schemas.insert("names".into(), names);
-    let question = REQUEST_TYPES.map(|of| {
-        json!({
+    let run = json!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]});
+    let question = QUERY_TYPES.map(|of| {
+        let mut question = json!({
             "type": "object",
             "properties": {
-                "run": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+                "run": {"anyOf": [run, {"type": "array", "items": run, "minItems": 1}]},
                 "query": {"const": of.name},
                 "options": {"$ref": format!("#/components/schemas/{}", of.name)},
                 "names": {"$ref": "#/components/schemas/names"},
@@ -126,7 +131,11 @@ pub(crate) fn openapi(base: &str) -> Value {
             },
             "required": ["query"],
             "additionalProperties": false,
-        })
+        });
+        if of.unlisted.is_some() {
+            question["properties"]["list"] = json!({"type": "boolean", "default": false});
+        }
+        question
     });
     let question = json!({"anyOf": question});
     let content = |kind: &str, schema: Value| json!({kind: {"schema": schema}});

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use tagq::{Answer, Progress};
+use tagq::{Answer, Progress, Run};
 use tagq_export::report::json;
 use tagq_plot::DrawnFigure;
 use tokio::task;
@@ -64,17 +64,18 @@ impl QuestionSet {
         let begun = Instant::now();
         let mut replies = Vec::new();
         for (question, settled) in &mut self.questions {
-            let run = commits.runs[question.run].as_ref();
-            let age_s = run.map(|run| run.data_age().as_secs_f64());
-            let answered = match self.runs.at(commits, question.run) {
-                Ok(run) => {
+            let runs = self.runs.at(commits, question.numbers());
+            let age = |runs: &Vec<Run>| runs.iter().map(Run::data_age).max();
+            let age_s = runs.as_ref().ok().and_then(age).map(|age| age.as_secs_f64());
+            let answered = match runs {
+                Ok(runs) => {
                     let (question, known) = (Arc::clone(question), settled.clone());
                     let counted = self.counting.in_turn(move |pool, progress| {
                         let settled = match known {
                             Some(settled) => settled,
-                            None => question.settled(&run, pool, progress)?,
+                            None => question.settled(&runs, pool, progress)?,
                         };
-                        Ok((question.answer(&settled, &run, pool, progress)?, settled))
+                        Ok((question.answer(&settled, &runs, pool, progress)?, settled))
                     });
                     counted.await.map(|(answered, now)| {
                         *settled = Some(now);

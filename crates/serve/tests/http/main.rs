@@ -190,8 +190,8 @@ fn the_runs_and_kinds_are_listed() {
     assert_eq!((early.status, early.header("retry-after")), (503, Some("1")));
     let kinds = server.get("/api/kinds", &[]).json();
     let kinds = kinds["kinds"].as_array().unwrap();
-    assert_eq!(kinds.len(), tagq::requests::REQUEST_TYPES.len());
-    for (kind, of) in kinds.iter().zip(tagq::requests::REQUEST_TYPES) {
+    assert_eq!(kinds.len(), tagq::QUERY_TYPES.len());
+    for (kind, of) in kinds.iter().zip(tagq::QUERY_TYPES) {
         assert_eq!((&kind["name"], &kind["schema"]), (&json!(of.name), &of.schema()));
         let options = kind["options"].as_array().unwrap();
         assert_eq!(options.len(), of.options().count());
@@ -459,6 +459,65 @@ fn names_of_a_question_are_those_of_its_answer() {
     assert_eq!(server.post("/api/command", &named.to_string(), &[]).json(), expected);
     let wrong = json!({"query": "rates", "options": {"windo": 1}}).to_string();
     assert_eq!(server.post("/api/command", &wrong, &[]).status, 400);
+}
+
+#[test]
+fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let other = make(&other);
+    let server = Served::start(&[&path, &other], Sites::default(), None, Limits::default());
+    let options = json!({"window": "20t", "groups": [[1, 2]]});
+    let sum = json!({"run": [0, other.to_str()], "query": "coincidences", "options": options});
+    let of = |run: u32| {
+        let question = json!({"run": run, "query": "coincidences", "options": options});
+        let answer = server.post("/api/query", &question.to_string(), &[]).json();
+        answer["rows"][0]["count"].as_u64().unwrap()
+    };
+    let answer = server.post("/api/query", &sum.to_string(), &[]).json();
+    assert_eq!(answer["rows"][0]["count"], of(0) + of(1), "{answer}");
+    assert_eq!(answer["provenance"]["runs"].as_array().unwrap().len(), 2);
+    let delays = json!({"run": 0, "query": "delays", "options": {"channels": [1, 2]}});
+    let mut events = server.watch(&json!([sum, delays]));
+    let event: Value = serde_json::from_str(&events.next().data).unwrap();
+    assert_eq!(event["answers"][0]["rows"], answer["rows"]);
+    assert_eq!(event["answers"][1]["query"]["kind"], "delays", "{event}");
+    let list = |more: &[(&str, Value)]| {
+        let mut question =
+            json!({"run": 0, "query": "coincidences", "options": options, "list": true});
+        for (key, value) in more {
+            question[key] = value.clone();
+        }
+        question
+    };
+    let listed = server.post("/api/query", &list(&[]).to_string(), &[]);
+    assert_eq!(listed.json()["rows"].as_array().unwrap().len() as u64, of(0));
+    let accept = [("accept", "application/vnd.apache.arrow.stream")];
+    let arrow = server.post("/api/query", &list(&[]).to_string(), &accept);
+    let batches = StreamReader::try_new(&*arrow.body, None).unwrap();
+    assert_eq!(batches.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), of(0));
+    assert_eq!(arrow.header("tagq-notes"), Some("[]"));
+    let wrong: [(Value, &str); 10] = [
+        (list(&[("run", json!([0, 1]))]), "of one run"),
+        (list(&[("figure", json!({}))]), "no figure"),
+        (list(&[("query", json!("rates")), ("options", json!({}))]), "only coincidences"),
+        (list(&[("query", json!("delays")), ("options", json!({}))]), "only coincidences"),
+        (list(&[("options", json!({"window": "1s"}))]), "longer than 16 MiB"),
+        (json!({"run": [0, 0], "query": "rates"}), "named twice"),
+        (json!({"run": [], "query": "rates"}), "empty list"),
+        (json!({"run": [0, 1], "query": "delays"}), "one run"),
+        (json!({"run": 0, "query": "delays", "options": {"bin": "1ns"}}), "no option `bin`"),
+        (json!({"run": 0, "query": "delays", "figure": {}}), "figure: "),
+    ];
+    for (question, reason) in wrong {
+        let refused = server.post("/api/query", &question.to_string(), &[]);
+        assert_eq!(refused.status, 400, "{question}: {}", refused.text());
+        assert!(refused.text().contains(reason), "{question}: {}", refused.text());
+    }
+    let coded = "%5B%7B%22run%22:0,%22query%22:%22coincidences%22,%22list%22:true%7D%5D";
+    assert_eq!(server.get(&format!("/api/watch?queries={coded}"), &[]).status, 400);
 }
 
 #[test]

@@ -24,7 +24,7 @@ mod last_interval;
 mod limits;
 mod micro;
 mod names;
-mod options;
+pub(crate) mod options;
 mod rates;
 mod request;
 mod schema;
