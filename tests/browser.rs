@@ -35,7 +35,7 @@ fn environment() -> Result<PathBuf, String> {
 #[test]
 fn pages_work_in_a_browser() {
     let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-    if !BROWSERS.iter().any(|name| is_there(&name)) {
+    if !BROWSERS.iter().any(is_there) {
         skipped("there is no chromium");
         return;
     }
