@@ -7,6 +7,7 @@ mod tables;
 mod terminal;
 
 mod book;
+mod browser;
 mod cases;
 mod convert;
 mod cut;
@@ -58,4 +59,5 @@ mod tidy;
 mod traces;
 mod versions;
 mod watch;
+mod web;
 mod wrong_input;

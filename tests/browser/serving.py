@@ -4,7 +4,9 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -84,16 +86,67 @@ class Watch(Process):
     """`tagq watch --format json`: the answers at each commit."""
 
     def __init__(self, *words):
-        super().__init__(["watch", *words, "--format", "json", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        super().__init__(
+            ["watch", *words, "--format", "json", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        #: The rows of each answer, by the commit.
+        self.commits = {}
+        threading.Thread(target=self._read, daemon=True).start()
 
-    def until_commit(self, commit):
-        """Returns the answers at this commit; `None` if there were none at it."""
+    def _read(self):
         for line in self.process.stdout:
             answers = json.loads(line)["answers"]
-            now = answers[0]["run"]["commit"]
-            if now >= commit:
-                return answers if now == commit else None
-        raise AssertionError("the watch has ended")
+            self.commits[answers[0]["run"]["commit"]] = [of["rows"] for of in answers]
+
+
+class Network:
+    """A relay to a server that can be cut: then it takes bytes and delivers none, as a network without a way does."""
+
+    def __init__(self, address):
+        host, port = address.split(":")
+        self.to = (host, int(port))
+        self.is_cut = False
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        self.heal()
+
+    def heal(self):
+        """Delivers again; connections from before are gone."""
+        self.is_cut = False
+        for one in self.sockets:
+            one.close()
+        self.sockets.clear()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(self.to)
+            self.sockets += [client, server]
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self._relay, args=(source, sink), daemon=True).start()
+
+    def _relay(self, source, sink):
+        try:
+            while data := source.recv(65536):
+                while self.is_cut:
+                    time.sleep(0.02)
+                # The header of the host is that of the relay.
+                sink.sendall(data.replace(self.address.encode(), f"{self.to[0]}:{self.to[1]}".encode()))
+        except OSError:
+            pass
+        for one in (source, sink):
+            one.close()
 
 
 def until(condition, seconds=20.0, what="the condition"):

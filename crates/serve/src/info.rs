@@ -10,11 +10,11 @@ use crate::error::Refusal;
 const PATHS: [&str; 2] = ["store", "leftovers"];
 
 /// Returns the sources of a run, its store and remarks about them as JSON, without paths beside the run's name.
-pub(crate) fn described(run: Run, setup: &Setup) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn described(run: &Run, setup: &Setup) -> Result<Vec<u8>, Refusal> {
     let failed = |error: &dyn std::error::Error| Refusal::failed(error.to_string());
     let store_bytes = Some(run.store_bytes().map_err(|error| failed(&error))?);
-    let facts = RunFacts::named(&run, setup);
-    let looked = Looked { run, facts, shortest: None, store_bytes, leftovers: Vec::new() };
+    let facts = RunFacts::named(run, setup);
+    let looked = Looked { run: run.clone(), facts, shortest: None, store_bytes, leftovers: Vec::new() };
     let text = json(&[looked]).map_err(|error| failed(&error))?;
     let mut described: Value = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     if let Some(described) = described.as_object_mut() {

@@ -1,6 +1,6 @@
 //! The routes of the API.
 
-use std::{sync::Arc, time::Duration};
+use std::{iter, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -110,8 +110,8 @@ async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, R
     let unknown =
         || Refusal::new(StatusCode::NOT_FOUND, "`run` is the index of one of the runs: /api/run");
     let at = at.filter(|&at| at < shared.runs.len()).ok_or_else(unknown)?;
-    let (run, setup) = (shared.runs.open(at)?, shared.runs.setup(at).clone());
-    let described = shared.counting.now(move |_, _| Ok((info::described(run, &setup)?, ())));
+    let (runs, setup) = (shared.runs.open(iter::once(at))?, shared.runs.setup(at).clone());
+    let described = shared.counting.now(move |_, _| Ok((info::described(&runs[0], &setup)?, ())));
     let (described, ()) = shared.noted(described.await)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], Body::new(described)).into_response())
 }

@@ -165,7 +165,7 @@ class DrawnFigure implements Drawn, GestureOwner {
     const frame = new Frame(
       this.canvas,
       {
-        area: (width, height) => this.content.area(measuringPen(), width, height),
+        area: (width, height, left) => this.content.area(measuringPen(), width, height, left),
         paint: (context, area, width) => this.content.paint(new CanvasPen(context), this.palette, area, width),
         moved: (at) => this.moved(at),
         selected: (from, to) => this.select(from, to),

@@ -98,8 +98,11 @@ export class Refused extends Error {
   }
 }
 
+/** Time after which a server is said not to answer. */
+const TIMEOUT_MS = 5000;
+
 async function asked(path: string, init?: RequestInit): Promise<unknown> {
-  const response = await fetch(`api/${path}`, { ...init, signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(`api/${path}`, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (response.status === 204) return undefined;
   const body: unknown = await response.json().catch(() => undefined);
   if (!response.ok) {

@@ -41,6 +41,7 @@ export class App {
   /** Why the stream ended, and why the runs could not be asked. */
   private reason: string | undefined;
   private pollFailure: string | undefined;
+  private isPolling = false;
 
   private readonly stream = new Stream(
     (keys, update) => this.updated(keys, update),
@@ -91,7 +92,8 @@ export class App {
   // What the server says.
 
   private async poll(): Promise<void> {
-    if (document.hidden) return;
+    if (document.hidden || this.isPolling) return;
+    this.isPolling = true;
     try {
       if (this.kinds.length === 0) this.kinds = await api.kinds();
       const runs = await api.runs();
@@ -110,6 +112,8 @@ export class App {
       if (error instanceof Refused && error.status === 401) return location.reload();
       this.pollFailure = error instanceof Refused ? error.message : "The server does not answer; trying again.";
       this.sayConnection();
+    } finally {
+      this.isPolling = false;
     }
   }
 

@@ -24,9 +24,10 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Returns a button with a name for screen readers and a tooltip. */
-export function button(text: string, name: string, press: () => void, props: Props = {}): HTMLButtonElement {
-  return h("button", { type: "button", "aria-label": name, title: name, onclick: press, ...props }, text);
+/** Returns a button with a tooltip, which is also the name of a button without words. */
+export function button(text: string, help: string, press: () => void, props: Props = {}): HTMLButtonElement {
+  const label = /\p{L}/u.test(text) ? undefined : help;
+  return h("button", { type: "button", "aria-label": label, title: help, onclick: press, ...props }, text);
 }
 
 /** Returns a field with its label. */

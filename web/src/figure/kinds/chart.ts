@@ -48,12 +48,12 @@ export class ChartContent implements Content {
     return clamp(0.45 * width, 260, 560) + BELOW;
   }
 
-  area(pen: Pen, width: number, height: number): Box {
+  area(pen: Pen, width: number, height: number, room = 0): Box {
     const ticks = this.verticalTicks(height);
     const isBeside = this.hasPanels && width >= NARROW;
     const names = isBeside ? Math.min(widest(pen, this.shown.map(({ name }) => name), TICK), NAMES) + 20 : MARGIN;
     // Whole steps keep the area in place while numbers change.
-    const left = Math.ceil(roomBeside(pen, ticks) / 8) * 8;
+    const left = Math.max(Math.ceil(roomBeside(pen, ticks) / 8) * 8, room);
     return { left, top: 18, right: Math.max(width - names, left + 40), bottom: height - BELOW };
   }
 

@@ -55,8 +55,8 @@ export interface Content {
   readonly hasPanels: boolean;
   /** Returns the height in points that fits a width. */
   height(width: number): number;
-  /** Returns the area of values, inside of which the cursor moves. */
-  area(pen: Pen, width: number, height: number): Box;
+  /** Returns the area of values, inside of which the cursor moves; numbers beside it have at least `room`. */
+  area(pen: Pen, width: number, height: number, room?: number): Box;
   paint(pen: Pen, palette: Palette, area: Box, width: number): void;
   /** Returns the bin at a position, or `null` if there is none. */
   spotAt(at: Fraction, palette: Palette): Spot | null;

@@ -40,10 +40,10 @@ export class MapContent implements Content {
     return clamp(this.isSquare() ? width - SCALE - 80 : 0.6 * width, 240, 620) + BELOW + 24;
   }
 
-  area(pen: Pen, width: number, height: number): Box {
+  area(pen: Pen, width: number, height: number, room = 0): Box {
     const bottom = height - BELOW;
     const high = bottom - 24;
-    const left = Math.ceil(roomBeside(pen, ticksAcross(pen, this.axes.y[1], high)) / 8) * 8;
+    const left = Math.max(Math.ceil(roomBeside(pen, ticksAcross(pen, this.axes.y[1], high)) / 8) * 8, room);
     const widest = Math.max(width - (this.hasScale(width) ? SCALE + 24 : MARGIN), left + 40);
     // Cells of two differences are squares; time goes on across the page.
     const right = this.isSquare() ? Math.min(left + high, widest) : widest;
@@ -121,10 +121,10 @@ export class MapContent implements Content {
       column,
       row,
       at: { x: middle(this.axes.x[1], x), y: 1 - middle(this.axes.y[1], y) },
-      heading: rangeText(map.x, ...x),
+      heading: `${map.values.label}: ${text}`,
       readings: [
+        { name: map.x.label, text: rangeText(map.x, ...x) },
         { name: map.y.label, text: rangeText(map.y, ...y) },
-        { name: map.values.label, text },
       ],
     };
   }

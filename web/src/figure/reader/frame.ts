@@ -6,8 +6,8 @@ import type { Box } from "../paint/pen";
 
 /** What a frame asks and tells its figure. */
 export interface FrameOwner {
-  /** Returns the area of values for a size in points. */
-  area(width: number, height: number): Box;
+  /** Returns the area of values for a size in points, at least `left` from the left. */
+  area(width: number, height: number, left: number): Box;
   paint(context: CanvasRenderingContext2D, area: Box, width: number): void;
   moved(at: Fraction | null): void;
   selected(from: Fraction, to: Fraction): void;
@@ -33,7 +33,7 @@ export class Frame {
     [width, height]: [number, number],
   ) {
     [this.width, this.height] = [width, height];
-    this.box = owner.area(width, height);
+    this.box = owner.area(width, height, 0);
     // The figure has its own axes; uPlot knows places from 0 to 1.
     const whole = (): [number, number] => [0, 1];
     this.plot = new uPlot(
@@ -84,8 +84,10 @@ export class Frame {
   /** Draws again, in a new size if there is one. */
   redraw(width: number, height: number): void {
     const isSame = width === this.width && height === this.height;
+    // Numbers that become shorter do not move the area.
+    const left = width === this.width ? this.box.left : 0;
     [this.width, this.height] = [width, height];
-    this.box = this.owner.area(width, height);
+    this.box = this.owner.area(width, height, left);
     if (isSame) this.plot.redraw(false, true);
     else this.plot.setSize({ width, height });
   }
@@ -108,7 +110,10 @@ export class Frame {
     this.host.replaceChildren();
   }
 
-  private draw({ ctx }: uPlot): void {
+  private draw(plot: uPlot): void {
+    const { ctx } = plot;
+    // The area may be at another place, and uPlot remembers the last one.
+    plot.syncRect(true);
     ctx.save();
     ctx.setTransform(uPlot.pxRatio, 0, 0, uPlot.pxRatio, 0, 0);
     this.owner.paint(ctx, this.box, this.width);

@@ -55,6 +55,7 @@ export class Readout {
 /** Gives an element the stroke of a series. */
 export function setSwatch(element: HTMLElement, { colour, dash }: Reading): void {
   element.className = "tagq-swatch";
+  element.hidden = colour === undefined;
   element.style.borderTopColor = colour ?? "transparent";
   element.style.borderTopStyle = dash && dash.length > 0 ? "dashed" : "solid";
 }
