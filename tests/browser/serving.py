@@ -129,9 +129,9 @@ class Network:
         while True:
             try:
                 client, _ = self.listener.accept()
+                server = socket.create_connection(self.to)
             except OSError:
                 return
-            server = socket.create_connection(self.to)
             self.sockets += [client, server]
             for source, sink in ((client, server), (server, client)):
                 threading.Thread(target=self._relay, args=(source, sink), daemon=True).start()

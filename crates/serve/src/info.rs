@@ -14,7 +14,8 @@ pub(crate) fn described(run: &Run, setup: &Setup) -> Result<Vec<u8>, Refusal> {
     let failed = |error: &dyn std::error::Error| Refusal::failed(error.to_string());
     let store_bytes = Some(run.store_bytes().map_err(|error| failed(&error))?);
     let facts = RunFacts::named(run, setup);
-    let looked = Looked { run: run.clone(), facts, shortest: None, store_bytes, leftovers: Vec::new() };
+    let looked =
+        Looked { run: run.clone(), facts, shortest: None, store_bytes, leftovers: Vec::new() };
     let text = json(&[looked]).map_err(|error| failed(&error))?;
     let mut described: Value = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     if let Some(described) = described.as_object_mut() {

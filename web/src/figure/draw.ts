@@ -299,7 +299,8 @@ class DrawnFigure implements Drawn, GestureOwner {
     button.type = "button";
     button.textContent = text;
     button.title = name;
-    button.setAttribute("aria-label", name);
+    // A name has the words of the button, which a person may say to press it.
+    button.setAttribute("aria-label", /\p{L}/u.test(text) ? `${text}: ${name}` : name);
     button.addEventListener("click", act);
     this.tools.append(button);
     return button;

@@ -10,7 +10,7 @@ import { valueOf } from "./rows";
 
 /** The rates of all channels, one beside the other. */
 export class Strip {
-  readonly element = h("ul", { class: "strip", "aria-label": "rates of the channels in the last second" });
+  readonly element = h("ul", { class: "strip", tabindex: 0, "aria-label": "rates of the channels in the last second" });
   /** The rate of each channel in the last second. */
   readonly rates = new Map<number, number>();
   private readonly items = new Map<number, { element: HTMLElement; name: HTMLElement; rate: HTMLElement; why: HTMLElement }>();
