@@ -20,6 +20,7 @@
 mod bodies;
 mod error;
 mod notes;
+mod timed;
 mod token;
 
 mod counting;
