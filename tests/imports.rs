@@ -151,7 +151,7 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "serve",
         floors: &[
-            &["bodies", "error", "notes"],
+            &["bodies", "error", "notes", "timed"],
             &["token", "tables"],
             &["counting", "runs", "access"],
             &["question"],

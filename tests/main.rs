@@ -27,6 +27,8 @@ mod formats;
 mod gaps;
 mod golden;
 mod help;
+#[cfg(feature = "serve")]
+mod hostile;
 mod identity;
 mod imports;
 mod info;

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use crate::support::{Killed, fixture_copy, interruptible, output, root, skipped, tagq};
 
 /// A running server.
-struct Serve {
-    process: Killed,
+pub(crate) struct Serve {
+    pub process: Killed,
     /// Its address, as it printed it.
     url: String,
 }
 
 impl Serve {
-    fn start(folder: &Path, args: &[&str]) -> Self {
+    pub fn start(folder: &Path, args: &[&str]) -> Self {
         let mut process = interruptible();
         process.arg("serve").args(args).current_dir(folder).stdin(Stdio::null());
         process.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -31,12 +31,12 @@ impl Serve {
         Self { process, url: url.trim().to_owned() }
     }
 
-    fn host(&self) -> &str {
+    pub fn host(&self) -> &str {
         self.url.trim_start_matches("http://").split('/').next().unwrap()
     }
 
     /// Sends a request and returns the stream of its answer.
-    fn send(&self, request: &str, body: &str) -> BufReader<TcpStream> {
+    pub fn send(&self, request: &str, body: &str) -> BufReader<TcpStream> {
         let host = self.host();
         let mut stream = TcpStream::connect(host).unwrap();
         let len = body.len();
@@ -48,7 +48,7 @@ impl Serve {
         BufReader::new(stream)
     }
 
-    fn ask(&self, question: &Value) -> Value {
+    pub fn ask(&self, question: &Value) -> Value {
         self.post("/api/query", question)
     }
 
@@ -60,7 +60,7 @@ impl Serve {
     }
 
     /// Ends it with Ctrl-C; returns what it wrote to stderr.
-    fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
         assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
         let mut notes = String::new();
@@ -70,7 +70,7 @@ impl Serve {
 }
 
 /// Makes a run that is ingested to its end: of a file that may still grow, the newest tags are held back.
-fn ingested(folder: &Path) {
+pub(crate) fn ingested(folder: &Path) {
     let run = fixture_copy(folder);
     assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
 }
@@ -196,6 +196,53 @@ fn the_commands_of_the_document_work() {
     } else {
         skipped("no python3 with Polars");
     }
+}
+
+#[test]
+fn the_page_of_the_document_shows_each_answer() {
+    let node = Command::new("node").arg("--version").output();
+    let version = node.ok().and_then(|node| String::from_utf8(node.stdout).ok());
+    let major =
+        version.and_then(|text| text.trim_start_matches('v').split('.').next()?.parse().ok());
+    if major.is_none_or(|major: u32| major < 20) {
+        skipped("no node of version 20 or later");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
+    let text = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let example = text.split("```js\n").nth(1).unwrap().split("```").next().unwrap();
+    // What a browser has and node may lack.
+    let browser = format!(
+        "class EventSource {{
+  constructor(path) {{ this.read(new URL(path, \"{}\")); }}
+  async read(url) {{
+    let rest = \"\";
+    for await (const piece of (await fetch(url)).body.pipeThrough(new TextDecoderStream())) {{
+      const events = (rest + piece).split(\"\\n\\n\");
+      rest = events.pop();
+      for (const event of events) {{
+        const data = event.split(\"\\n\").filter((line) => line.startsWith(\"data: \"));
+        if (data.length > 0) {{
+          this.onmessage({{ data: data[0].slice(6) }});
+          process.exit(0);
+        }}
+      }}
+    }}
+  }}
+}}
+",
+        server.url
+    );
+    let shown = output(Command::new("node").args(["-e", &(browser + example)]));
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let mut command = crate::support::command();
+    let rates = command.current_dir(folder.path()).args(["rates", "--last", "1s", "run", "--json"]);
+    let rate = output(rates).json()["total"][0]["rate_hz"].as_f64().unwrap();
+    let words: Vec<f64> =
+        shown.text().split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert_eq!(words, [rate, 1_976.0]);
 }
 
 #[test]

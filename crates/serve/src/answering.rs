@@ -19,8 +19,8 @@ pub(crate) struct Settled {
 
 #[derive(Debug, Clone)]
 enum Query {
-    Request(Request),
-    Delays(Delays),
+    Request(Box<Request>),
+    Delays(Box<Delays>),
 }
 
 /// An answer, and what comes with it.
@@ -56,7 +56,7 @@ impl Question {
         progress: &dyn Progress,
     ) -> Result<Settled, Refusal> {
         if self.query.name == DELAYS.name {
-            let query = Query::Delays(Delays::of_options(&self.options)?);
+            let query = Query::Delays(Box::new(Delays::of_options(&self.options)?));
             return Ok(Settled { query, notes: Vec::new() });
         }
         let recorder = NoteRecorder::new(progress);
@@ -64,7 +64,7 @@ impl Question {
         let request = tagq::settled(self.query.name, &self.options, &borrowed(&contexts))?;
         let mut notes = Vec::new();
         recorder.add_to(&mut notes);
-        Ok(Settled { query: Query::Request(request), notes })
+        Ok(Settled { query: Query::Request(Box::new(request)), notes })
     }
 
     /// Answers the settled query.

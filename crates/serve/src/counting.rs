@@ -30,13 +30,15 @@ pub struct Limits {
     pub streams: usize,
     /// Connections at a time.
     pub connections: usize,
+    /// Time after which a connection is closed whose client reads nothing of what it is sent.
+    pub write_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let threads = tagq::store::threads(0);
-        let time = Duration::from_mins(1);
-        Self { threads, queries: 4, time, streams: 256, connections: 1024 }
+        let (time, write_time) = (Duration::from_mins(1), Duration::from_secs(30));
+        Self { threads, queries: 4, time, streams: 256, connections: 1024, write_time }
     }
 }
 

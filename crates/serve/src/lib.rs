@@ -22,6 +22,7 @@ mod error;
 mod info;
 mod notes;
 mod page;
+mod timed;
 mod token;
 
 mod counting;

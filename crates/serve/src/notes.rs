@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    fmt::Write as _,
     sync::{Arc, atomic::AtomicU64},
 };
 
@@ -56,16 +57,17 @@ pub(crate) fn add(notes: &mut Vec<String>, note: &str) {
 
 /// Returns notes as a list in JSON in ASCII, as a header can have them.
 pub(crate) fn ascii(notes: &[String]) -> String {
-    let json = serde_json::json!(notes).to_string();
-    let escaped = |letter: char| {
-        let mut units = [0; 2];
-        let units = letter.encode_utf16(&mut units).iter();
-        units.map(|unit| format!("\\u{unit:04x}")).collect::<String>()
-    };
-    let of = |letter: char| {
-        if matches!(letter, ' '..='~') { letter.to_string() } else { escaped(letter) }
-    };
-    json.chars().map(of).collect()
+    let mut ascii = String::new();
+    for letter in serde_json::json!(notes).to_string().chars() {
+        if matches!(letter, ' '..='~') {
+            ascii.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
 }
 
 #[cfg(test)]
@@ -75,7 +77,9 @@ mod tests {
     #[test]
     fn a_note_is_kept_once_and_all_of_them_fit_in_a_header() {
         let mut notes = Vec::new();
-        ["±1 ns", "±1 ns", "b\n\u{1F600}"].iter().for_each(|note| add(&mut notes, note));
+        for note in ["±1 ns", "±1 ns", "b\n\u{1F600}"] {
+            add(&mut notes, note);
+        }
         let header = ascii(&notes);
         assert_eq!(header, r#"["\u00b11 ns","b\n\ud83d\ude00"]"#);
         assert_eq!(serde_json::from_str::<Vec<String>>(&header).unwrap(), notes);

@@ -561,6 +561,31 @@ fn questions_of_a_stream_are_answered_each_by_itself() {
 }
 
 #[test]
+fn a_client_that_never_reads_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    // One connection at a time: the next one is answered when the first is closed.
+    let write_time = Duration::from_millis(200);
+    let limits = Limits { connections: 1, write_time, ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    // Of each answer and event more than all buffers of a connection hold.
+    let options = json!({"start": 1, "stop": 2, "range": "60000t", "bin": "1t"});
+    let question = json!({"query": "histogram", "options": options});
+    let json = [("content-type", "application/json")];
+    let body = question.to_string();
+    let list = json!([question]).to_string();
+    let list = list.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>();
+    let stream = format!("/api/watch?queries={}", list.concat());
+    for request in [("POST", "/api/query", &json[..], &body), ("GET", &stream, &[], &String::new())]
+    {
+        let (method, path, headers, body) = request;
+        let unread = send(server.address, method, path, headers, body.as_bytes());
+        assert_eq!(server.get("/api/run", &[]).status, 200);
+        drop(unread);
+    }
+}
+
+#[test]
 fn slow_and_broken_requests_leave_the_server_at_work() {
     let folder = tempfile::tempdir().unwrap();
     let path = make(folder.path());
