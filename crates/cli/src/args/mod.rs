@@ -35,6 +35,6 @@ pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};
-pub(crate) use table::with_flags;
+pub(crate) use table::{command_words, quoted, with_flags};
 pub(crate) use values::Io;
 pub(crate) use watch::WatchArgs;

@@ -130,9 +130,51 @@ pub(super) fn invalid(
     )
 }
 
+/// Returns the words of a command, without the program and the runs, that has these options.
+pub(crate) fn command_words(name: &str, options: &OptionValues) -> Vec<String> {
+    let mut words = vec![name.to_owned()];
+    let Some(of) = REQUEST_TYPES.iter().find(|of| of.name == name) else { return words };
+    let text = |value: &Value| match value {
+        Value::Array(parts) => joined(parts, ","),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    for option in of.options() {
+        let Some(value) = options.get(option.name) else { continue };
+        let flag = format!("--{}", flag(option));
+        match (option.value, value) {
+            (ValueType::Flag, _) => words.push(flag),
+            (ValueType::Groups(_), Value::Array(groups)) if of.is_channel(option.name) => {
+                words.splice(1..1, groups.iter().map(text));
+            }
+            (ValueType::Groups(_), Value::Array(values)) => {
+                words.extend(values.iter().flat_map(|value| [flag.clone(), text(value)]));
+            }
+            (ValueType::Delays(_), Value::Array(values)) => {
+                let delay = |value: &Value| match value {
+                    Value::Array(parts) => joined(parts, "="),
+                    auto => text(auto),
+                };
+                words.extend(values.iter().flat_map(|value| [flag.clone(), delay(value)]));
+            }
+            (_, value) => words.extend([flag, text(value)]),
+        }
+    }
+    words.into_iter().map(|word| quoted(&word)).collect()
+}
+
+/// Returns a word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_=+,.:/@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 fn joined(parts: &[Value], separator: &str) -> String {
-    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-    parts.join(separator)
+    let text = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
+    parts.iter().map(text).collect::<Vec<_>>().join(separator)
 }
 
 /// Divides channels at commas.
