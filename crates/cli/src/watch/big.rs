@@ -1,8 +1,7 @@
 //! A number in large digits, drawn with block characters.
 
-/// Rows and columns of the dots of a digit, without the empty column after it.
+/// Rows of the dots of a digit.
 const ROWS: usize = 5;
-const COLUMNS: usize = 3;
 
 /// Returns the dots of a character, from the top row, the leftmost dot first.
 fn dots(of: char) -> Option<[&'static str; ROWS]> {
@@ -19,8 +18,8 @@ fn dots(of: char) -> Option<[&'static str; ROWS]> {
         '9' => ["###", "# #", "###", "  #", "###"],
         '-' => ["   ", "   ", "###", "   ", "   "],
         '+' => ["   ", " # ", "###", " # ", "   "],
-        '.' => ["   ", "   ", "   ", "   ", " # "],
-        ',' => ["   ", "   ", "   ", " # ", "#  "],
+        '.' => [" ", " ", " ", " ", "#"],
+        ',' => ["  ", "  ", "  ", " #", "# "],
         'e' => ["   ", "###", "###", "#  ", "###"],
         _ => return None,
     })
@@ -30,15 +29,19 @@ fn dots(of: char) -> Option<[&'static str; ROWS]> {
 /// is no number.
 pub(super) fn digits(number: &str, columns: usize, rows: usize) -> Option<Vec<String>> {
     let glyphs: Vec<_> = number.chars().map(dots).collect::<Option<_>>()?;
-    let wide = (glyphs.len() * (COLUMNS + 1)).checked_sub(1)?;
+    // An empty column is between two characters.
+    let rows_of_dots = [0, 1, 2, 3, 4].map(|row| {
+        glyphs.iter().map(|glyph: &[&str; ROWS]| glyph[row]).collect::<Vec<_>>().join(" ")
+    });
+    let wide = rows_of_dots[0].len();
     // A character is two dots high, because it is about twice as high as wide.
-    let scale = (columns / wide).min(2 * rows / ROWS);
+    let scale = columns.checked_div(wide)?.min(2 * rows / ROWS);
     if scale == 0 {
         return None;
     }
     let is_set = |row: usize, column: usize| {
-        let (at, within) = (column / scale / (COLUMNS + 1), column / scale % (COLUMNS + 1));
-        row < ROWS * scale && glyphs[at][row / scale].as_bytes().get(within) == Some(&b'#')
+        let dots = rows_of_dots.get(row / scale).map(String::as_bytes);
+        dots.and_then(|dots| dots.get(column / scale)) == Some(&b'#')
     };
     let block = |row: usize, column: usize| match (is_set(row, column), is_set(row + 1, column)) {
         (true, true) => '\u{2588}',
@@ -61,16 +64,17 @@ mod tests {
         assert_eq!(digits("0", 3, 3).unwrap(), small);
         let four = digits("4", 11, 100).unwrap();
         assert_eq!((four.len(), four[0].chars().count()), (8, 9), "three times as large");
-        for (columns, rows) in [(80, 15), (40, 8), (200, 40), (27, 3)] {
+        for (columns, rows) in [(80, 15), (44, 8), (200, 40), (23, 3)] {
             let lines = digits("-12,345", columns, rows).unwrap();
             assert!(
                 lines.len() <= rows && lines.iter().all(|line| line.chars().count() <= columns)
             );
             let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
-            let is_full = 2 * wide > columns - 27 || 2 * lines.len() > rows;
+            // Another size would be 22 columns wider and two or three rows higher.
+            let is_full = wide + 22 > columns || lines.len() + 3 > rows;
             assert!(is_full, "{columns} x {rows}: {wide} x {}", lines.len());
         }
-        assert_eq!(digits("12,345", 22, 9), None);
+        assert_eq!(digits("12,345", 21, 9), None);
         assert_eq!(digits("1", 80, 2), None);
         assert_eq!((digits("\u{2013}", 80, 20), digits("", 80, 20)), (None, None));
     }

@@ -23,6 +23,7 @@ use crate::{
     progress::Reporter,
     report,
     signals::{Stop, remove_at_end},
+    wrapped::broken,
 };
 
 use super::{
@@ -206,8 +207,19 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
+    /// Takes the keyboard, if there is one. Returns whether another program had it, which may have written on the screen.
+    fn take_keyboard(&mut self) -> io::Result<bool> {
+        let Some(keyboard) = &mut self.keyboard else { return Ok(false) };
+        let is_taken = keyboard.take()?;
+        if is_taken {
+            self.screen.forget();
+        }
+        Ok(is_taken)
+    }
+
     /// Draws the answers and the state of the runs.
     fn draw(&mut self, now: Instant) -> io::Result<()> {
+        self.take_keyboard()?;
         let Some(of) = &self.shown else { return Ok(()) };
         let (height, width) = self.screen.size();
         let (answers, rows) = (&of.answers, &of.rows);
@@ -216,9 +228,10 @@ impl<'a> Host<'a> {
         let mut foot = Vec::new();
         if self.keyboard.is_some() {
             foot.extend(drawn.recent());
-            foot.extend(self.command());
-            foot.extend(self.prompt());
-            foot.extend(state.message.iter().map(|message| message.replace('\n', " ")));
+            let below = [self.command(), self.prompt(), state.message.clone()];
+            let whole = |text: &String| broken(&text.replace('\n', " "), 0, width.into());
+            let below = below.iter().flatten().map(whole);
+            foot.extend(below.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()));
         }
         foot.push(self.status_line(of, now));
         let plots: Vec<Option<&PlotArgs>> =
@@ -304,20 +317,16 @@ impl<'a> Host<'a> {
 
     /// Waits for a key.
     fn wait_for_keys(&mut self, pause: Duration) -> io::Result<Option<Wake>> {
+        let is_taken = self.take_keyboard()?;
         let Some(keyboard) = &mut self.keyboard else {
             thread::sleep(pause);
             return Ok(None);
         };
-        let is_taken = keyboard.take()?;
         let Ok(bytes) = keyboard.read(if is_taken { Duration::ZERO } else { pause }) else {
             // The terminal is gone, and its signal ends the program.
             thread::sleep(pause);
             return Ok(None);
         };
-        if is_taken {
-            // Another program may have written there.
-            self.screen.forget();
-        }
         let (pressed, mut wake) = (keys(&bytes), None);
         for &key in &pressed {
             match self.choose(key) {

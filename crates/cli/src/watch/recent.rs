@@ -35,6 +35,7 @@ pub(super) struct Counted {
 /// What was counted in an interval.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
+    begin: Instant,
     end: Instant,
     count: u64,
     live_s: f64,
@@ -53,7 +54,7 @@ impl Recent {
             return;
         }
         let (count, live_s) = (now.count - before.count, now.live_s - before.live_s);
-        history.intervals.push_back(Interval { end: now.at, count, live_s });
+        history.intervals.push_back(Interval { begin: before.at, end: now.at, count, live_s });
         history.begun = Some(now);
         while history.intervals.front().is_some_and(|of| now.at - of.end > SPAN) {
             history.intervals.pop_front();
@@ -72,24 +73,29 @@ impl Recent {
 
     /// Returns the rate in the newest interval.
     pub(super) fn newest(&self, key: &str) -> Option<f64> {
-        self.0.get(key)?.intervals.back().and_then(|of| rate(of.count, of.live_s))
+        self.0.get(key)?.intervals.back().and_then(|of| rate(of.count as f64, of.live_s))
     }
 
     /// Returns the rates over the last minutes: their lowest, highest and span in words, and a line of at most
     /// `columns` characters; `None` before the first interval is over.
     pub(super) fn lines(&self, key: &str, now: Instant, columns: usize) -> Option<[String; 2]> {
         let intervals = &self.0.get(key)?.intervals;
-        let oldest = intervals.front()?.end.checked_sub(INTERVAL)?;
+        let oldest = intervals.front()?.begin;
         let span = now.saturating_duration_since(oldest).max(INTERVAL);
         let slots = usize::try_from(span.as_secs()).unwrap_or(1).clamp(1, columns.max(1));
-        let mut sums = vec![(0, 0.0); slots];
+        let place = |at: Instant| {
+            let since = at.saturating_duration_since(oldest);
+            since.as_secs_f64() / span.as_secs_f64() * slots as f64
+        };
+        // An interval is part of each slot that it overlaps.
+        let mut sums = vec![(0.0, 0.0); slots];
         for of in intervals {
-            // From the middle of the interval on, so that the newest one is inside.
-            let since = of.end.saturating_duration_since(oldest).saturating_sub(INTERVAL / 2);
-            let slot = since.as_secs_f64() / span.as_secs_f64() * slots as f64;
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a slot")]
-            let sum = &mut sums[(slot as usize).min(slots - 1)];
-            *sum = (sum.0 + of.count, sum.1 + of.live_s);
+            let (begin, end) = (place(of.begin), place(of.end));
+            for (slot, sum) in sums.iter_mut().enumerate() {
+                let overlap = end.min(slot as f64 + 1.0) - begin.max(slot as f64);
+                let part = (overlap / (end - begin)).max(0.0);
+                *sum = (sum.0 + part * of.count as f64, sum.1 + part * of.live_s);
+            }
         }
         let rates: Vec<Option<f64>> = sums.iter().map(|&(count, live)| rate(count, live)).collect();
         let known = || rates.iter().flatten().copied();
@@ -99,8 +105,8 @@ impl Recent {
     }
 }
 
-fn rate(count: u64, live_s: f64) -> Option<f64> {
-    (live_s > 0.0).then(|| count as f64 / live_s)
+fn rate(count: f64, live_s: f64) -> Option<f64> {
+    (live_s > 1e-9).then(|| count / live_s)
 }
 
 fn seconds(span: Duration) -> String {

@@ -1,6 +1,6 @@
 //! The rows of answers that have one rate each: groups of channels, channels, or all bins together.
 
-use tagq::{Answer, Cell, CellType, Column, FigureKind, Unit};
+use tagq::{Answer, Cell, CellType, Column, FigureKind, Table, Unit};
 use tagq_export::report::table::{self, TableStyle, quantities::thousands};
 
 /// A row of an answer, or all bins of an answer that has a row for each bin.
@@ -44,7 +44,7 @@ pub(super) fn rows(answers: &[Answer], queries: &[usize]) -> Vec<WatchedRow> {
 
 /// Returns the rows of an answer that has one rate for each group or channel, its total among them.
 fn rows_of(answer: &Answer) -> Option<Vec<WatchedRow>> {
-    let is_of_groups = matches!(answer.figure, Some(FigureKind::Groups { .. }));
+    let is_of_groups = matches!(answer.figure, Some(FigureKind::Groups { .. } | FigureKind::Rates));
     let table = answer.rows_with_totals();
     let counts = table.get("count").filter(|_| is_of_groups)?;
     let shown: Vec<&Column> = table.columns().iter().filter(|column| column.is_shown()).collect();
@@ -92,6 +92,9 @@ pub(super) fn marked(
     peak: Option<&dyn Fn(&WatchedRow) -> Option<f64>>,
 ) -> Answer {
     let mut table = answer.rows_with_totals();
+    if rows.iter().any(|row| row.is_last) {
+        table = with_room_for_last(&table);
+    }
     if let Some(peak) = peak {
         let of = |at| peak(rows.iter().find(|row| row.at == Some(at))?);
         let peaks: Vec<Option<f64>> = (0..table.len()).map(of).collect();
@@ -104,4 +107,13 @@ pub(super) fn marked(
         table = table.with(Column::of_cells("chosen", CellType::Name, signs.into()).heading(""));
     }
     Answer { rows: table, total: None, ..answer.clone() }
+}
+
+/// Returns a table that omits the rate of the whole time before that of the last interval, if there is little space.
+fn with_room_for_last(table: &Table) -> Table {
+    let column = |column: &Column| {
+        let column = column.clone();
+        if column.key == "rate_hz" { column.if_room(u8::MAX) } else { column }
+    };
+    table.columns().iter().map(column).fold(Table::default(), Table::with)
 }

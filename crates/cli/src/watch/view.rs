@@ -78,11 +78,16 @@ impl Drawn<'_> {
             return "no row has a rate; Esc shows the answers".into();
         };
         let (number, err, unit) = parts(&row.text);
-        let interval = if row.is_last { "in the last interval" } else { "as counted" };
         let err = err.map_or(String::new(), |err| format!("\u{b1} {err} "));
         let peak =
             self.peak(row).map_or(String::new(), |peak| format!("; highest {}", hertz(peak)));
-        let name = format!("{}, {interval}{peak}", row.name);
+        let options = &self.answers[row.answer].provenance;
+        let time = match (&options.beside_last, options.options.get("from")) {
+            (Some(last), _) if row.is_last => format!(", last {}", last.asked()),
+            (_, Some(from)) => format!(", from {} on", from.as_str().unwrap_or_default()),
+            _ => String::new(),
+        };
+        let name = format!("{}{time}{peak}", row.name);
         let drawn = big::digits(number, self.width, lines.saturating_sub(2));
         let drawn = drawn.unwrap_or_else(|| vec![number.to_owned()]);
         format!("{name}\n{}\n{err}{unit}", drawn.join("\n"))
