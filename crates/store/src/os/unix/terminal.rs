@@ -27,9 +27,10 @@ fn before() -> MutexGuard<'static, Option<Termios>> {
 pub struct Keyboard(());
 
 impl Keyboard {
-    /// Returns the keyboard; `None` if standard input is not a terminal.
+    /// Returns the keyboard; `None` if standard input is not the terminal of this session.
     pub fn open() -> Option<Self> {
-        io::stdin().is_terminal().then_some(Self(()))
+        let stdin = io::stdin();
+        (stdin.is_terminal() && tcgetpgrp(&stdin).is_ok()).then_some(Self(()))
     }
 
     /// Sets the terminal for keys unless it is. Returns whether it had to: at first, and after another program
@@ -40,7 +41,7 @@ impl Keyboard {
     pub fn take(&mut self) -> io::Result<bool> {
         let stdin = io::stdin();
         let mut before = before();
-        if !is_in_foreground()? {
+        if !is_in_foreground() {
             return Ok(false);
         }
         let modes = LocalModes::ICANON | LocalModes::ECHO;
@@ -64,7 +65,7 @@ impl Keyboard {
     /// Those of the system; of the kind [`io::ErrorKind::UnexpectedEof`] if the terminal is gone.
     pub fn read(&mut self, wait: Duration) -> io::Result<Vec<u8>> {
         let stdin = io::stdin();
-        if !is_in_foreground()? {
+        if !is_in_foreground() {
             std::thread::sleep(wait);
             return Ok(Vec::new());
         }
@@ -99,7 +100,7 @@ impl Drop for Keyboard {
 pub fn restore_terminal() {
     let mut before = before();
     if let Some(settings) = before.take()
-        && is_in_foreground().unwrap_or(false)
+        && is_in_foreground()
     {
         // There is nothing to restore on a terminal that is gone.
         let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &settings);
@@ -107,6 +108,6 @@ pub fn restore_terminal() {
 }
 
 /// Whether the terminal gives its keys to this program.
-fn is_in_foreground() -> io::Result<bool> {
-    Ok(tcgetpgrp(io::stdin())? == getpgrp())
+fn is_in_foreground() -> bool {
+    tcgetpgrp(io::stdin()).is_ok_and(|group| group == getpgrp())
 }
