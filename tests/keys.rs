@@ -261,7 +261,9 @@ fn the_big_number_and_the_keys_replace_the_table() {
     watch.press("\x1b[A\x1b[A");
     watch.until(|text| text.starts_with("rates all, last 100ms"));
     watch.press("?");
-    watch.until(|text| text.starts_with("Keys\n") && text.contains("end, as Ctrl-C does"));
+    watch.until(|text| {
+        text.starts_with("Keys, on a terminal:\n") && text.contains("end, as Ctrl-C does")
+    });
     watch.press("?h");
     watch.until(|text| text.contains("highest") && text.contains("last rate"));
     watch.press("q");

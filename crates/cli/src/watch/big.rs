@@ -64,14 +64,14 @@ mod tests {
         assert_eq!(digits("0", 3, 3).unwrap(), small);
         let four = digits("4", 11, 100).unwrap();
         assert_eq!((four.len(), four[0].chars().count()), (8, 9), "three times as large");
-        for (columns, rows) in [(80, 15), (44, 8), (200, 40), (23, 3)] {
+        for (columns, rows) in [(80, 15), (44, 8), (200, 40), (26, 3)] {
             let lines = digits("-12,345", columns, rows).unwrap();
             assert!(
                 lines.len() <= rows && lines.iter().all(|line| line.chars().count() <= columns)
             );
             let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
-            // Another size would be 22 columns wider and two or three rows higher.
-            let is_full = wide + 22 > columns || lines.len() + 3 > rows;
+            // Another size would be 26 columns wider and two or three rows higher.
+            let is_full = wide + 26 > columns || lines.len() + 3 > rows;
             assert!(is_full, "{columns} x {rows}: {wide} x {}", lines.len());
         }
         assert_eq!(digits("12,345", 21, 9), None);

@@ -168,9 +168,11 @@ impl InEffect<'_> {
 
     /// Returns the option of the window or bins that is in effect, else the first that the query has.
     fn width(&self) -> Result<&'static RequestOption, String> {
-        let has = |name: &&&str| self.in_effect(name).is_some();
         let known = || WIDTHS.iter().filter(|name| self.option(name).is_ok());
-        let name = known().find(has).or_else(|| known().next());
+        let is_given = |name: &&&str| self.options.contains_key(**name);
+        let has_value = |name: &&&str| self.in_effect(name).is_some();
+        let name = known().find(is_given).or_else(|| known().find(has_value));
+        let name = name.or_else(|| known().next());
         let name = name.ok_or_else(|| format!("{} has no window and no bins", self.of.name))?;
         self.option(name)
     }
@@ -256,4 +258,164 @@ fn next(value: f64, is_larger: bool) -> (u32, i32) {
     });
     let found = if is_larger { steps.next() } else { steps.last() };
     found.unwrap_or((1, power))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tagq::{Provenance, RunFacts, Table, requests::Request};
+
+    use super::*;
+
+    fn options(value: Value) -> OptionValues {
+        if let Value::Object(options) = value { options } else { OptionValues::new() }
+    }
+
+    /// Returns an answer of a query that was counted with these delays, and options of the setup.
+    fn answer(delays: Value, in_effect: Value) -> Answer {
+        let run = json!({
+            "path": "run", "tick": Tick::DEFAULT.fraction(), "tick_assumed": false, "commit": 1, "tags": 9,
+            "sources": 1, "live_s": 1.0, "elapsed_s": 1.0, "channels": [],
+        });
+        let run: RunFacts = serde_json::from_value(run).unwrap();
+        Answer {
+            header: String::new(),
+            query: json!({ "delays": delays }),
+            run,
+            singles: None,
+            rows: Table::default(),
+            total: None,
+            provenance: Provenance { options: options(in_effect), ..Provenance::default() },
+            figure: None,
+        }
+    }
+
+    /// Returns the options after changes of a query; each result is a request.
+    fn after(name: &str, given: Value, changes: &[Change]) -> Result<Value, String> {
+        let first = options(given);
+        let mut options = first.clone();
+        let answer = answer(json!([{ "channel": 3, "ticks": 10 }]), json!({ "window": "4ns" }));
+        let setup = Setup { names: vec![(2, "Bob".into())], ..Setup::default() };
+        for change in changes {
+            let now = InEffect {
+                of: type_of(name).unwrap(),
+                first: &first,
+                options: &options,
+                answer: &answer,
+                setup: &setup,
+                end: Some(99),
+                tick: Tick::DEFAULT,
+            };
+            options = now.changed(change)?;
+            Request::of_options(name, options.clone()).map_err(|error| error.to_string())?;
+        }
+        Ok(options.into())
+    }
+
+    fn width(text: &str) -> Change {
+        Change::Width(text.into())
+    }
+
+    #[test]
+    fn the_window_or_the_bin_is_what_the_query_has() {
+        let larger = Change::Step { is_larger: true };
+        let [pairs, g2] = ["coincidences", "g2"];
+        for (name, given, change, expected) in [
+            (pairs, json!({ "window": "2ns" }), larger.clone(), json!({ "window": "5ns" })),
+            // The setup has the window.
+            (pairs, json!({}), larger.clone(), json!({ "window": "5ns" })),
+            (pairs, json!({ "full_width": "1us" }), width("3us"), json!({ "full_width": "3us" })),
+            (g2, json!({ "bin": "64t" }), larger.clone(), json!({ "bin": "100t" })),
+            (g2, json!({}), width("1ns"), json!({ "bin": "1ns" })),
+            (g2, json!({ "bin": "1ns" }), width(""), json!({})),
+        ] {
+            assert_eq!(after(name, given.clone(), &[change]), Ok(expected), "{given}");
+        }
+        let none = after(g2, json!({}), &[larger]).unwrap_err();
+        assert!(none.contains("`bin` has no value"), "{none}");
+        let wrong = after(pairs, json!({}), &[width("3")]).unwrap_err();
+        assert!(wrong.contains("3ns, 3ps"), "{wrong}");
+    }
+
+    #[test]
+    fn a_delay_replaces_that_of_the_same_channel() {
+        let delay = |text: &str| Change::Delay(text.into());
+        let given = json!({ "delays": [["2", "1ns"], ["4", "2ns"]] });
+        assert_eq!(
+            after("coincidences", given.clone(), &[delay("Bob=-4ns")]),
+            Ok(json!({ "delays": [["4", "2ns"], ["Bob", "-4ns"]] }))
+        );
+        // 2 ns are 13 ticks, 3 ticks more are 2.5 ns.
+        assert_eq!(
+            after("coincidences", given, &[Change::DelayBy(4, 2), Change::DelayBy(4, 1)]),
+            Ok(json!({ "delays": [["2", "1ns"], ["4", "2.5ns"]] }))
+        );
+        // What was found, or is in the setup, is 10 ticks.
+        assert_eq!(
+            after("coincidences", json!({ "delays": ["auto"] }), &[Change::DelayBy(3, -12)]),
+            Ok(json!({ "delays": ["auto", ["3", "-312.5ps"]] }))
+        );
+        for (text, part) in [("4ns", "is no CH=D"), ("Eve=1ns", "Eve"), ("3=4", "4ns")] {
+            let error = after("coincidences", json!({}), &[delay(text)]).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn groups_are_what_stands_in_front_of_the_run() {
+        let groups = |text: &str| Change::Groups(text.into());
+        let pairs = json!({ "window": "2ns", "groups": [["1", "2"]] });
+        assert_eq!(
+            after("coincidences", pairs.clone(), &[groups("1,3 1,2,3")]),
+            Ok(json!({ "window": "2ns", "groups": [["1", "3"], ["1", "2", "3"]] }))
+        );
+        assert_eq!(after("coincidences", pairs, &[groups("")]), Ok(json!({ "window": "2ns" })));
+        let g2 = json!({ "start": "1", "stop": "2", "bin": "1ns" });
+        assert_eq!(
+            after("g2", g2.clone(), &[groups("3,4")]),
+            Ok(json!({ "start": "3", "stop": "4", "bin": "1ns" }))
+        );
+        assert!(after("g2", g2, &[groups("3,4,5")]).unwrap_err().contains("is not 2 channels"));
+        let chosen = after("coincidences", json!({ "choose": 3 }), &[groups("1,2")]).unwrap_err();
+        assert!(chosen.contains("`choose` excludes `groups`"), "{chosen}");
+    }
+
+    #[test]
+    fn a_reset_counts_after_the_last_tag() {
+        let given = json!({ "from": "1s" });
+        assert_eq!(after("rates", given.clone(), &[Change::Reset]), Ok(json!({ "from": "@100t" })));
+        assert_eq!(after("rates", given.clone(), &[Change::Reset, Change::Whole]), Ok(given));
+        assert_eq!(after("rates", json!({}), &[Change::Reset, Change::Whole]), Ok(json!({})));
+        let last = Change::Last("2s".into());
+        assert_eq!(after("rates", json!({}), &[last]), Ok(json!({ "last": "2s" })));
+    }
+
+    #[test]
+    fn steps_are_1_2_5_and_end_at_a_tick() {
+        let up = |text: &str| stepped(text, true, Tick::DEFAULT);
+        let down = |text: &str| stepped(text, false, Tick::DEFAULT);
+        let ok = |text: &str| Ok(text.to_owned());
+        for (small, large) in [
+            ("200ps", "500ps"),
+            ("500ps", "1ns"),
+            ("1ns", "2ns"),
+            ("5ns", "10ns"),
+            ("500ns", "1us"),
+            ("50ms", "100ms"),
+            ("5s", "10s"),
+            ("1t", "2t"),
+            ("50t", "100t"),
+        ] {
+            assert_eq!((up(small), down(large)), (ok(large), ok(small)));
+        }
+        assert_eq!((up("3ns"), down("3ns")), (ok("5ns"), ok("2ns")));
+        assert_eq!(
+            (up("13t"), down("13t"), up("0t"), up("0")),
+            (ok("20t"), ok("10t"), ok("1t"), ok("1t"))
+        );
+        assert_eq!(up("1e-9s"), ok("2ns"));
+        // A tick is 156.25 ps.
+        assert!(down("200ps").unwrap_err().contains("one tick, 156.25 ps"));
+        assert!(down("1t").is_err() && down("0t").is_err() && up("x").is_err());
+    }
 }

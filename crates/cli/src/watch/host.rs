@@ -19,7 +19,7 @@ use tagq::{
 };
 
 use crate::{
-    args::{PlotArgs, with_flags},
+    args::{KEYS, PlotArgs, with_flags},
     progress::Reporter,
     report,
     signals::{Stop, remove_at_end},
@@ -35,7 +35,7 @@ use super::{
     screen::Screen,
     state::{Action, Choices, State, View},
     status::Status,
-    view::{Drawn, HELP, paused, prompt_line},
+    view::{Drawn, paused, prompt_line},
 };
 
 /// Time without an answer after which a note says why.
@@ -237,7 +237,7 @@ impl<'a> Host<'a> {
         let plots: Vec<Option<&PlotArgs>> =
             of.queries.iter().map(|&query| self.queries[query].plot.as_ref()).collect();
         let body = match state.view {
-            View::Help => HELP.to_owned(),
+            View::Help => KEYS.to_owned(),
             View::Big => drawn.big(usize::from(height).saturating_sub(foot.len() + 1)),
             View::Answers => report::shown(&drawn.marked(), &plots, foot.len()),
         };

@@ -123,8 +123,8 @@ fn bar(rate: Option<f64>, low: f64, high: f64) -> char {
         '\u{2588}',
     ];
     let Some(rate) = rate else { return ' ' };
-    // Equal rates are half high.
-    let part = if high > low { (rate - low) / (high - low) } else { 0.5 };
+    // Equal rates are half high, also if they differ by rounding.
+    let part = if high - low > 1e-9 * high { (rate - low) / (high - low) } else { 0.5 };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 8")]
     let eighths = (part * 8.0) as usize;
     BARS[eighths.min(7)]
@@ -161,7 +161,8 @@ mod tests {
         assert_eq!(line, "\u{2581}\u{2588}");
         // Nothing came for two seconds.
         let [words, line] = of.lines("0/1,2", now + Duration::from_secs(2), 80).unwrap();
-        assert_eq!((&*words, &*line[9..]), ("100.0 Hz to 800.0 Hz in the last 6 s", "\u{2588}  "));
+        assert_eq!(words, "100.0 Hz to 800.0 Hz in the last 6 s");
+        assert_eq!(line, "\u{2581}\u{2582}\u{2584}\u{2588}  ");
         assert_eq!(of.lines("0/1,3", now, 80), None);
     }
 

@@ -220,3 +220,100 @@ fn next_of<'a>(channels: impl Iterator<Item = &'a u16> + Clone, channel: u16) ->
     let mut after = channels.clone().skip_while(|of| **of != channel).skip(1).chain(channels);
     after.next().copied().unwrap_or(channel)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHOICES: Choices<'_> =
+        Choices { rows: 3, group: &[1, 2], channels: &[1, 2, 4], tick: Tick::DEFAULT };
+
+    /// Returns what the program does after these keys.
+    fn actions(state: &mut State, typed: &[Key]) -> Vec<Action> {
+        typed.iter().filter_map(|&key| state.key(key, CHOICES)).collect()
+    }
+
+    fn typed(text: &str) -> Vec<Key> {
+        text.chars().map(|c| if c == '\n' { Key::Enter } else { Key::Char(c) }).collect()
+    }
+
+    #[test]
+    fn a_value_is_typed_or_stepped() {
+        let mut state = State::default();
+        let mut after = |text: &str| actions(&mut state, &typed(text));
+        let width = |text: &str| Action::Change(Change::Width(text.into()));
+        let step = |is_larger| Action::Change(Change::Step { is_larger });
+        assert_eq!(after("w3ns\n"), [width("3ns")]);
+        assert_eq!(after("+-"), [step(true), step(false)]);
+        // The value stays open for steps, and a sign in a number is part of it.
+        assert_eq!(after("w++1e-9s\n"), [step(true), step(true), width("1e-9s")]);
+        assert_eq!(after("w\n"), []);
+        assert_eq!(after("g1,2 1,2,4\n"), [Action::Change(Change::Groups("1,2 1,2,4".into()))]);
+        assert_eq!(after("gnone\n"), [Action::Change(Change::Groups(String::new()))]);
+        assert_eq!(after("l1s\n"), [Action::Change(Change::Last("1s".into()))]);
+        assert_eq!(after("rR"), [Action::Change(Change::Reset), Action::Change(Change::Whole)]);
+        assert_eq!(after("q"), [Action::End]);
+        assert_eq!(after("z"), []);
+        assert!(state.message.as_ref().is_some_and(|text| text.contains("the key z")));
+        let keys = [typed("w3"), vec![Key::Backspace], typed("5ns"), vec![Key::Escape]].concat();
+        assert_eq!(actions(&mut state, &keys), []);
+        assert_eq!((&state.prompt, &state.message), (&None, &None));
+    }
+
+    #[test]
+    fn a_delay_is_that_of_a_channel_in_steps() {
+        let mut state = State::default();
+        let by = |channel, ticks| Action::Change(Change::DelayBy(channel, ticks));
+        // The last channel of the row; 1 ns is 6.4 ticks, 2 ns are 12.8.
+        assert_eq!(actions(&mut state, &typed("d+-")), [by(2, 6), by(2, -6)]);
+        let keys =
+            [Key::Right, Key::Char('+'), Key::Down, Key::Char('+'), Key::Next, Key::Char('-')];
+        assert_eq!(actions(&mut state, &keys), [by(2, 13), by(4, 13), by(1, -13)]);
+        assert_eq!(actions(&mut state, &[Key::Up, Key::Char('+')]), [by(4, 13)]);
+        let delay = |text: &str| Action::Change(Change::Delay(text.into()));
+        assert_eq!(actions(&mut state, &typed("7ns\n")), [delay("4=7ns")]);
+        assert_eq!(actions(&mut state, &typed("d1=-4ns\n")), [delay("1=-4ns")]);
+    }
+
+    #[test]
+    fn rows_are_chosen_in_a_circle() {
+        let mut state = State::default();
+        let mut row_after = |key| {
+            state.key(key, CHOICES);
+            state.row
+        };
+        let rows = [Key::Up, Key::Down, Key::Next, Key::Before, Key::Down, Key::Down, Key::Down];
+        assert_eq!(rows.map(&mut row_after), [2, 0, 1, 0, 1, 2, 0]);
+        assert_eq!(state.key(Key::Up, Choices { rows: 0, ..CHOICES }), None);
+        assert_eq!(state.row, 0);
+    }
+
+    #[test]
+    fn a_pause_ends_with_an_answer() {
+        let mut state = State::default();
+        assert_eq!(actions(&mut state, &typed("p")), []);
+        assert!(state.paused);
+        assert_eq!(actions(&mut state, &typed(" ")), [Action::Continue]);
+        assert!(!state.paused);
+    }
+
+    #[test]
+    fn peaks_are_held_until_they_are_not() {
+        let mut state = State::default();
+        let hold = |state: &mut State, rate| state.hold([("0/1,2".to_owned(), rate)].into_iter());
+        let peak = |state: &State| state.peaks.as_ref().and_then(|of| of.get("0/1,2").copied());
+        hold(&mut state, 9.0);
+        assert_eq!(peak(&state), None);
+        state.key(Key::Char('h'), CHOICES);
+        for rate in [5.0, 7.0, 6.0] {
+            hold(&mut state, rate);
+        }
+        assert_eq!(peak(&state), Some(7.0));
+        state.forget("1/");
+        assert_eq!(peak(&state), Some(7.0));
+        state.forget("0/");
+        assert_eq!(peak(&state), None);
+        state.key(Key::Char('h'), CHOICES);
+        assert_eq!(state.peaks, None);
+    }
+}

@@ -13,23 +13,6 @@ use super::{
     state::{Asked, Prompt, State},
 };
 
-/// The keys, for the screen.
-pub(super) const HELP: &str = "\
-Keys
-  up, down    choose a row; its last minutes stand below the table
-  + -         the next larger or smaller window (or bin), of 1, 2, 5, 10, ...
-  w           type a window: 3ns, then Enter; Esc leaves it
-  d           the delay of a channel: + - change it, up and down choose the
-              channel, left and right the step; or type 3=-4ns
-  g           type groups: 1,2 1,3; none counts every pair
-  l           type an interval that is counted beside the whole run: 1s; or none
-  r  R        count from now on; count the whole run again
-  p  space    pause, and go on; the run is still recorded
-  h           hold the highest rate of each row; again: no longer
-  b           one number as large as the screen
-  q           end, as Ctrl-C does
-  ?           show the keys; again: the answers";
-
 /// What is drawn.
 pub(super) struct Drawn<'a> {
     pub answers: &'a [Answer],
@@ -147,10 +130,5 @@ mod tests {
         assert_eq!(parts("(4.94 \u{b1} 0.11) kHz"), ("4.94", Some("0.11"), "kHz"));
         assert_eq!(parts("94.65 Hz"), ("94.65", None, "Hz"));
         assert_eq!(parts("\u{2013}"), ("\u{2013}", None, ""));
-    }
-
-    #[test]
-    fn the_keys_fit_on_a_small_screen() {
-        assert!(HELP.lines().count() <= 20 && HELP.lines().all(|line| line.len() <= 79));
     }
 }
