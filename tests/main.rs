@@ -33,6 +33,7 @@ mod identity;
 mod imports;
 mod info;
 mod kept;
+mod keys;
 mod limits;
 mod lists;
 mod micro;

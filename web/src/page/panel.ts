@@ -151,6 +151,7 @@ export class PanelBox {
     const texts = result.error === null ? result.notes : [result.error];
     this.element.classList.toggle("refused", result.error !== null);
     setText(this.message, texts.join(" · "));
+    this.message.title = texts.join("\n");
     for (const [name, own] of this.knobs) own.refuse(result.error?.includes(name) ? result.error : undefined);
     if (result.error === null) this.view.show(result);
     this.tick();

@@ -125,8 +125,8 @@ pub(super) fn invalid(
 }
 
 fn joined(parts: &[Value], separator: &str) -> String {
-    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-    parts.join(separator)
+    let text = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
+    parts.iter().map(text).collect::<Vec<_>>().join(separator)
 }
 
 /// Divides channels at commas.

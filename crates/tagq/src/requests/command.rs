@@ -209,7 +209,7 @@ fn run_word(run: &str) -> String {
 }
 
 /// Quotes a word for a shell if it needs that.
-fn quoted(word: &str) -> Cow<'_, str> {
+pub fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();

@@ -34,7 +34,7 @@ mod used;
 
 pub use blocks::Errors;
 pub use coincidences::{Accidentals, Coincidences, Listing};
-pub use command::{Asking, keyword};
+pub use command::{Asking, keyword, quoted};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, Reach};
