@@ -38,10 +38,7 @@ impl Drawn<'_> {
                 return answer.clone();
             }
             let chosen = self.chosen().filter(|row| row.answer == at && self.rows.len() > 1);
-            let peak = |row: &WatchedRow| self.peak(row);
-            let has_peaks = self.state.peaks.is_some();
-            let chosen = chosen.and_then(|row| row.at);
-            marked(answer, &rows, chosen, if has_peaks { Some(&peak) } else { None })
+            marked(answer, &rows, chosen.and_then(|row| row.at), self.state.peaks.as_ref())
         };
         self.answers.iter().enumerate().map(of).collect()
     }
