@@ -37,6 +37,11 @@ struct Watch {
 impl Watch {
     /// Starts a watch; `None` if no terminal can be opened.
     fn start(folder: &Path, words: &str) -> Option<Self> {
+        Self::start_on("xterm", folder, words)
+    }
+
+    /// Starts a watch on a terminal of this type.
+    fn start_on(kind: &str, folder: &Path, words: &str) -> Option<Self> {
         let (person, programs) = match terminal::open(SCREEN) {
             Ok(ends) => ends,
             Err(error) => {
@@ -49,7 +54,7 @@ impl Watch {
         let mut command = Command::new("setsid");
         command.args(["--ctty", "env", "--default-signal=INT,TSTP", env!("CARGO_BIN_EXE_tagq")]);
         command.arg("watch").args(words.split_whitespace()).current_dir(folder);
-        command.env("TERM", "xterm").env("NO_COLOR", "1");
+        command.env("TERM", kind).env("NO_COLOR", "1");
         command.stdin(end()).stdout(end()).stderr(end());
         let process = Killed(command.spawn().unwrap());
         let (person, written) = (File::from(person), Arc::<Mutex<Vec<u8>>>::default());
@@ -184,7 +189,7 @@ fn keys_change_the_query_that_is_watched() {
     assert!(counts(&lines.join("\n")) == three && command_on(&lines).contains("--window 3ns"));
     // A delay, one step of it more, and groups.
     watch.press("d2=5ns\rd");
-    watch.until(|text| text.contains("delay of channel 2 5ns; + - by 1ns"));
+    watch.until(|text| text.contains("delay of channel 2: 5ns; + - change it by 1ns"));
     watch.press("+\x1b");
     counted(&watch, "coincidences --window 3ns --delay 2=6ns run");
     watch.press("g1,2 3,4\r");
@@ -243,6 +248,19 @@ fn the_terminal_is_restored_however_a_watch_ends() {
         assert_eq!(watch.process.0.wait().unwrap().code(), Some(code), "{name:?}");
         assert!(watch.is_in_lines(), "{name:?}");
     }
+}
+
+#[test]
+fn a_terminal_without_sequences_has_no_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    record(&folder.path().join("run.tags.zst"), "0s");
+    let Some(mut watch) = Watch::start_on("dumb", folder.path(), "rates run.tags.zst") else {
+        return;
+    };
+    watch.until(|text| text.contains("Ctrl-C ends"));
+    assert!(watch.is_in_lines());
+    watch.press("\x03");
+    assert_eq!(watch.process.0.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl InEffect<'_> {
                 if names.is_empty() {
                     return Err(format!("{} has no groups", of.name));
                 }
-                names.iter().for_each(|name| drop(options.remove(*name)));
+                options.retain(|name, _| !names.contains(&name.as_str()));
                 for group in text.split_whitespace() {
                     of.add_channels(group, &mut options).map_err(|error| error.to_string())?;
                 }
@@ -148,8 +148,8 @@ impl InEffect<'_> {
 
     /// Returns the delay of a channel: as given, or else as it was found or as the setup says.
     pub(super) fn delay_ticks(&self, channel: u16) -> i64 {
-        let given = self.options.get("delays").and_then(Value::as_array).into_iter().flatten();
-        let given = given.filter(|delay| self.channel_of(delay) == Some(channel)).last();
+        let mut given = self.options.get("delays").and_then(Value::as_array).into_iter().flatten();
+        let given = given.find(|delay| self.channel_of(delay) == Some(channel));
         let given = given.and_then(|delay| delay.get(1)?.as_str()?.parse::<Duration>().ok());
         if let Some(ticks) = given.and_then(|delay| delay.nearest(self.tick).ok()) {
             return ticks;
@@ -256,7 +256,7 @@ fn next(value: f64, is_larger: bool) -> (u32, i32) {
     let mut steps = steps.filter(|&step| {
         if is_larger { of(step) > value * (1.0 + 1e-9) } else { of(step) < value * (1.0 - 1e-9) }
     });
-    let found = if is_larger { steps.next() } else { steps.last() };
+    let found = if is_larger { steps.next() } else { steps.next_back() };
     found.unwrap_or((1, power))
 }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     /// Returns an answer of a query that was counted with these delays, and options of the setup.
-    fn answer(delays: Value, in_effect: Value) -> Answer {
+    fn answer(delays: &Value, in_effect: Value) -> Answer {
         let run = json!({
             "path": "run", "tick": Tick::DEFAULT.fraction(), "tick_assumed": false, "commit": 1, "tags": 9,
             "sources": 1, "live_s": 1.0, "elapsed_s": 1.0, "channels": [],
@@ -294,7 +294,7 @@ mod tests {
     fn after(name: &str, given: Value, changes: &[Change]) -> Result<Value, String> {
         let first = options(given);
         let mut options = first.clone();
-        let answer = answer(json!([{ "channel": 3, "ticks": 10 }]), json!({ "window": "4ns" }));
+        let answer = answer(&json!([{ "channel": 3, "ticks": 10 }]), json!({ "window": "4ns" }));
         let setup = Setup { names: vec![(2, "Bob".into())], ..Setup::default() };
         for change in changes {
             let now = InEffect {

@@ -257,18 +257,16 @@ impl<'a> Host<'a> {
     /// Returns a number that changes whenever the screen does because of the time.
     fn clock(&self, now: Instant) -> Option<u64> {
         let of = self.shown.as_ref()?;
-        match self.state.paused {
-            true => Some(now.saturating_duration_since(of.at).as_secs()),
-            false => of.status.age(now),
-        }
+        let paused = self.state.paused.then(|| now.saturating_duration_since(of.at).as_secs());
+        paused.or_else(|| of.status.age(now))
     }
 
     fn status_line(&self, of: &ShownAnswers, now: Instant) -> String {
         let end = if self.keyboard.is_some() { "? shows the keys" } else { "Ctrl-C ends" };
-        match self.state.paused {
-            true => format!("{}; {end}", paused(now.saturating_duration_since(of.at))),
-            false => of.status.line(now, end),
+        if self.state.paused {
+            return format!("{}; {end}", paused(now.saturating_duration_since(of.at)));
         }
+        of.status.line(now, end)
     }
 
     /// Returns the line with the command of the query of the chosen row, if keys have changed it.

@@ -1,5 +1,7 @@
 //! The rows of answers that have one rate each: groups of channels, channels, or all bins together.
 
+use std::collections::HashMap;
+
 use tagq::{Answer, Cell, CellType, Column, FigureKind, Table, Unit};
 use tagq_export::report::table::{self, TableStyle, quantities::thousands};
 
@@ -89,14 +91,15 @@ pub(super) fn marked(
     answer: &Answer,
     rows: &[&WatchedRow],
     chosen: Option<usize>,
-    peak: Option<&dyn Fn(&WatchedRow) -> Option<f64>>,
+    peaks: Option<&HashMap<String, f64>>,
 ) -> Answer {
     let mut table = answer.rows_with_totals();
     if rows.iter().any(|row| row.is_last) {
         table = with_room_for_last(&table);
     }
-    if let Some(peak) = peak {
-        let of = |at| peak(rows.iter().find(|row| row.at == Some(at))?);
+    if let Some(peaks) = peaks {
+        let row = |at| rows.iter().find(|row| row.at == Some(at));
+        let of = |at| peaks.get(&row(at)?.key).copied();
         let peaks: Vec<Option<f64>> = (0..table.len()).map(of).collect();
         let column = Column::floats("peak_rate_hz", peaks.into()).heading("highest");
         table = table.with(column.unit(Unit::Hertz));

@@ -38,10 +38,7 @@ impl Drawn<'_> {
                 return answer.clone();
             }
             let chosen = self.chosen().filter(|row| row.answer == at && self.rows.len() > 1);
-            let peak = |row: &WatchedRow| self.peak(row);
-            let has_peaks = self.state.peaks.is_some();
-            let chosen = chosen.and_then(|row| row.at);
-            marked(answer, &rows, chosen, if has_peaks { Some(&peak) } else { None })
+            marked(answer, &rows, chosen.and_then(|row| row.at), self.state.peaks.as_ref())
         };
         self.answers.iter().enumerate().map(of).collect()
     }
@@ -95,25 +92,24 @@ fn parts(text: &str) -> (&str, Option<&str>, &str) {
 
 /// Returns the line of a value that is typed, below the query as it is.
 pub(super) fn prompt_line(prompt: &Prompt, now: &InEffect<'_>) -> String {
-    let typed = &prompt.text;
     let of = |value: String| if value.is_empty() { "none".to_owned() } else { value };
-    match &prompt.asked {
+    let words = match &prompt.asked {
         Asked::Width => match now.width_shown() {
-            Ok((name, value)) => {
-                format!("{name} {}; + - or type another one: {typed}", of(value))
-            }
-            Err(error) => error,
+            Ok((name, value)) => format!("{name}: {}; + - change it, or type another", of(value)),
+            Err(error) => return error,
         },
         Asked::Delay { channel, step } => {
             let delay = now.tick.format_paste(now.delay_ticks(*channel));
             let name = now.setup.name_of(*channel);
             format!(
-                "delay of channel {name} {delay}; + - by {step} (left, right), up, down: channel; or CH=D: {typed}"
+                "delay of channel {name}: {delay}; + - change it by {step} (left, right); up, down: channel; or type CH=D"
             )
         }
-        Asked::Groups => format!("groups {}; others: {typed}", of(now.groups_shown())),
-        Asked::Last => format!("last interval {}; another one: {typed}", of(now.shown("last"))),
-    }
+        Asked::Groups => format!("groups: {}; type others", of(now.groups_shown())),
+        Asked::Last => format!("last interval: {}; type another", of(now.shown("last"))),
+    };
+    // The sign after the typed text is the cursor.
+    format!("{words} > {}_", prompt.text)
 }
 
 /// Returns the words of a pause.
