@@ -15,8 +15,13 @@ use tagq_plot::{
 use crate::support::{root, skipped};
 
 /// What `web/build.mjs` makes, below the root.
-const OUTPUTS: [&str; 3] =
-    ["crates/plot/src/figure.js", "crates/plot/src/figure.js.sha256", "crates/plot/src/figure.css"];
+const OUTPUTS: [&str; 5] = [
+    "crates/plot/src/figure.js",
+    "crates/plot/src/figure.js.sha256",
+    "crates/plot/src/figure.css",
+    "crates/python/python/tagq/_live.js",
+    "crates/python/python/tagq/_live.css",
+];
 
 /// Returns the folder in which cargo builds.
 pub(crate) fn target() -> &'static Path {

@@ -10,36 +10,37 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const target = process.argv[2] ?? join(here, "..");
 
-/** Each entry below src, and its output below the root of the repository. */
+/** Each entry below src, its output below the root of the repository, and the format of a script. */
 const OUTPUTS = [
-  ["html.ts", "crates/plot/src/figure.js"],
+  ["html.ts", "crates/plot/src/figure.js", "iife"],
   ["figure/figure.css", "crates/plot/src/figure.css"],
+  ["widget.ts", "crates/python/python/tagq/_live.js", "esm"],
+  ["figure/figure.css", "crates/python/python/tagq/_live.css"],
 ];
 /** What only tests use: modules below the folder that was given. */
-const CHECKS = [["checks.ts", "checks.mjs"]];
+const CHECKS = [["checks.ts", "checks.mjs", "esm"]];
 
 const license = readFileSync(join(here, "vendor/uplot/LICENSE"), "utf8").trim();
 const banner = { js: `/*! uPlot 1.6.32: github.com/leeoniya/uPlot\n${license}\n*/` };
 
-for (const [entry, output] of process.argv[2] === undefined ? OUTPUTS : [...OUTPUTS, ...CHECKS]) {
-  const isScript = output.endsWith(".js");
+for (const [entry, output, format] of process.argv[2] === undefined ? OUTPUTS : [...OUTPUTS, ...CHECKS]) {
   const made = await build({
     absWorkingDir: here,
     entryPoints: [join("src", entry)],
     bundle: true,
     minify: true,
     target: "es2022",
-    format: isScript ? "iife" : "esm",
+    format,
     charset: "ascii",
     legalComments: "inline",
-    banner: isScript ? banner : {},
+    banner: format ? banner : {},
     write: false,
   });
   const path = join(target, output);
   mkdirSync(dirname(path), { recursive: true });
   const [{ contents }] = made.outputFiles;
   writeFileSync(path, contents);
-  if (isScript) {
+  if (format === "iife") {
     // A page names the only script that may run in it by this.
     const hash = createHash("sha256").update(contents).digest("base64");
     writeFileSync(`${path}.sha256`, `${hash}\n`);

@@ -227,11 +227,13 @@ impl Answer {
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
-    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`): a chart with the marks of its series on an axis
-    /// of this many points, bars with their texts, a matrix with its axis.
-    fn figure(&self, look: FigureLook, wide: f64) -> PyResult<String> {
+    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`). With a width also what is drawn: of a chart the
+    /// marks of its series on an axis of this many points, of bars their texts, of a matrix its axis.
+    #[pyo3(signature = (look, wide = None))]
+    fn figure(&self, look: FigureLook, wide: Option<f64>) -> PyResult<String> {
         let of_json = |error: serde_json::Error| errors::of_run(&error.into());
         let figure = look.apply(self)?;
+        let Some(wide) = wide else { return serde_json::to_string(&figure).map_err(of_json) };
         let mut json = serde_json::to_value(&figure).map_err(of_json)?;
         let (place, more) = match &figure.plot {
             Plot::Chart(chart) => ("chart", serde_json::to_value(chart.marks(wide))),
