@@ -56,7 +56,7 @@ def test_a_live_figure_follows_the_recording(growing: Path) -> None:
         assert has_both.wait(60)
         assert live.is_running and live.error is None
     assert not live.is_running and widget.state == "stopped"
-    assert json.loads(widget.figure)["header"] == live.result.header
+    assert json.loads(widget.figure)["header"].replace("\u2212", "-") == live.result.header
     # The run itself stays what it was, until now.
     assert len(run) == before
     assert run.refresh() and len(run) > before
