@@ -15,12 +15,14 @@ use tagq_plot::{
 use crate::support::{root, skipped};
 
 /// What `web/build.mjs` makes, below the root.
-const OUTPUTS: [&str; 5] = [
+const OUTPUTS: [&str; 7] = [
     "crates/plot/src/figure.js",
     "crates/plot/src/figure.js.sha256",
     "crates/plot/src/figure.css",
     "crates/serve/src/page/page.js",
     "crates/serve/src/page/page.css",
+    "crates/python/python/tagq/_live.js",
+    "crates/python/python/tagq/_live.css",
 ];
 
 /// Returns the folder in which cargo builds.

@@ -49,11 +49,6 @@ impl Figure {
         DrawnFigure { title, header, note: note.as_deref(), plot, page: *page }
     }
 
-    /// Returns the figure with its marks in pixels of its page.
-    pub fn on_page(&self) -> DrawnFigure<'_> {
-        self.drawn(self.page.width)
-    }
-
     /// Whether any value is defined; otherwise there is nothing to draw.
     pub fn has_values(&self) -> bool {
         match &self.plot {

@@ -40,12 +40,14 @@ th { position: sticky; top: 0; background: var(--paper); }
 .ink.fill { fill: var(--ink); } .ink.line { stroke: var(--ink); }
 .faint.fill { fill: var(--faint); } .faint.line { stroke: var(--faint); }
 .grid.fill { fill: var(--grid); } .grid.line { stroke: var(--grid); }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #15181c; --ink: #ececec; --faint: #a6adb5; --grid: #333a42; }
-  .s0.fill { fill: #4aa8e0; } .s0.line { stroke: #4aa8e0; }
-  .s1.fill { fill: #f07c2e; } .s1.line { stroke: #f07c2e; }
-  .s2.fill { fill: #1fc498; } .s2.line { stroke: #1fc498; }
-}
+";
+
+/// Colours for a dark screen.
+const DARK_STYLE: &str = "\
+:root { --paper: #15181c; --ink: #ececec; --faint: #a6adb5; --grid: #333a42; }
+.s0.fill { fill: #4aa8e0; } .s0.line { stroke: #4aa8e0; }
+.s1.fill { fill: #f07c2e; } .s1.line { stroke: #f07c2e; }
+.s2.fill { fill: #1fc498; } .s2.line { stroke: #1fc498; }
 ";
 
 /// Returns the number of values of a figure.
@@ -80,6 +82,14 @@ fn interactive(figure: &Figure) -> String {
     )
 }
 
+/// Returns the colours of a dark screen, for every screen if the figure is for a dark background.
+fn dark_style(figure: &Figure) -> String {
+    if figure.page.is_dark {
+        return DARK_STYLE.to_owned();
+    }
+    format!("@media (prefers-color-scheme: dark) {{\n{DARK_STYLE}}}\n")
+}
+
 /// Returns the page.
 pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> String {
     let title = svg::escaped(&figure.title);
@@ -92,10 +102,11 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
-         <title>{title}</title>\n<style>\n{STYLE}{SCRIPT_STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <title>{title}</title>\n<style>\n{STYLE}{}{SCRIPT_STYLE}</style>\n</head>\n<body>\n<main>\n\
          <figure style=\"margin: 0\">\n{}</figure>\n<p>{}: {} tags, {}</p>\n<details{}>\n<summary>{} rows</summary>\n\
          <div class=\"scrolled\">\n<table>\n<thead><tr>",
         rule(),
+        dark_style(figure),
         svg::element(drawing),
         svg::escaped(&answer.run.path),
         thousands(answer.run.tags),

@@ -227,11 +227,15 @@ impl Answer {
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
-    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`): a chart with the marks of its series on an axis
-    /// of this many points, bars with their texts, a matrix with its axis.
-    fn figure(&self, look: FigureLook, wide: f64) -> PyResult<String> {
+    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`). With a width also what is drawn: of a chart the
+    /// marks of its series on an axis of this many points, of bars their texts, of a matrix its axis.
+    #[pyo3(signature = (look, wide = None))]
+    fn figure(&self, look: FigureLook, wide: Option<f64>) -> PyResult<String> {
         let figure = look.apply(self)?;
-        let json = serde_json::to_string(&figure.drawn(wide));
+        let json = match wide {
+            Some(wide) => serde_json::to_string(&figure.drawn(wide)),
+            None => serde_json::to_string(&figure),
+        };
         json.map_err(|error| errors::of_run(&error.into()))
     }
 

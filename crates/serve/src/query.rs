@@ -17,7 +17,7 @@ use tagq_export::{
     report::{json, list},
     write_answers, write_listings,
 };
-use tagq_plot::{DrawnFigure, Figure, Look, Picture};
+use tagq_plot::{Figure, Look, Picture};
 
 use crate::{
     answering::Answered,
@@ -73,7 +73,7 @@ impl Representation {
 struct More<'a> {
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    figure: Option<DrawnFigure<'a>>,
+    figure: Option<&'a Figure>,
 }
 
 /// Answers a question.
@@ -164,7 +164,7 @@ fn written(answered: &Answered, form: Representation) -> Result<Vec<u8>, Refusal
     let mut bytes = Vec::new();
     match form {
         Representation::Json => {
-            let more = More { notes, figure: drawn.map(Figure::on_page) };
+            let more = More { notes, figure: drawn };
             json::write_with(answer, &more, &mut bytes).map_err(|e| failed(e.to_string()))?;
         }
         Representation::Arrow => {
@@ -172,8 +172,7 @@ fn written(answered: &Answered, form: Representation) -> Result<Vec<u8>, Refusal
             write_answers(answers, &mut bytes, Form::Stream).map_err(|e| failed(e.to_string()))?;
         }
         Representation::Figure => {
-            serde_json::to_writer(&mut bytes, &figure()?.on_page())
-                .map_err(|e| failed(e.to_string()))?;
+            serde_json::to_writer(&mut bytes, &figure()?).map_err(|e| failed(e.to_string()))?;
         }
         Representation::Svg => {
             bytes = Picture::Svg.draw(figure()?, answer).map_err(|e| failed(e.to_string()))?;

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use tagq::{Answer, Progress, Run};
 use tagq_export::report::json;
-use tagq_plot::DrawnFigure;
+use tagq_plot::Figure;
 use tokio::task;
 
 use crate::{
@@ -38,7 +38,7 @@ struct Reply {
 /// The keys beside the answers, in their order.
 #[derive(Serialize)]
 struct More<'a> {
-    figures: Vec<Option<DrawnFigure<'a>>>,
+    figures: Vec<Option<&'a Figure>>,
     ages_s: Vec<Option<f64>>,
     notes: Vec<Vec<String>>,
     errors: Vec<Option<&'a str>>,
@@ -112,8 +112,8 @@ fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<Strin
 
 impl Reply {
     /// Returns the figure with its marks.
-    fn figure(&self) -> Option<DrawnFigure<'_>> {
-        Some(self.answered.as_ref().ok()?.figure.as_ref()?.as_ref().ok()?.on_page())
+    fn figure(&self) -> Option<&Figure> {
+        self.answered.as_ref().ok()?.figure.as_ref()?.as_ref().ok()
     }
 
     /// Returns the notes, and why there is no figure.

@@ -11,9 +11,9 @@ import { LONG, SHORT, SOLID, cutTo, type Box, type Dash, type Pen, type Place } 
 import type { Axis, Chart, Series } from "../types";
 import { rangeText, valueText } from "../scales/words";
 
-/** Space between panels, and the height of one. */
+/** Space between panels, and the least height of one with it. */
 const PANEL_SPACE = 14;
-const PANEL_HEIGHT = 96;
+const PANEL_HEIGHT = 92;
 /** Widest names beside panels; on a narrow page they are inside. */
 const NAMES = 170;
 const NARROW = 600;
@@ -44,8 +44,8 @@ export class ChartContent implements Content {
 
   height(width: number): number {
     const panels = this.hasPanels ? Math.max(this.shown.length, 1) : 1;
-    if (panels > 1) return panels * PANEL_HEIGHT + BELOW + 20;
-    return clamp(0.45 * width, 260, 560) + BELOW;
+    const all = clamp(0.45 * width, 260, panels > 1 ? 420 : 560);
+    return Math.max(all, panels * PANEL_HEIGHT) + BELOW;
   }
 
   area(pen: Pen, width: number, height: number, room = 0): Box {
