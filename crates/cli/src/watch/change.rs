@@ -68,7 +68,7 @@ impl InEffect<'_> {
         match change {
             Change::Step { is_larger } => {
                 let name = self.width()?.name;
-                let text = self.in_effect(name).ok_or_else(|| {
+                let text = self.in_effect(name).or_else(|| self.chosen(name)).ok_or_else(|| {
                     format!("`{name}` has no value to step from; press w and type one")
                 })?;
                 let next = stepped(&text, *is_larger, self.tick)?;
@@ -117,7 +117,8 @@ impl InEffect<'_> {
     /// Returns the name and the value of the window or bin; the value is empty if it has none.
     pub(super) fn width_shown(&self) -> Result<(&'static str, String), String> {
         let name = self.width()?.name;
-        Ok((name, self.in_effect(name).unwrap_or_default()))
+        let value = self.in_effect(name).or_else(|| self.chosen(name));
+        Ok((name, value.unwrap_or_default()))
     }
 
     /// Returns the groups as they are typed.
@@ -180,6 +181,12 @@ impl InEffect<'_> {
     /// Returns the text of an option: as given, or else that of the setup.
     fn in_effect(&self, name: &str) -> Option<String> {
         self.options.get(name).or_else(|| self.answer.provenance.options.get(name)).map(plain)
+    }
+
+    /// Returns the width of bins that was chosen, because none was given.
+    fn chosen(&self, name: &str) -> Option<String> {
+        let ticks = self.answer.query.get(format!("{name}_ticks"))?.as_i64()?;
+        Some(self.tick.format_paste(ticks))
     }
 
     /// Replaces the delay of a channel.
@@ -294,7 +301,9 @@ mod tests {
     fn after(name: &str, given: Value, changes: &[Change]) -> Result<Value, String> {
         let first = options(given);
         let mut options = first.clone();
-        let answer = answer(&json!([{ "channel": 3, "ticks": 10 }]), json!({ "window": "4ns" }));
+        let mut answer =
+            answer(&json!([{ "channel": 3, "ticks": 10 }]), json!({ "window": "4ns" }));
+        answer.query["bin_ticks"] = if name == "g2" { json!(2) } else { Value::Null };
         let setup = Setup { names: vec![(2, "Bob".into())], ..Setup::default() };
         for change in changes {
             let now = InEffect {
@@ -327,11 +336,13 @@ mod tests {
             (pairs, json!({ "full_width": "1us" }), width("3us"), json!({ "full_width": "3us" })),
             (g2, json!({ "bin": "64t" }), larger.clone(), json!({ "bin": "100t" })),
             (g2, json!({}), width("1ns"), json!({ "bin": "1ns" })),
+            // Two ticks were chosen, 312.5 ps.
+            (g2, json!({}), larger.clone(), json!({ "bin": "500ps" })),
             (g2, json!({ "bin": "1ns" }), width(""), json!({})),
         ] {
             assert_eq!(after(name, given.clone(), &[change]), Ok(expected), "{given}");
         }
-        let none = after(g2, json!({}), &[larger]).unwrap_err();
+        let none = after("rates", json!({}), &[larger]).unwrap_err();
         assert!(none.contains("`bin` has no value"), "{none}");
         let wrong = after(pairs, json!({}), &[width("3")]).unwrap_err();
         assert!(wrong.contains("3ns, 3ps"), "{wrong}");

@@ -41,6 +41,9 @@ use super::{
 /// Time without an answer after which a note says why.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// Lines of a terminal that has room for the last minutes.
+const HEIGHT_OF_RECENT: u16 = 12;
+
 /// The terminal or file to which answers and notes are written.
 pub(super) struct Host<'a> {
     runs: &'a [Watched],
@@ -227,7 +230,9 @@ impl<'a> Host<'a> {
         let drawn = Drawn { answers, rows, recent, state, now, width: width.into() };
         let mut foot = Vec::new();
         if self.keyboard.is_some() {
-            foot.extend(drawn.recent());
+            if height >= HEIGHT_OF_RECENT {
+                foot.extend(drawn.recent());
+            }
             let below = [self.command(), self.prompt(), state.message.clone()];
             let whole = |text: &String| broken(&text.replace('\n', " "), 0, width.into());
             let below = below.iter().flatten().map(whole);

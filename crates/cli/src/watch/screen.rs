@@ -110,7 +110,7 @@ fn cut(body: &str, foot: &[String], height: usize, width: usize) -> Vec<String> 
     if lines.len() > room {
         let left_out = lines.len() - room + 1;
         lines.truncate(room - 1);
-        lines.push(format!("\u{2026} {left_out} more lines; --format json gives all"));
+        lines.push(fitting(&format!("\u{2026} {left_out} more lines; --format json gives all")));
     }
     lines.extend(foot.iter().map(|line| fitting(line)));
     lines
@@ -133,6 +133,7 @@ mod tests {
         assert_eq!(shown.len(), 5);
         assert_eq!((&*shown[0], &*shown[2], &*shown[4]), ("0", "2", "9"));
         assert!(shown[3].contains(" 6 more lines"), "{shown:?}");
+        assert_eq!(cut(long, 6, 9)[3], "\u{2026} 6 more\u{2026}");
         let wide = cut("\u{b1}bcdefgh", 24, 4);
         assert_eq!(wide, ["\u{b1}bc\u{2026}"]);
     }
