@@ -12,7 +12,7 @@ use super::options::{QueryArgs, SetupArgs};
 /// Answer queries over HTTP while runs are recorded
 ///
 /// New files and new parts of files are ingested as by `tagq watch`. Programs and pages of this computer ask by JSON:
-/// GET /api/run, /api/kinds, /api/watch, /api/openapi.json, POST /api/query (docs/serve.md). Another address than one of
+/// GET /api/run, /api/kinds, /api/watch, /api/openapi.json, POST /api/query, /api/command (docs/serve.md). Another address than one of
 /// this computer needs the token that is printed at the start. Ctrl-C ends the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
