@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Memory of the server at most, in MiB.
-const MEMORY_MAX: u64 = 400;
+const MEMORY_MAX: u64 = 160;
 
 /// Checks the most memory that the server has had, where the system says so.
 fn check_memory(server: &Serve) {

@@ -157,7 +157,7 @@ const FLOORS: [Floors; 10] = [
             &["question"],
             &["answering"],
             &["updates", "query"],
-            &["live"],
+            &["live", "answerer"],
             &["routes"],
             &["server"],
         ],

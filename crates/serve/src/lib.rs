@@ -37,11 +37,13 @@ mod query;
 mod tables;
 mod updates;
 
+mod answerer;
 mod routes;
 
 mod server;
 
 pub use access::Sites;
+pub use answerer::Answerer;
 pub use counting::Limits;
 pub use error::Error;
 pub use runs::ServedRun;

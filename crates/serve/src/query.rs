@@ -57,8 +57,13 @@ impl Representation {
     /// Returns the first that the client accepts, or JSON.
     pub fn accepted(headers: &HeaderMap) -> Self {
         let accepted = headers.get_all(header::ACCEPT).iter();
-        let texts = accepted.filter_map(|value| value.to_str().ok());
-        let mut kinds = texts.flat_map(|text| text.split([',', ';'])).map(str::trim);
+        let texts: Vec<&str> = accepted.filter_map(|value| value.to_str().ok()).collect();
+        Self::named(&texts.join(","))
+    }
+
+    /// Returns the first that the value of such a header names, or JSON.
+    pub fn named(accept: &str) -> Self {
+        let mut kinds = accept.split([',', ';']).map(str::trim);
         let found = kinds.find_map(|kind| Self::ALL.into_iter().find(|(_, own)| *own == kind));
         found.map_or(Self::Json, |(form, _)| form)
     }

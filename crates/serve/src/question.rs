@@ -14,6 +14,8 @@ use crate::{error::Refusal, runs::Runs};
 
 /// Questions of one list at most.
 const QUESTIONS_MAX: usize = 16;
+/// Names of channels of a question at most.
+const NAMES_MAX: usize = 1024;
 
 /// A question as a client writes it.
 #[derive(Deserialize)]
@@ -103,6 +105,9 @@ impl Question {
         }
         if query.name == DELAYS.name && numbers.len() > 1 {
             return Err(wrong("delays are those of one run; ask once for each".into()));
+        }
+        if names.as_ref().is_some_and(|names| names.len() > NAMES_MAX) {
+            return Err(wrong(format!("a query has {NAMES_MAX} names at most")));
         }
         let setup = |run: usize| match &names {
             Some(names) => Ok((run, runs.setup(run).renamed(names)?)),

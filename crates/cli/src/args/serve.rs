@@ -12,9 +12,9 @@ use super::options::{QueryArgs, SetupArgs};
 /// Show runs in a browser while they are recorded, and answer queries over HTTP
 ///
 /// New files and new parts of files are ingested as by `tagq watch`. The page at the printed address shows rates,
-/// coincidences, g2 and micro times live. Programs of this computer ask by JSON: GET /api/run, /api/kinds, /api/watch,
-/// /api/openapi.json, POST /api/query (docs/serve.md). Another address than one of this computer needs the token that is
-/// printed at the start. Ctrl-C ends the server.
+/// coincidences, g2 and micro times live. Programs of this computer ask by JSON: GET /api/run, /api/info, /api/kinds,
+/// /api/watch, /api/openapi.json, POST /api/query, /api/command (docs/serve.md). Another address than one of this computer
+/// needs the token that is printed at the start. Ctrl-C ends the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq serve run/ --open

@@ -447,7 +447,7 @@ class Run(Requests):
 
     def delays(
         self,
-        channels: Iterable[Channel],
+        channels: Iterable[Channel] = (),
         *,
         range: Duration | None = None,
         range_s: float | None = None,
@@ -464,6 +464,8 @@ class Run(Requests):
         recorded. One row for each pair: ``peak_ticks``, ``peak_s`` and a fit; ``query["delays"]`` has the delay of each
         channel in ticks that aligns them.
 
+        channels
+            Two or more channels [default: all detectors].
         range
             Search this far on both sides of zero [default: 1 ms].
         from_, to, last, join

@@ -443,6 +443,7 @@ fn names_of_a_question_are_those_of_its_answer() {
         (json!({"H": 1, "V": 1}), "two names"),
         (json!({"1": 1}), "cannot be a name"),
         (json!({"H": 70_000}), "70000"),
+        ((0..1_025).map(|of| (format!("n{of}"), json!(of))).collect(), "1024 names at most"),
     ] {
         let question = json!({"query": "rates", "names": names}).to_string();
         let refused = server.post("/api/query", &question, &[]);
