@@ -264,6 +264,35 @@ fn other_computers_need_the_token_that_is_printed_once() {
     assert!(wide.url.contains("/#token="), "{}", wide.url);
 }
 
+/// The browser is a script that writes the address that it shall open.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_opened_without_its_token() {
+    use std::{os::unix::fs::PermissionsExt as _, time::Duration};
+
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let browser = folder.path().join("xdg-open");
+    fs::write(&browser, "#!/bin/sh\necho \"$1\" > \"$(dirname \"$0\")/address\"\n").unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let server = Serve::start_with(
+        folder.path(),
+        &["run", "--bind", "127.0.0.1:0", "--token", "--open", "--base-path", "/lab"],
+        &[("PATH", &path)],
+    );
+    let address = folder.path().join("address");
+    for _ in 0..500 {
+        if fs::read_to_string(&address).is_ok_and(|text| text.ends_with('\n')) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let opened = fs::read_to_string(address).unwrap();
+    assert_eq!(opened.trim(), format!("http://{}/lab/", server.host()));
+    assert!(server.url.contains("#token="));
+}
+
 #[test]
 fn what_cannot_be_served_is_said() {
     let folder = tempfile::tempdir().unwrap();

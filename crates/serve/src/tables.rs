@@ -192,12 +192,20 @@ pub(crate) fn openapi(base: &str) -> Value {
             "default": refused,
         },
     }});
+    let mut info = get("The sources of a run, and remarks about them", json_of(anything()));
+    info["get"]["parameters"] = json!([{
+        "name": "run",
+        "in": "query",
+        "description": "The index of the run; 0 if it is left out",
+        "schema": {"type": "integer", "minimum": 0},
+    }]);
     json!({
         "openapi": "3.1.0",
         "info": {"title": "tagq serve", "version": env!("CARGO_PKG_VERSION")},
         "servers": [{"url": if base.is_empty() { "/" } else { base }}],
         "paths": {
             "/api/run": get("The runs, their facts and the age of their newest data", json_of(anything())),
+            "/api/info": info,
             "/api/kinds": get("The types of queries and their options", json_of(anything())),
             "/api/query": query,
             "/api/command": command,

@@ -201,10 +201,42 @@ fn the_runs_and_kinds_are_listed() {
         }
     }
     let described = server.get("/api/openapi.json", &[]).json();
-    for path in ["/api/run", "/api/kinds", "/api/query", "/api/command", "/api/watch"] {
+    for path in ["/api/run", "/api/info", "/api/kinds", "/api/query", "/api/command", "/api/watch"]
+    {
         assert!(described["paths"][path].is_object(), "{path}");
     }
-    assert!(server.get("/", &[]).text().contains("api/openapi.json"));
+    let info = server.get("/api/info", &[]).json();
+    assert_eq!((&info["tags"], info["sources"].as_array().unwrap().len()), (&json!(3_000), 1));
+    let none = [info.get("store"), info.get("leftovers")];
+    assert_eq!(none, [None, None]);
+    for (path, status) in [("1", 503), ("2", 404), ("-1", 404), ("x", 404)] {
+        assert_eq!(server.get(&format!("/api/info?run={path}"), &[]).status, status, "{path}");
+    }
+}
+
+#[test]
+fn the_page_is_there_and_loads_nothing_from_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let token = Token::random().unwrap();
+    let sites = Sites { base_path: "/lab".into(), ..Sites::default() };
+    let server = Served::start(&[&path], sites, Some(token), Limits::default());
+    for (path, kind) in [
+        ("/lab/", "text/html; charset=utf-8"),
+        ("/lab/page.js", "text/javascript; charset=utf-8"),
+        ("/lab/page.css", "text/css; charset=utf-8"),
+        ("/lab/icon.svg", "image/svg+xml"),
+    ] {
+        let file = server.get(path, &[]);
+        assert_eq!((file.status, file.header("content-type")), (200, Some(kind)), "{path}");
+        let text = file.text().replace("http://www.w3.org/", "");
+        assert!(!text.contains("http://") && !text.contains("https://"), "{path}");
+        let policy = file.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'; script-src 'self'"), "{policy}");
+    }
+    let text = server.get("/lab/", &[]).text();
+    assert!(text.contains("\"page.js\"") && text.contains("\"page.css\""), "{text}");
+    assert_eq!(server.get("/lab/api/info", &[]).status, 401);
 }
 
 /// A status, and the method, path and headers that lead to it.
