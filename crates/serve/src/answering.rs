@@ -9,6 +9,9 @@ use tagq_plot::{Figure, Look};
 
 use crate::{error::Refusal, notes::NoteRecorder, question::Question};
 
+/// Rows of an answer at most: it is in memory until it is sent.
+const ROWS_MAX: usize = 1 << 18;
+
 /// A question as it is counted again and again: delays that are to be found stay as they are found first.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
@@ -87,6 +90,12 @@ impl Question {
             (Query::Delays(_), []) => return Err(wrong("no run is asked".into())),
             (Query::Request(request), _) => {
                 let answer = request.sum(&borrowed(&contexts))?;
+                let rows = answer.rows.len();
+                if rows > ROWS_MAX {
+                    return Err(wrong(format!(
+                        "the answer has {rows} rows, and at most {ROWS_MAX} are sent; use wider bins or a part of the run"
+                    )));
+                }
                 let figure = look.map(|look| figure(&answer, look));
                 (answer, figure)
             }

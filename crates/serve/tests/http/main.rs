@@ -549,6 +549,14 @@ fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
         assert_eq!(refused.status, 400, "{question}: {}", refused.text());
         assert!(refused.text().contains(reason), "{question}: {}", refused.text());
     }
+    let bins = json!({"start": 1, "stop": 2, "range": "150000t", "bin": "1t"});
+    let many = json!({"run": 0, "query": "histogram", "options": bins}).to_string();
+    let refused = server.post("/api/query", &many, &[]);
+    assert!(
+        refused.status == 400 && refused.text().contains("at most 262144"),
+        "{}",
+        refused.text()
+    );
     let coded = "%5B%7B%22run%22:0,%22query%22:%22coincidences%22,%22list%22:true%7D%5D";
     assert_eq!(server.get(&format!("/api/watch?queries={coded}"), &[]).status, 400);
 }
