@@ -22,7 +22,7 @@ export class ChartContent implements Content {
   readonly zooms = { x: true, y: false };
   readonly canBeLogarithmic: boolean;
   readonly hasPanels: boolean;
-  readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
+  private readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
   private readonly shown: Series[];
 
   constructor(
