@@ -299,3 +299,56 @@ def test_a_choice_stays_when_values_change(tab: Open, figure: Callable[[str], Pa
     assert took < 5_000
     one.page.evaluate("() => window.drawn.destroy()")
     assert one.page.locator("#host *").count() == 0
+
+
+def test_two_fingers_zoom_and_one_moves(tab: Open, figure: Callable[[str], Path], tmp_path: Path) -> None:
+    one = opened(tab, figure("g2"), width=400, has_touch=True)
+    whole = rows(one, tmp_path)
+    box = one.page.locator(".u-over").bounding_box()
+    assert box is not None
+    session = one.page.context.new_cdp_session(one.page)
+
+    def touch(kind: str, *places: float) -> None:
+        points = [
+            {"x": box["x"] + place * box["width"], "y": box["y"] + 60, "id": number}
+            for number, place in enumerate(places)
+        ]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        one.settle()
+
+    # From a fifth of the area to three fifths of it: a third is left.
+    touch("touchStart", 0.4, 0.6)
+    touch("touchMove", 0.3, 0.7)
+    touch("touchMove", 0.2, 0.8)
+    touch("touchEnd")
+    part = rows(one, tmp_path)
+    assert abs(len(part) / len(whole) - 1 / 3) < 0.05, len(part)
+    # A finger that goes to the right shows what was at the left.
+    touch("touchStart", 0.5)
+    touch("touchMove", 0.6)
+    touch("touchMove", 0.75)
+    touch("touchEnd")
+    moved = rows(one, tmp_path)
+    shift = float(part[0]["from_s"]) - float(moved[0]["from_s"])
+    length = float(part[-1]["to_s"]) - float(part[0]["from_s"])
+    assert abs(len(moved) - len(part)) <= 1 and abs(shift / length - 0.25) < 0.1, shift / length
+
+
+def test_a_reader_of_the_screen_finds_names(tab: Open, figure: Callable[[str], Path]) -> None:
+    one = opened(tab, figure("rates"))
+    area = one.page.get_by_role("application", name="Rates over time, run. rates; bins of")
+    area.focus()
+    one.page.keyboard.press("ArrowRight")
+    one.page.keyboard.press("Home")
+    # The text at the cursor describes the area.
+    described = area.get_attribute("aria-describedby")
+    assert one.page.locator(f"#{described}").inner_text().startswith("0 to 20 ms\n1\n")
+    names = [button.get_attribute("aria-label") or button.inner_text() for button in one.page.get_by_role("button").all()]
+    assert all(names) and {"Zoom in", "Show everything", "Download as SVG", "1", "4"} <= set(names), names
+    # The keys go through all of it, in order.
+    one.page.locator("body").evaluate("(body) => body.ownerDocument.activeElement.blur()")
+    reached = []
+    for _ in range(len(names) + 4):
+        one.page.keyboard.press("Tab")
+        reached.append(one.page.evaluate("() => document.activeElement.className.split(' ')[0]"))
+    assert "tagq-area" in reached and reached.count("tagq-series") == 4, reached

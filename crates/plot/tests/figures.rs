@@ -332,6 +332,27 @@ fn without_scripts(page: &str) -> String {
 }
 
 #[test]
+fn a_page_follows_the_screen_and_the_number_of_values() {
+    let page = |answer: &Answer, is_dark: bool| {
+        let look = Look { is_dark, ..Look::default() };
+        let figure = Figure::of_look(answer, &look).unwrap();
+        String::from_utf8(Picture::Html.draw(&figure, answer).unwrap()).unwrap()
+    };
+    let scripts = |page: &str| page.matches("<script").count();
+    let few = histogram(0, 1, &[1, 2, 3]);
+    assert_eq!(scripts(&page(&few, false)), 2);
+    // A page for a dark background is dark on every screen.
+    let follows = "@media (prefers-color-scheme: dark)";
+    assert!(page(&few, false).contains(follows) && !page(&few, true).contains(follows));
+    assert!(page(&few, true).contains("--paper: #15181c"));
+    // With more values, it is the picture alone.
+    let most = vec![1; 200_000];
+    assert_eq!(scripts(&page(&histogram(0, 1, &most), false)), 2);
+    let many = page(&histogram(0, 1, &vec![1; 200_001]), false);
+    assert!(scripts(&many) == 0 && many.len() < 2_000_000, "{}", many.len());
+}
+
+#[test]
 fn micro_times_over_time_are_a_map_of_all_channels() {
     let figure = Figure::of(&micro_trace());
     assert_eq!(figure.note.as_deref(), Some("the counts of 2 channels added up"));

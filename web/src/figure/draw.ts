@@ -188,7 +188,8 @@ class DrawnFigure implements Drawn, GestureOwner {
   }
 
   private select(from: Fraction, to: Fraction): void {
-    const { axes, zooms } = this.content;
+    const { zooms } = this.content;
+    const axes = this.axes();
     if (!axes) return;
     if (zooms.x) this.choice.x = part(...axes.x, from.x, to.x);
     // Fractions go down, the axis goes up.
@@ -198,7 +199,8 @@ class DrawnFigure implements Drawn, GestureOwner {
 
   /** Changes the view by a function of each axis. Returns whether it is another one now. */
   private see(change: (whole: Axis, view: Axis, at: number) => Choice["x"], at: Fraction): boolean {
-    const { axes, zooms } = this.content;
+    const { zooms } = this.content;
+    const axes = this.axes();
     if (!axes) return false;
     const before = [this.choice.x, this.choice.y];
     if (zooms.x) this.choice.x = change(...axes.x, at.x);
@@ -208,6 +210,13 @@ class DrawnFigure implements Drawn, GestureOwner {
     );
     if (!isSame) this.schedule();
     return !isSame;
+  }
+
+  /** Returns the whole axes and the chosen parts of them, also of a choice that is not drawn yet. */
+  private axes(): { x: [Axis, Axis]; y: [Axis, Axis] } | null {
+    const whole = wholeAxes(this.figure.plot);
+    const part = (axis: Axis, range: Choice["x"]): [Axis, Axis] => [axis, range ? { ...axis, ...range } : axis];
+    return whole && { x: part(whole.x, this.choice.x), y: part(whole.y, this.choice.y) };
   }
 
   /** Moves the view so that a bin is inside. */

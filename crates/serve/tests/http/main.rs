@@ -206,7 +206,7 @@ fn the_runs_and_kinds_are_listed() {
         assert!(described["paths"][path].is_object(), "{path}");
     }
     let info = server.get("/api/info", &[]).json();
-    assert_eq!((&info["tags"], info["sources"].as_array().unwrap().len()), (&json!(3_000), 1));
+    assert_eq!((&info["tags"], info["sources"].as_array().unwrap().len()), (&json!(3_000), 2));
     let none = [info.get("store"), info.get("leftovers")];
     assert_eq!(none, [None, None]);
     for (path, status) in [("1", 503), ("2", 404), ("-1", 404), ("x", 404)] {

@@ -15,7 +15,6 @@ export class BarsContent implements Content {
   readonly zooms = { x: false, y: false };
   readonly canBeLogarithmic = false;
   readonly hasPanels = false;
-  readonly axes = null;
   private readonly texts: string[];
   private readonly hasAccidentals: boolean;
 

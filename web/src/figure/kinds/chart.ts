@@ -22,7 +22,7 @@ export class ChartContent implements Content {
   readonly zooms = { x: true, y: false };
   readonly canBeLogarithmic: boolean;
   readonly hasPanels: boolean;
-  readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
+  private readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
   private readonly shown: Series[];
 
   constructor(
@@ -110,7 +110,9 @@ export class ChartContent implements Content {
     const series = this.cursorSeries();
     if (!series) return null;
     const [first, end] = visible(series.points, ...this.axes.x, false);
-    const number = spot ? spot.column + columns : Math.floor((first + end) / 2);
+    // The first step goes to the middle; to an end, from wherever the cursor is.
+    const isToEnd = Math.abs(columns) > series.points.length;
+    const number = (spot?.column ?? Math.floor((first + end) / 2)) + (spot || isToEnd ? columns : 0);
     return this.spot(series, clamp(number, 0, series.points.length - 1), palette);
   }
 

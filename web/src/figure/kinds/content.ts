@@ -2,7 +2,6 @@
 
 import type { Palette } from "../paint/colour";
 import type { Box, Dash, Pen } from "../paint/pen";
-import type { Axis } from "../types";
 
 /** A position in the area of values: 0 to 1 from the left, and from the top. */
 export interface Fraction {
@@ -62,8 +61,6 @@ export interface Content {
   spotAt(at: Fraction, palette: Palette): Spot | null;
   /** Returns the bin some bins further; from `null`, the one in the middle. */
   spotFrom(spot: Spot | null, columns: number, rows: number, palette: Palette): Spot | null;
-  /** Returns the whole axes, and the parts of them that are shown. */
-  readonly axes: { x: [whole: Axis, view: Axis]; y: [whole: Axis, view: Axis] } | null;
   /** Returns the lines of a CSV file of what is shown. */
   csv(): (string | number | null)[][];
 }

@@ -17,7 +17,7 @@ export class MapContent implements Content {
   readonly zooms = { x: true, y: true };
   readonly canBeLogarithmic: boolean;
   readonly hasPanels = false;
-  readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
+  private readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
   private readonly values: Axis;
   private readonly rows: number;
 

@@ -18,7 +18,6 @@ export class MatrixContent implements Content {
   readonly zooms = { x: false, y: false };
   readonly canBeLogarithmic: boolean;
   readonly hasPanels = false;
-  readonly axes = null;
   private readonly axis: Axis;
 
   constructor(
