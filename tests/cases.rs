@@ -7,12 +7,12 @@ use std::{
     fs,
     io::{BufRead as _, BufReader},
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 use tagq::{
-    requests::{OptionValues, REQUEST_TYPES, cases},
+    requests::{Asking, OptionValues, REQUEST_TYPES, cases},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 
@@ -137,6 +137,29 @@ fn done(folder: &Path, words: &[&str]) -> Output {
     let done = output(command().current_dir(folder).args(words));
     assert_eq!(done.code, 0, "{words:?}: {}", done.stderr);
     done
+}
+
+#[test]
+fn the_command_of_every_case_gives_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("it's a run");
+    fs::create_dir(&folder).unwrap();
+    make(&folder);
+    let program = command().get_program().to_owned();
+    let path = "../it's a run/run.tagq";
+    for (name, options) in cases() {
+        let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
+        let line = of.command(&options, &[path], Asking::Each);
+        let line = line.replacen("tagq", "\"$TAGQ\"", 1) + " --json";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).env("TAGQ", &program).current_dir(&folder);
+        let typed = output(&mut shell);
+        assert_eq!(typed.code, 0, "{line}: {}", typed.stderr);
+        let words = words(name, &options);
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.extend([path, "--json"]);
+        assert_eq!(typed.json(), done(&folder, &words).json(), "{line}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod tables;
 mod terminal;
 
 mod book;
+mod browser;
 mod cases;
 mod convert;
 mod cut;
@@ -26,10 +27,13 @@ mod formats;
 mod gaps;
 mod golden;
 mod help;
+#[cfg(feature = "serve")]
+mod hostile;
 mod identity;
 mod imports;
 mod info;
 mod kept;
+mod keys;
 mod limits;
 mod lists;
 mod micro;
@@ -58,4 +62,5 @@ mod tidy;
 mod traces;
 mod versions;
 mod watch;
+mod web;
 mod wrong_input;

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use crate::support::{Killed, fixture_copy, interruptible, output, root, skipped, tagq};
 
 /// A running server.
-struct Serve {
-    process: Killed,
+pub(crate) struct Serve {
+    pub process: Killed,
     /// Its address, as it printed it.
     url: String,
 }
 
 impl Serve {
-    fn start(folder: &Path, args: &[&str]) -> Self {
+    pub fn start(folder: &Path, args: &[&str]) -> Self {
         let mut process = interruptible();
         process.arg("serve").args(args).current_dir(folder).stdin(Stdio::null());
         process.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -31,12 +31,12 @@ impl Serve {
         Self { process, url: url.trim().to_owned() }
     }
 
-    fn host(&self) -> &str {
+    pub fn host(&self) -> &str {
         self.url.trim_start_matches("http://").split('/').next().unwrap()
     }
 
     /// Sends a request and returns the stream of its answer.
-    fn send(&self, request: &str, body: &str) -> BufReader<TcpStream> {
+    pub fn send(&self, request: &str, body: &str) -> BufReader<TcpStream> {
         let host = self.host();
         let mut stream = TcpStream::connect(host).unwrap();
         let len = body.len();
@@ -48,14 +48,19 @@ impl Serve {
         BufReader::new(stream)
     }
 
-    fn ask(&self, question: &Value) -> Value {
+    pub fn ask(&self, question: &Value) -> Value {
+        self.post("/api/query", question)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
         let mut answer = String::new();
-        self.send("POST /api/query", &question.to_string()).read_to_string(&mut answer).unwrap();
+        let request = format!("POST {path}");
+        self.send(&request, &body.to_string()).read_to_string(&mut answer).unwrap();
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     /// Ends it with Ctrl-C; returns what it wrote to stderr.
-    fn stop(mut self) -> String {
+    pub fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
         assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
         let mut notes = String::new();
@@ -65,7 +70,7 @@ impl Serve {
 }
 
 /// Makes a run that is ingested to its end: of a file that may still grow, the newest tags are held back.
-fn ingested(folder: &Path) {
+pub(crate) fn ingested(folder: &Path) {
     let run = fixture_copy(folder);
     assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
 }
@@ -81,30 +86,87 @@ fn a_served_answer_is_that_of_the_command() {
         output(command.current_dir(folder.path()).args(words).args(["run", "--json"])).json()
     };
     let question = json!({"run": "run", "query": "coincidences", "options": {"groups": [[1, 2]]}});
-    let answer = server.ask(&question);
+    let bare = |question: &Value| {
+        let mut answer = server.ask(question);
+        assert!(answer.as_object_mut().unwrap().remove("notes").unwrap().is_array());
+        answer
+    };
+    let answer = bare(&question);
     assert_eq!(answer["rows"][0]["count"], 1_976);
     assert_eq!(answer, printed(&["coincidences", "1,2"]));
     let g2 = json!({"query": "g2", "options": {"start": 1, "stop": 2, "range": "20ns"}});
-    assert_eq!(server.ask(&g2), printed(&["g2", "1,2", "--range", "20ns"]));
-    // Events have the counts of `tagq watch` at the same commit.
+    assert_eq!(bare(&g2), printed(&["g2", "1,2", "--range", "20ns"]));
+    // Events have the answers of the command at the same commit, and its notes.
     let questions =
         "%5B%7B%22query%22:%22rates%22,%22options%22:%7B%22last%22:%22100ms%22%7D%7D%5D";
     let mut events = server.send(&format!("GET /api/watch?queries={questions}"), "").lines();
     let data = events.find_map(|line| line.unwrap().strip_prefix("data: ").map(str::to_owned));
     let event: Value = serde_json::from_str(&data.unwrap()).unwrap();
-    let mut watch = interruptible();
-    watch.args(["watch", "rates", "--last", "100ms", "run", "--format", "json"]);
-    watch.current_dir(folder.path()).stdin(Stdio::null()).stderr(Stdio::null());
-    let mut watch = Killed(watch.stdout(Stdio::piped()).spawn().unwrap());
-    let line = BufReader::new(watch.0.stdout.take().unwrap()).lines().next().unwrap().unwrap();
-    let watched: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(event["answers"], watched["answers"]);
-    assert_eq!(event["schema_version"], watched["schema_version"]);
-    assert!(event["answers"][0]["rows"][0]["last_count"].as_u64().unwrap() > 0);
+    let last = printed(&["rates", "--last", "100ms"]);
+    for key in ["query", "run", "provenance", "rows", "total"] {
+        assert_eq!(event["answers"][0][key], last[key], "{key}");
+    }
+    assert_eq!(event["schema_version"], last["schema_version"]);
+    assert!(event["answers"][0]["rows"][0]["count"].as_u64().unwrap() > 0);
+    let dark = json!({"query": "rates", "options": {"channels": [1, 77]}});
+    let mut command = crate::support::command();
+    let said = output(command.current_dir(folder.path()).args(["rates", "1,77", "run"]));
+    let note = server.ask(&dark)["notes"][0].as_str().unwrap().to_owned();
+    assert!(said.stderr.contains(&note) && note.contains("77"), "{note}: {}", said.stderr);
     let notes = server.stop();
     assert!(!notes.contains("error"), "{notes}");
     // The store is free again.
     assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);
+}
+
+#[test]
+fn sums_lists_and_delays_are_those_of_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let later = folder.path().join("later one");
+    fs::create_dir(&later).unwrap();
+    fs::copy(folder.path().join("run/2.tags.zst"), later.join("2.tags.zst")).unwrap();
+    assert_eq!(tagq(["ingest".as_ref(), later.as_os_str()]).code, 0);
+    let server = Serve::start(folder.path(), &["run", "later one", "--bind", "127.0.0.1:0"]);
+    let program = crate::support::command().get_program().to_owned();
+    let pairs = json!({"window": "2ns", "groups": [[1, 2]]});
+    let names = json!({"window": "2ns", "groups": [["it's", "V"]], "to": "5ms"});
+    let delays = json!({"channels": [1, 2], "range": "1us"});
+    let questions = [
+        json!({"run": ["run", 1], "query": "coincidences", "options": pairs}),
+        json!({"run": 1, "query": "coincidences", "options": pairs}),
+        json!({"run": 0, "query": "coincidences", "list": true, "options": names,
+               "names": {"it's": 1, "V": 2}}),
+        json!({"run": "run", "query": "delays", "options": delays, "figure": {}}),
+    ];
+    let typed = server.post("/api/command", &json!(questions));
+    for (question, typed) in questions.iter().zip(typed.as_array().unwrap()) {
+        let line = typed["command"].as_str().unwrap();
+        let line = line.replacen("tagq", "\"$TAGQ\"", 1) + " --json";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).env("TAGQ", &program).current_dir(folder.path());
+        let printed = output(&mut shell);
+        assert_eq!(printed.code, 0, "{line}: {}", printed.stderr);
+        let answer = server.ask(question);
+        for note in answer["notes"].as_array().unwrap() {
+            assert!(printed.stderr.contains(note.as_str().unwrap()), "{note}: {}", printed.stderr);
+        }
+        let printed = printed.json();
+        let (rows, expected) = (answer["rows"].as_array(), printed["rows"].as_array());
+        assert!(rows.is_some_and(|rows| !rows.is_empty()), "{answer}");
+        assert_eq!(rows.map(Vec::len), expected.map(Vec::len), "{line}");
+        for key in ["count", "peak_ticks", "times_ticks", "rows"] {
+            let column =
+                |rows: &[Value]| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+            assert_eq!(column(rows.unwrap()), column(expected.unwrap()), "{line}");
+        }
+        if question.get("names").is_none() {
+            assert_eq!(answer["rows"], printed["rows"], "{line}");
+            assert_eq!(answer["provenance"], printed["provenance"], "{line}");
+        }
+        let is_drawn = answer["figure"]["plot"]["chart"].is_object();
+        assert_eq!(is_drawn, question.get("figure").is_some(), "{line}");
+    }
 }
 
 #[test]
@@ -137,6 +199,53 @@ fn the_commands_of_the_document_work() {
 }
 
 #[test]
+fn the_page_of_the_document_shows_each_answer() {
+    let node = Command::new("node").arg("--version").output();
+    let version = node.ok().and_then(|node| String::from_utf8(node.stdout).ok());
+    let major =
+        version.and_then(|text| text.trim_start_matches('v').split('.').next()?.parse().ok());
+    if major.is_none_or(|major: u32| major < 20) {
+        skipped("no node of version 20 or later");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
+    let text = fs::read_to_string(root().join("docs/serve.md")).unwrap();
+    let example = text.split("```js\n").nth(1).unwrap().split("```").next().unwrap();
+    // What a browser has and node may lack.
+    let browser = format!(
+        "class EventSource {{
+  constructor(path) {{ this.read(new URL(path, \"{}\")); }}
+  async read(url) {{
+    let rest = \"\";
+    for await (const piece of (await fetch(url)).body.pipeThrough(new TextDecoderStream())) {{
+      const events = (rest + piece).split(\"\\n\\n\");
+      rest = events.pop();
+      for (const event of events) {{
+        const data = event.split(\"\\n\").filter((line) => line.startsWith(\"data: \"));
+        if (data.length > 0) {{
+          this.onmessage({{ data: data[0].slice(6) }});
+          process.exit(0);
+        }}
+      }}
+    }}
+  }}
+}}
+",
+        server.url
+    );
+    let shown = output(Command::new("node").args(["-e", &(browser + example)]));
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let mut command = crate::support::command();
+    let rates = command.current_dir(folder.path()).args(["rates", "--last", "1s", "run", "--json"]);
+    let rate = output(rates).json()["total"][0]["rate_hz"].as_f64().unwrap();
+    let words: Vec<f64> =
+        shown.text().split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert_eq!(words, [rate, 1_976.0]);
+}
+
+#[test]
 fn other_computers_need_the_token_that_is_printed_once() {
     let folder = tempfile::tempdir().unwrap();
     fixture_copy(folder.path());
@@ -153,6 +262,35 @@ fn other_computers_need_the_token_that_is_printed_once() {
     assert!(!notes.contains(&token), "{notes}");
     let wide = Serve::start(folder.path(), &["run", "--bind", "0.0.0.0:0"]);
     assert!(wide.url.contains("/#token="), "{}", wide.url);
+}
+
+/// The browser is a script that writes the address that it shall open.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_opened_without_its_token() {
+    use std::{os::unix::fs::PermissionsExt as _, time::Duration};
+
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let browser = folder.path().join("xdg-open");
+    fs::write(&browser, "#!/bin/sh\necho \"$1\" > \"$(dirname \"$0\")/address\"\n").unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let server = Serve::start_with(
+        folder.path(),
+        &["run", "--bind", "127.0.0.1:0", "--token", "--open", "--base-path", "/lab"],
+        &[("PATH", &path)],
+    );
+    let address = folder.path().join("address");
+    for _ in 0..500 {
+        if fs::read_to_string(&address).is_ok_and(|text| text.ends_with('\n')) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let opened = fs::read_to_string(address).unwrap();
+    assert_eq!(opened.trim(), format!("http://{}/lab/", server.host()));
+    assert!(server.url.contains("#token="));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("export"), ["tagq"]);
     assert_eq!(ours("plot"), ["tagq"]);
     assert_eq!(ours("python"), ["tagq", "tagq-export", "tagq-plot"]);
-    assert_eq!(ours("serve"), ["tagq", "tagq-export"]);
+    assert_eq!(ours("serve"), ["tagq", "tagq-export", "tagq-plot"]);
     assert_eq!(ours("cli"), ["tagq", "tagq-export", "tagq-plot", "tagq-serve"]);
 }
 
@@ -185,6 +185,8 @@ fn queries_and_requests_name_options_and_not_flags() {
         let mut files = Vec::new();
         sources_below(&root().join("crates").join(folder), &mut files);
         assert!(files.len() > 3, "{folder}");
+        // It writes command lines.
+        files.retain(|path| !path.ends_with("requests/command.rs"));
         for path in files {
             let text = fs::read_to_string(&path).unwrap();
             let flag = text.lines().find(|line| is_flag(line));

@@ -9,7 +9,7 @@ use std::{
 /// Name of a target, and the length of its longest input in bytes.
 type Target = (&'static str, u32);
 
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 9] = [
     ("messages", 4096),
     ("sources", 4096),
     ("instruments", 4096),
@@ -18,6 +18,7 @@ const TARGETS: [Target; 8] = [
     ("questions", 1024),
     ("durations", 160),
     ("partials", 1024),
+    ("bodies", 2048),
 ];
 /// Default run time per target in seconds.
 const SECONDS: u32 = 60;

@@ -8,8 +8,9 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 21] = [
+const LIBRARIES: [&str; 22] = [
     "maturin>=1.16,<2",
+    "anywidget>=0.9",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
     "distributed>=2024.5",

@@ -2,7 +2,10 @@
 
 use std::io::Write as _;
 
-use tagq::{OpenOptions, ReproduceOptions, Reproduced, SavedAnswer, store::Access};
+use tagq::{
+    OpenOptions, Progress as _, Provenance, QUERY_TYPES, ReproduceOptions, Reproduced, SavedAnswer,
+    Together, requests::Asking, store::Access,
+};
 use tagq_export::report::{differences, table::quantities::counted};
 
 use crate::{
@@ -23,6 +26,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     let answers = SavedAnswer::read(&args.answer)?;
     let pool = queries::pool(args.threads)?;
     for answer in answers {
+        if let Some(command) = command(answer.provenance()) {
+            reporter.note(&format!("asked by {command}"));
+        }
         let tags = answer.provenance().runs.iter().map(|run| run.id.rows).sum();
         let waiting = reporter.counting("counting in", tags);
         let found = answer.reproduce(&options, &pool, &reporter)?;
@@ -30,6 +36,19 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         say(&found)?;
     }
     Ok(())
+}
+
+/// Returns the command that asked for an answer; `None` if it was one of a watch with an interval beside it, or of parts.
+fn command(of: &Provenance) -> Option<String> {
+    let query = QUERY_TYPES.into_iter().find(|query| query.name == of.query)?;
+    let asking = match of.together {
+        None if of.list => Asking::List,
+        None => Asking::Each,
+        Some(Together::Sum) => Asking::Sum,
+        Some(Together::SameGroups) => return None,
+    };
+    let runs: Vec<&str> = of.runs.iter().map(|run| &*run.path).collect();
+    of.beside_last.is_none().then(|| query.command(&of.options, &runs, asking))
 }
 
 /// Prints the result; differences are an error.

@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     io::Write as _,
-    net::TcpListener,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     path::Path,
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
@@ -45,10 +45,26 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let base = args.base_path.trim_end_matches('/');
     println!("http://{address}{base}/{}", secret.unwrap_or_default());
     std::io::stdout().flush()?;
+    if args.open {
+        show(address, base);
+    }
     let stop = Stop::on_signals()?;
     let server = Server { listener, runs, sites, token, limits };
     server.run(Arc::new(notes), &|| stop.exit_code().is_some())?;
     Ok(stop.exit_code().unwrap_or_default().into())
+}
+
+/// Opens the page in the person's browser. A token is not handed over: others could read it in the list of processes, so
+/// the page asks for it.
+fn show(address: SocketAddr, base: &str) {
+    let mut address = address;
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    if let Err(error) = open::that_detached(format!("http://{address}{base}/")) {
+        Reporter::new(false)
+            .say(&format!("no browser could be opened ({error}); open the address above"));
+    }
 }
 
 /// Returns a run to serve, after the first ingest.

@@ -5,17 +5,18 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, Once, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
 
 use signal_hook::{
-    consts::{SIGINT, SIGTERM, SIGXFSZ},
+    consts::{SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGXFSZ},
     flag,
     iterator::Signals,
-    low_level::emulate_default_handler,
+    low_level::{emulate_default_handler, exit},
 };
+use tagq::store::os::restore_terminal;
 
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHING: Once = Once::new();
@@ -32,14 +33,11 @@ pub(crate) fn outlive_file_limits() {
 pub(crate) fn remove_at_end(path: &Path) {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
     WATCHING.call_once(|| {
-        let ignored = tagq::store::os::ignored_signals();
-        // Signals that the shell ignores for a background job stay ignored.
-        let signals =
-            [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        let Ok(mut signals) = Signals::new(signals) else { return };
+        let Ok(mut signals) = Signals::new(not_ignored(&[SIGINT, SIGTERM])) else { return };
         let watch = move || {
             for signal in signals.forever() {
                 remove_all();
+                restore_terminal();
                 // End the program as the signal does by default.
                 drop(emulate_default_handler(signal));
             }
@@ -52,21 +50,30 @@ pub(crate) fn remove_at_end(path: &Path) {
 pub(crate) struct Stop(Arc<AtomicUsize>);
 
 impl Stop {
+    /// The exit code of a program that the user interrupted.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
     /// Starts detection: the first signal is recorded, and the second ends the program.
     pub(crate) fn on_signals() -> std::io::Result<Self> {
+        let mut signals = Signals::new(not_ignored(&[SIGINT, SIGTERM, SIGQUIT, SIGTSTP]))?;
         let came = Arc::new(AtomicUsize::new(0));
-        let is_second = Arc::new(AtomicBool::new(false));
-        let ignored = tagq::store::os::ignored_signals();
-        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
-            // Signals that the shell ignores for a background job stay ignored.
-            if ignored >> (signal - 1) & 1 == 1 {
-                continue;
+        let first = Arc::clone(&came);
+        let watch = move || {
+            for signal in signals.forever() {
+                let is_end = signal == SIGINT || signal == SIGTERM;
+                let number = usize::try_from(signal).unwrap_or_default();
+                if is_end && first.fetch_max(number, Ordering::Relaxed) == 0 {
+                    continue;
+                }
+                // The program ends or stops here, and the terminal is for others.
+                restore_terminal();
+                if is_end {
+                    exit(128 + signal);
+                }
+                drop(emulate_default_handler(signal));
             }
-            // The order matters: the first signal must not count as the second.
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
-            flag::register(signal, Arc::clone(&is_second))?;
-            flag::register_usize(signal, Arc::clone(&came), number)?;
-        }
+        };
+        thread::Builder::new().name("stop".into()).spawn(watch)?;
         Ok(Self(came))
     }
 
@@ -77,6 +84,12 @@ impl Stop {
             signal => u8::try_from(128 + signal).ok(),
         }
     }
+}
+
+/// Returns these signals, without those that the shell ignores for a background job: they stay ignored.
+fn not_ignored(signals: &[i32]) -> impl Iterator<Item = i32> {
+    let ignored = tagq::store::os::ignored_signals();
+    signals.iter().copied().filter(move |signal| ignored >> (signal - 1) & 1 == 0)
 }
 
 fn remove_all() {

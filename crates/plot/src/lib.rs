@@ -24,6 +24,7 @@ mod map;
 mod trace;
 mod values;
 
+mod drawn;
 mod figure;
 mod look;
 mod marks;
@@ -49,6 +50,7 @@ mod words;
 mod error;
 
 pub use axis::{Axis, Mark, Scale, Ticks};
+pub use drawn::DrawnFigure;
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
 pub use look::Look;

@@ -1,5 +1,7 @@
 //! How a user wants a figure to look.
 
+use serde::Deserialize;
+
 use crate::{Axis, Error, Figure, Plot, Quantity, Scale, words::cut};
 
 /// The longest title.
@@ -9,7 +11,8 @@ const SIZE_MIN: f64 = 240.0;
 const SIZE_MAX: f64 = 8_000.0;
 
 /// How a figure shall look.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Look {
     /// The title, in place of the figure's own.
     pub title: Option<String>,

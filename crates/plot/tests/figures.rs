@@ -313,18 +313,43 @@ fn files_are_what_they_are_called_and_always_the_same() {
         let expected: Vec<usize> = words.iter().map(|words| words.chars().count()).collect();
         assert_eq!(lengths, expected, "{what}: two bytes for each letter of each text");
         let html = String::from_utf8(bytes(Picture::Html)).unwrap();
-        let page = html.strip_prefix("<!DOCTYPE html>").unwrap();
-        let page = roxmltree::Document::parse(page).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let page = without_scripts(html.strip_prefix("<!DOCTYPE html>").unwrap());
+        let page = roxmltree::Document::parse(&page).unwrap_or_else(|e| panic!("{what}: {e}"));
         let rows = page.descendants().filter(|node| node.has_tag_name("tr")).count();
         assert_eq!(rows, 1 + answer.rows.len().min(5_000), "{what}");
-        assert!(
-            !html.contains("http://") || html.matches("http").count() == 1,
-            "{what}: it stands alone"
-        );
+        assert!(html.contains("content=\"default-src 'none'; script-src 'sha256-"), "{what}");
         for picture in [Picture::Svg, Picture::Pdf, Picture::Png, Picture::Html] {
             assert!(bytes(picture) == bytes(picture), "{what}: {picture:?}");
         }
     }
+}
+
+/// Returns a page as one without JavaScript sees it.
+fn without_scripts(page: &str) -> String {
+    let mut parts = page.split("<script");
+    let first = parts.next().unwrap().to_owned();
+    first + &parts.map(|part| part.split_once("</script>").unwrap().1).collect::<String>()
+}
+
+#[test]
+fn a_page_follows_the_screen_and_the_number_of_values() {
+    let page = |answer: &Answer, is_dark: bool| {
+        let look = Look { is_dark, ..Look::default() };
+        let figure = Figure::of_look(answer, &look).unwrap();
+        String::from_utf8(Picture::Html.draw(&figure, answer).unwrap()).unwrap()
+    };
+    let scripts = |page: &str| page.matches("<script").count();
+    let few = histogram(0, 1, &[1, 2, 3]);
+    assert_eq!(scripts(&page(&few, false)), 2);
+    // A page for a dark background is dark on every screen.
+    let follows = "@media (prefers-color-scheme: dark)";
+    assert!(page(&few, false).contains(follows) && !page(&few, true).contains(follows));
+    assert!(page(&few, true).contains("--paper: #15181c"));
+    // With more values, it is the picture alone.
+    let most = vec![1; 200_000];
+    assert_eq!(scripts(&page(&histogram(0, 1, &most), false)), 2);
+    let many = page(&histogram(0, 1, &vec![1; 200_001]), false);
+    assert!(scripts(&many) == 0 && many.len() < 2_000_000, "{}", many.len());
 }
 
 #[test]
@@ -576,7 +601,11 @@ fn names_are_no_orders() {
     assert!(!drawn.contains(['\u{1b}', '\u{202e}']), "{drawn:?}");
     for picture in [Picture::Svg, Picture::Html] {
         let text = String::from_utf8(picture.draw(&figure, &answer).unwrap()).unwrap();
-        assert!(!text.contains(['\u{1b}', '\u{202e}']) && !text.contains("<script"), "{picture:?}");
+        let is_page = picture == Picture::Html;
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{picture:?}");
+        // Its own two: the data and the program.
+        assert_eq!(text.matches("<script").count(), if is_page { 2 } else { 0 }, "{picture:?}");
+        assert_eq!(text.matches("</script").count(), if is_page { 2 } else { 0 }, "{picture:?}");
         assert!(text.contains("\\u{202e}"), "{picture:?}");
     }
 }

@@ -18,7 +18,7 @@ use tagq_export::report::{
     json,
     table::{self, TableStyle},
 };
-use tagq_plot::{Figure, Look, Picture, Plot};
+use tagq_plot::{Figure, Look, Picture};
 
 use crate::{
     errors,
@@ -227,20 +227,16 @@ impl Answer {
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
-    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`): a chart with the marks of its series on an axis
-    /// of this many points, bars with their texts, a matrix with its axis.
-    fn figure(&self, look: FigureLook, wide: f64) -> PyResult<String> {
-        let of_json = |error: serde_json::Error| errors::of_run(&error.into());
+    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`). With a width also what is drawn: of a chart the
+    /// marks of its series on an axis of this many points, of bars their texts, of a matrix its axis.
+    #[pyo3(signature = (look, wide = None))]
+    fn figure(&self, look: FigureLook, wide: Option<f64>) -> PyResult<String> {
         let figure = look.apply(self)?;
-        let mut json = serde_json::to_value(&figure).map_err(of_json)?;
-        let (place, more) = match &figure.plot {
-            Plot::Chart(chart) => ("chart", serde_json::to_value(chart.marks(wide))),
-            Plot::Bars(bars) => ("bars", serde_json::to_value(bars.texts())),
-            Plot::Matrix(matrix) => ("matrix", serde_json::to_value(matrix.axis())),
-            Plot::Map(_) => ("map", Ok(Value::Null)),
+        let json = match wide {
+            Some(wide) => serde_json::to_string(&figure.drawn(wide)),
+            None => serde_json::to_string(&figure),
         };
-        json["plot"][place]["drawn"] = more.map_err(of_json)?;
-        Ok(json.to_string())
+        json.map_err(|error| errors::of_run(&error.into()))
     }
 
     /// Returns the figure of the answer as an SVG element.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tagq::{
     Error,
     requests::{
-        Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
+        Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType, keyword,
     },
 };
 
@@ -60,11 +60,6 @@ fn of_request(error: Error) -> PyErr {
         Error::Option { option, reason, .. } => question(format!("{}: {reason}", keyword(&option))),
         error => errors::of_run(&error),
     }
-}
-
-/// Returns the name of an option as a keyword.
-pub(crate) fn keyword(name: &str) -> &str {
-    if name == "from" { "from_" } else { name }
 }
 
 /// Converts the keywords that have a value. Unknown ones are left for the request to reject.

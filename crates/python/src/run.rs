@@ -104,6 +104,11 @@ impl Run {
         Self::new(run, setup, None, origin)
     }
 
+    /// Returns the same run as another one, which is updated and closed by itself.
+    fn copy(&self) -> PyResult<Self> {
+        Ok(Self { open: Mutex::new(Some(self.open()?)) })
+    }
+
     /// Lists the tags of each coincidence, as Arrow.
     fn tuples(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tuples> {
         let options = options::named("coincidences", keywords)?;

@@ -38,6 +38,8 @@ for answer in run.watch("g2", start=1, stop=2, bin="1ns", every="1s"):
     answer.plot(log_y=True, limits=(0.5, 2), size=(6, 4))
 for number in run.watch(lambda run: len(run), timeout_s=1.0):
     print(number + 1)
+with run.live("g2", 1, 2, range="20ns", last="1s") as live:
+    print(live.result["g2"].sum(), live.is_running)
 tagq.simulate("a.ptu", channels=[1, 2], delays={2: "5ns"}, frames=2, live="1MHz")
 run.g2(1, 2, rnage="2ns")  # wrong
 run.coincidences(window=2e-9)  # wrong
@@ -49,6 +51,9 @@ run.watch("g3")  # wrong
 run.watch("g2", start=1, stop=2, bin=1e-9)  # wrong
 run.watch(len, window="2ns")  # wrong
 run.watch("rates", every=1)  # wrong
+run.live("g3", 1, 2)  # wrong
+run.live("g2", 1, 2, range=2e-9)  # wrong
+run.live(len)  # wrong
 both.time  # wrong
 tagq.open([1, 2])  # wrong
 run.g2(1, 2).plot(limits="1..2")  # wrong

@@ -30,13 +30,15 @@ pub struct Limits {
     pub streams: usize,
     /// Connections at a time.
     pub connections: usize,
+    /// Time after which a connection is closed whose client reads nothing of what it is sent.
+    pub write_time: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let threads = tagq::store::threads(0);
-        let time = Duration::from_mins(1);
-        Self { threads, queries: 4, time, streams: 256, connections: 1024 }
+        let (time, write_time) = (Duration::from_mins(1), Duration::from_secs(30));
+        Self { threads, queries: 4, time, streams: 256, connections: 1024, write_time }
     }
 }
 
@@ -60,18 +62,20 @@ impl Counting {
         Ok(Self { pool, turns, answers, limit: limits.time })
     }
 
-    /// Returns the answer that `work` writes, if a turn is free. Clients that read slowly cannot fill the memory.
-    pub async fn now(
+    /// Returns the answer that `work` writes, and what it says besides, if a turn is free. Clients that read slowly cannot
+    /// fill the memory.
+    pub async fn now<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<Vec<u8>, Refusal>
+        work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<(Vec<u8>, T), Refusal>
         + Send
         + 'static,
-    ) -> Result<Whole, Refusal> {
+    ) -> Result<(Whole, T), Refusal> {
         let free = |turns: &Arc<Semaphore>| {
             Arc::clone(turns).try_acquire_owned().map_err(|_| Refusal::busy())
         };
         let (turn, counting) = (free(&self.answers)?, free(&self.turns)?);
-        Ok(Whole::new(self.run(counting, work).await?, turn))
+        let (bytes, more) = self.run(counting, work).await?;
+        Ok((Whole::new(bytes, turn), more))
     }
 
     /// Waits for a turn and does the work.
@@ -149,7 +153,7 @@ mod tests {
                 begun.send(()).unwrap();
                 while !progress.scan().unwrap().is_cancelled() {}
                 ended.send(()).unwrap();
-                Ok(Vec::new())
+                Ok((Vec::new(), ()))
             });
             let waiting = time::timeout(Duration::from_millis(1), long).await;
             assert!(waiting.is_err());
@@ -168,12 +172,12 @@ mod tests {
         runtime.block_on(async {
             let mut unsent = Vec::new();
             while unsent.len() < ANSWERS_EACH {
-                unsent.push(counting.now(|_, _| Ok(vec![1])).await.map_err(|_| ()).unwrap());
+                unsent.push(counting.now(|_, _| Ok((vec![1], ()))).await.map_err(|_| ()).unwrap());
             }
-            let refused = counting.now(|_, _| Ok(vec![1])).await.err().unwrap();
+            let refused = counting.now(|_, _| Ok((vec![1], ()))).await.err().unwrap();
             assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
             unsent.pop();
-            assert!(counting.now(|_, _| Ok(vec![1])).await.is_ok());
+            assert!(counting.now(|_, _| Ok((vec![1], ()))).await.is_ok());
         });
     }
 }

@@ -19,22 +19,31 @@
 
 mod bodies;
 mod error;
+mod info;
+mod notes;
+mod page;
+mod timed;
 mod token;
 
 mod counting;
 mod runs;
 
+mod answering;
 mod question;
 
 mod access;
 mod live;
+mod query;
 mod tables;
+mod updates;
 
+mod answerer;
 mod routes;
 
 mod server;
 
 pub use access::Sites;
+pub use answerer::Answerer;
 pub use counting::Limits;
 pub use error::Error;
 pub use runs::ServedRun;

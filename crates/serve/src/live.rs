@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use axum::{
@@ -11,26 +11,17 @@ use axum::{
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use tagq::{
-    Progress,
-    requests::{QueryContext, Request},
-};
-use tagq_export::report::json;
+use tagq::Progress;
 use tokio::{
     sync::{Semaphore, mpsc, watch},
     time,
 };
 
 use crate::{
-    bodies::Events,
-    counting::Counting,
-    error::Refusal,
-    question::Question,
-    runs::{Commits, Runs},
+    bodies::Events, counting::Counting, error::Refusal, question::Question, runs::Runs,
+    updates::QuestionSet,
 };
 
-/// Questions of one stream at most.
-const QUESTIONS_MAX: usize = 16;
 /// Different sets of questions at a time.
 const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
@@ -63,8 +54,8 @@ impl Live {
     /// Returns the stream of the answers to these questions, a list in JSON.
     pub fn stream(self: &Arc<Self>, json: &str) -> Result<Response, Refusal> {
         let questions = Question::list(json.as_bytes(), &self.runs)?;
-        if questions.is_empty() || questions.len() > QUESTIONS_MAX {
-            let reason = format!("a stream has 1 to {QUESTIONS_MAX} queries");
+        if questions.iter().any(|question| question.is_list) {
+            let reason = "a stream has no lists of tags; POST /api/query gives them";
             return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
         }
         let turn = Arc::clone(&self.readers).try_acquire_owned().map_err(|_| Refusal::busy())?;
@@ -113,10 +104,35 @@ impl Live {
         sets.insert(json.to_owned(), newest.clone());
         let (live, key) = (Arc::clone(self), json.to_owned());
         tokio::spawn(async move {
-            let set = Set { live: &live, questions, settled: Vec::new(), updates: 0 };
-            set.answer(&key, &newest).await;
+            let set = QuestionSet::new(questions, &live.runs, &live.counting, &live.progress);
+            live.answer(set, &key, &newest).await;
         });
         Ok(reader)
+    }
+
+    /// Answers each commit, or the newest if several came in the meantime, until nobody reads or the server ends.
+    async fn answer(&self, mut set: QuestionSet, key: &str, newest: &Newest) {
+        let mut commits = self.runs.commits.clone();
+        commits.mark_changed();
+        loop {
+            tokio::select! {
+                () = newest.closed() => if self.forget(key, newest) { return },
+                changed = commits.changed() => {
+                    if changed.is_err() {
+                        return self.end(key);
+                    }
+                    let now = commits.borrow_and_update().clone();
+                    let id = now.number;
+                    tokio::select! {
+                        () = newest.closed() => if self.forget(key, newest) { return },
+                        answered = set.answer(&now) => match answered {
+                            Ok(json) => drop(newest.send_replace(Some(event(id, &json)))),
+                            Err(error) => self.progress.note(&error),
+                        },
+                    }
+                }
+            }
+        }
     }
 
     /// Forgets a set whose readers are gone; returns whether it did.
@@ -140,83 +156,7 @@ fn heartbeat() -> Bytes {
     Bytes::from_static(b": no news\n\n")
 }
 
-/// Questions that are answered at each commit.
-struct Set<'a> {
-    live: &'a Live,
-    questions: Vec<Question>,
-    /// The requests, once they are settled.
-    settled: Vec<Request>,
-    updates: u64,
-}
-
-impl Set<'_> {
-    /// Answers each commit, or the newest if several came in the meantime, until nobody reads or the server ends.
-    async fn answer(mut self, key: &str, newest: &Newest) {
-        let mut commits = self.live.runs.commits.clone();
-        commits.mark_changed();
-        loop {
-            tokio::select! {
-                () = newest.closed() => if self.live.forget(key, newest) { return },
-                changed = commits.changed() => {
-                    if changed.is_err() {
-                        return self.live.end(key);
-                    }
-                    let now = commits.borrow_and_update().clone();
-                    if self.questions.iter().any(|of| now.runs[of.run].is_none()) {
-                        continue;
-                    }
-                    let id = now.number;
-                    tokio::select! {
-                        () = newest.closed() => if self.live.forget(key, newest) { return },
-                        answered = self.count(now) => match answered {
-                            Ok(json) => drop(newest.send_replace(Some(event("", id, &json)))),
-                            Err(refusal) => {
-                                if let Some(note) = &refusal.note {
-                                    self.live.progress.note(note);
-                                }
-                                let json = refusal.json();
-                                newest.send_replace(Some(event("event: error\n", id, &json)));
-                                // An error of the first answer is one of the questions; a later one may go away.
-                                if self.updates == 0 {
-                                    return self.live.end(key);
-                                }
-                            }
-                        },
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns the answers for these commits as one line of JSON, as `tagq watch` writes it.
-    async fn count(&mut self, commits: Commits) -> Result<String, Refusal> {
-        let (questions, mut settled) = (self.questions.clone(), self.settled.clone());
-        let (runs, number) = (Arc::clone(&self.live.runs), self.updates + 1);
-        let counted = self.live.counting.in_turn(move |pool, progress| {
-            let begun = Instant::now();
-            let mut answers = Vec::new();
-            for (at, question) in questions.iter().enumerate() {
-                let Some(run) = &commits.runs[question.run] else { continue };
-                let setup = runs.setup(question.run);
-                if settled.len() == at {
-                    settled.push(question.settled((run, setup), pool, progress)?);
-                }
-                let context = QueryContext { setup, pool, progress };
-                answers.push(settled[at].sum_beside_last(&[(run, &context)])?);
-            }
-            let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let took = begun.elapsed().as_secs_f64();
-            let line = json::update(number, at.as_secs_f64(), took, &answers);
-            let line = line.map_err(|error| Refusal::failed(error.to_string()))?;
-            Ok((line, settled))
-        });
-        let (line, settled) = counted.await?;
-        (self.settled, self.updates) = (settled, number);
-        Ok(line)
-    }
-}
-
 /// Returns an event. The data are one line.
-fn event(kind: &str, id: u64, data: &str) -> Bytes {
-    format!("{kind}id: {id}\ndata: {}\n\n", data.trim_end()).into()
+fn event(id: u64, data: &str) -> Bytes {
+    format!("id: {id}\ndata: {}\n\n", data.trim_end()).into()
 }

@@ -1,23 +1,44 @@
-//! Questions of clients: a run, the name of a request and its options.
+//! Questions of clients: one or several runs, the name of a query, its options, and how its figure looks.
+
+use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tagq::{
-    Answer, Progress, Run,
-    requests::{OptionValues, QueryContext, REQUEST_TYPES, Request, Setup},
+    DELAYS, Delays, QUERY_TYPES,
+    requests::{Asking, OptionValues, Request, RequestType, Setup},
 };
+use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
+
+/// Questions of one list at most.
+const QUESTIONS_MAX: usize = 16;
+/// Names of channels of a question at most.
+const NAMES_MAX: usize = 1024;
 
 /// A question as a client writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
     #[serde(default)]
-    run: Option<AskedRun>,
+    run: Option<AskedRuns>,
     query: String,
     #[serde(default)]
     options: OptionValues,
+    #[serde(default)]
+    names: Option<BTreeMap<String, u16>>,
+    #[serde(default)]
+    list: bool,
+    #[serde(default)]
+    figure: Option<Look>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum AskedRuns {
+    One(AskedRun),
+    Sum(Vec<AskedRun>),
 }
 
 #[derive(Deserialize)]
@@ -27,13 +48,26 @@ enum AskedRun {
     Name(String),
 }
 
-/// A question to one of the runs.
-#[derive(Debug, Clone)]
+/// A question as a user types it elsewhere.
+#[derive(Debug, Serialize)]
+pub(crate) struct Typed {
+    command: String,
+    python: String,
+}
+
+/// A question to one run, or to several as one.
+#[derive(Debug)]
 pub(crate) struct Question {
-    /// The number of the run.
-    pub run: usize,
-    query: &'static str,
-    options: OptionValues,
+    /// The number of each run, and its names, delays and groups.
+    pub runs: Vec<(usize, Setup)>,
+    pub query: &'static RequestType,
+    pub options: OptionValues,
+    /// Whether the names of channels are those of the question.
+    has_names: bool,
+    /// Whether the tags of each count are listed.
+    pub is_list: bool,
+    /// How the figure is to look, if one is asked for.
+    pub look: Option<Look>,
 }
 
 impl Question {
@@ -42,61 +76,118 @@ impl Question {
         Self::new(parsed(json)?, runs)
     }
 
+    /// Parses one question or a list of them; returns also whether it is a list.
+    pub fn one_or_several(json: &[u8], runs: &Runs) -> Result<(Vec<Self>, bool), Refusal> {
+        if json.trim_ascii_start().starts_with(b"[") {
+            return Ok((Self::list(json, runs)?, true));
+        }
+        Ok((vec![Self::of(json, runs)?], false))
+    }
+
     /// Parses a list of questions.
     pub fn list(json: &[u8], runs: &Runs) -> Result<Vec<Self>, Refusal> {
-        parsed::<Vec<Asked>>(json)?.into_iter().map(|asked| Self::new(asked, runs)).collect()
+        let asked = parsed::<Vec<Asked>>(json)?;
+        if asked.is_empty() || asked.len() > QUESTIONS_MAX {
+            return Err(wrong(format!("a list has 1 to {QUESTIONS_MAX} queries")));
+        }
+        asked.into_iter().map(|asked| Self::new(asked, runs)).collect()
     }
 
-    fn new(Asked { run, query, options }: Asked, runs: &Runs) -> Result<Self, Refusal> {
-        let (found, said) = match run {
-            None if runs.len() == 1 => (Some(0), String::new()),
-            None => {
-                let reason = "`run` is missing: the name or the index of one of the runs";
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
-            }
-            Some(AskedRun::Index(at)) => (Some(at).filter(|at| *at < runs.len()), at.to_string()),
-            Some(AskedRun::Name(name)) => (runs.find(&name), name),
-        };
-        let unknown = || {
-            let reason = format!("`{said}` is none of the served runs");
-            Refusal::new(StatusCode::NOT_FOUND, reason)
-        };
-        let run = found.ok_or_else(unknown)?;
-        let of = REQUEST_TYPES.into_iter().find(|of| of.name == query).ok_or_else(|| {
-            let names = REQUEST_TYPES.map(|of| of.name).join(", ");
-            Refusal::new(StatusCode::BAD_REQUEST, format!("`{query}` is none of {names}"))
+    fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
+        let Asked { run, query, options, names, list: is_list, figure: look } = asked;
+        let query = QUERY_TYPES.into_iter().find(|of| of.name == query).ok_or_else(|| {
+            let names = QUERY_TYPES.map(|of| of.name).join(", ");
+            wrong(format!("`{query}` is none of {names}"))
         })?;
-        Ok(Self { run, query: of.name, options })
+        let numbers = numbers(run, runs)?;
+        if is_list && (numbers.len() > 1 || look.is_some()) {
+            return Err(wrong("a list is of one run, and has no figure".into()));
+        }
+        if query.name == DELAYS.name && numbers.len() > 1 {
+            return Err(wrong("delays are those of one run; ask once for each".into()));
+        }
+        if names.as_ref().is_some_and(|names| names.len() > NAMES_MAX) {
+            return Err(wrong(format!("a query has {NAMES_MAX} names at most")));
+        }
+        let setup = |run: usize| match &names {
+            Some(names) => Ok((run, runs.setup(run).renamed(names)?)),
+            None => Ok((run, runs.setup(run).clone())),
+        };
+        let runs = numbers.into_iter().map(setup).collect::<Result<_, Refusal>>()?;
+        Ok(Self { runs, query, options, has_names: names.is_some(), is_list, look })
     }
 
-    /// Answers for the whole run or the part that the options select.
-    pub fn answer(
-        &self,
-        (run, setup): (&Run, &Setup),
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
-    ) -> Result<Answer, Refusal> {
-        let context = QueryContext { setup, pool, progress };
-        let runs = [(run, &context)];
-        Ok(tagq::settled(self.query, &self.options, &runs)?.sum(&runs)?)
+    /// Returns the numbers of its runs.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.runs.iter().map(|(run, _)| *run)
     }
 
-    /// Returns the request as it is counted again and again: delays that are to be found stay as they are found first.
-    pub fn settled(
-        &self,
-        (run, setup): (&Run, &Setup),
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
-    ) -> Result<Request, Refusal> {
-        let context = QueryContext { setup, pool, progress };
-        Ok(tagq::settled(self.query, &self.options, &[(run, &context)])?)
+    /// Returns the command that asks the same, and a line of Python. Names of the question, which they cannot have, are
+    /// numbers there.
+    pub fn typed(&self, runs: &Runs) -> Result<Typed, Refusal> {
+        if self.query.name == DELAYS.name {
+            Delays::of_options(&self.options)?;
+        } else {
+            Request::of_options(self.query.name, self.options.clone())?;
+        }
+        let options = match &self.runs[..] {
+            [(_, setup), ..] if self.has_names => self.query.with_numbers(&self.options, setup)?,
+            _ => self.options.clone(),
+        };
+        let paths: Vec<&str> = self.numbers().map(|run| runs.name(run)).collect();
+        let asking = match &paths[..] {
+            _ if self.is_list => Asking::List,
+            [_] => Asking::Each,
+            _ => Asking::Sum,
+        };
+        Ok(Typed {
+            command: self.query.command(&options, &paths, asking),
+            python: self.query.python(&options, &paths, asking),
+        })
     }
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(json: &[u8]) -> Result<T, Refusal> {
+/// Returns the numbers of the runs that are asked, each once.
+fn numbers(asked: Option<AskedRuns>, runs: &Runs) -> Result<Vec<usize>, Refusal> {
+    let asked = match asked {
+        None if runs.len() == 1 => return Ok(vec![0]),
+        None => {
+            return Err(wrong(
+                "`run` is missing: the name or the index of one of the runs, or a list of them"
+                    .into(),
+            ));
+        }
+        Some(AskedRuns::One(run)) => vec![run],
+        Some(AskedRuns::Sum(several)) => several,
+    };
+    if asked.is_empty() {
+        return Err(wrong("`run` is an empty list; a sum is of at least one run".into()));
+    }
+    let mut numbers = Vec::new();
+    for run in asked {
+        let (found, said) = match run {
+            AskedRun::Index(at) => (Some(at).filter(|at| *at < runs.len()), at.to_string()),
+            AskedRun::Name(name) => (runs.find(&name), name),
+        };
+        let Some(number) = found else {
+            let reason = format!("`{said}` is none of the served runs");
+            return Err(Refusal::new(StatusCode::NOT_FOUND, reason));
+        };
+        if numbers.contains(&number) {
+            return Err(wrong(format!("`{said}` is named twice; a run is counted once in a sum")));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}
+
+fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(json).map_err(|error| {
         let form = r#"{"run": "run/", "query": "g2", "options": {"start": 1, "stop": 2}}"#;
-        let reason = format!("a question is JSON of the form {form}: {error}");
-        Refusal::new(StatusCode::BAD_REQUEST, reason)
+        wrong(format!("a question is JSON of the form {form}: {error}"))
     })
+}
+
+fn wrong(reason: String) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, reason)
 }

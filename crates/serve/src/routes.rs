@@ -1,6 +1,6 @@
 //! The routes of the API.
 
-use std::{sync::Arc, time::Duration};
+use std::{iter, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -14,17 +14,19 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tagq::{Progress, SCHEMA_VERSION};
-use tagq_export::{Form, report::json, write_answers};
 use tokio::time;
 
 use crate::{
     access::{Access, secured},
     counting::Counting,
     error::Refusal,
+    info,
     live::Live,
+    page,
+    query::{self, Representation},
     question::Question,
     runs::Runs,
-    tables::{self, ARROW_STREAM},
+    tables,
 };
 
 /// Bytes of a request's body at most.
@@ -41,25 +43,33 @@ pub(crate) struct Shared {
     pub progress: Arc<dyn Progress + Send + Sync>,
 }
 
+impl Shared {
+    /// Notes why something failed, which only the person who runs the server learns.
+    fn noted<T>(&self, result: Result<T, Refusal>) -> Result<T, Refusal> {
+        result.inspect_err(|refusal| {
+            if let Some(note) = &refusal.note {
+                self.progress.note(note);
+            }
+        })
+    }
+}
+
 /// Returns the routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let base = shared.access.base.clone();
     let at = |path: &str| format!("{base}{path}");
-    let text = |kind: &'static str, text: &'static str| {
-        get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
-    };
-    let page = text("text/html; charset=utf-8", include_str!("page/index.html"));
-    let login = text("text/javascript; charset=utf-8", include_str!("page/login.js"));
     let refused = |status: StatusCode, reason: &'static str| {
         move || async move { Refusal::new(status, reason) }
     };
-    Router::new()
-        .route(&at("/"), page)
-        .route(&at("/login.js"), login)
-        .route(&at("/api/run"), get(run))
+    let page = page::FILES.iter().fold(Router::new(), |router, &(path, kind, text)| {
+        router.route(&at(path), get(move || async move { ([(header::CONTENT_TYPE, kind)], text) }))
+    });
+    page.route(&at("/api/run"), get(run))
+        .route(&at("/api/info"), get(info))
         .route(&at("/api/kinds"), get(|| async { json_of(&tables::kinds()) }))
         .route(&at("/api/openapi.json"), get(openapi))
-        .route(&at("/api/query"), post(query))
+        .route(&at("/api/query"), post(query_once))
+        .route(&at("/api/command"), post(command))
         .route(&at("/api/watch"), get(watch))
         .route(&at("/api/login"), post(login_by_token))
         .fallback(refused(StatusCode::NOT_FOUND, "there is nothing here; / lists what there is"))
@@ -76,7 +86,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     let (parts, body) = request.into_parts();
     let access = &shared.access;
     let path = parts.uri.path().strip_prefix(&*access.base).unwrap_or_default();
-    let is_open = ["/", "/login.js", "/api/login"].contains(&path);
+    let is_open = path == "/api/login" || page::FILES.iter().any(|(own, ..)| *own == path);
     let checked = access
         .check_site(&parts)
         .and_then(|()| if is_open { Ok(()) } else { access.check_token(&parts.headers) });
@@ -94,35 +104,38 @@ async fn run(State(shared): State<Arc<Shared>>) -> Response {
     json_of(&json!({ "schema_version": SCHEMA_VERSION, "runs": shared.runs.states() }))
 }
 
+/// Answers with the sources of a run, its store, and remarks about them.
+async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, Refusal> {
+    let at = value_of(&uri, "run").map_or(Some(0), |text| text.parse().ok());
+    let unknown =
+        || Refusal::new(StatusCode::NOT_FOUND, "`run` is the index of one of the runs: /api/run");
+    let at = at.filter(|&at| at < shared.runs.len()).ok_or_else(unknown)?;
+    let (runs, setup) = (shared.runs.open(iter::once(at))?, shared.runs.setup(at).clone());
+    let described = shared.counting.now(move |_, _| Ok((info::described(&runs[0], &setup)?, ())));
+    let (described, ()) = shared.noted(described.await)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], Body::new(described)).into_response())
+}
+
 async fn openapi(State(shared): State<Arc<Shared>>) -> Response {
     json_of(&tables::openapi(&shared.access.base))
 }
 
 /// Answers one question.
-async fn query(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
-    let accept = request.headers().get_all(header::ACCEPT).iter();
-    let is_arrow =
-        accept.filter_map(|value| value.to_str().ok()).any(|of| of.contains(ARROW_STREAM));
+async fn query_once(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let form = Representation::accepted(request.headers());
     let question = Question::of(&body(request).await?, &shared.runs)?;
-    let (run, setup) = shared.runs.open(question.run)?;
-    let counted = shared.counting.now(move |pool, progress| {
-        let answers = [question.answer((&run, &setup), pool, progress)?];
-        let mut bytes = Vec::new();
-        let failed = |error: String| Refusal::failed(error);
-        if is_arrow {
-            write_answers(&answers, &mut bytes, Form::Stream).map_err(|e| failed(e.to_string()))?;
-        } else {
-            json::write(&answers, &mut bytes).map_err(|e| failed(e.to_string()))?;
-        }
-        Ok(bytes)
-    });
-    let answer = counted.await.inspect_err(|refusal| {
-        if let Some(note) = &refusal.note {
-            shared.progress.note(note);
-        }
-    })?;
-    let kind = if is_arrow { ARROW_STREAM } else { "application/json" };
-    Ok(([(header::CONTENT_TYPE, kind)], Body::new(answer)).into_response())
+    shared.noted(query::answered(question, form, &shared.runs, &shared.counting).await)
+}
+
+/// Says how questions are asked elsewhere.
+async fn command(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
+    let (questions, is_list) = Question::one_or_several(&body(request).await?, &shared.runs)?;
+    let typed = questions.iter().map(|question| question.typed(&shared.runs));
+    let typed = typed.collect::<Result<Vec<_>, _>>()?;
+    Ok(json_of(&if is_list { json!(typed) } else { json!(typed[0]) }))
 }
 
 /// Streams the answers to several questions.
@@ -131,9 +144,13 @@ async fn watch(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, 
         let reason = "`queries` is missing: a list of questions in JSON, percent-encoded";
         Refusal::new(StatusCode::BAD_REQUEST, reason)
     };
+    shared.live.stream(&value_of(&uri, "queries").ok_or_else(missing)?)
+}
+
+/// Returns a value of the query string, decoded.
+fn value_of(uri: &Uri, name: &str) -> Option<String> {
     let mut words = uri.query().unwrap_or_default().split('&');
-    let queries = words.find_map(|word| word.strip_prefix("queries=")).and_then(decoded);
-    shared.live.stream(&queries.ok_or_else(missing)?)
+    words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).and_then(decoded)
 }
 
 /// Decodes a percent-encoded value; `None` if it is not one.

@@ -99,14 +99,28 @@ impl Runs {
         self.named.len()
     }
 
-    /// Returns a run at its last commit, and its setup.
-    pub fn open(&self, at: usize) -> Result<(Run, Setup), Refusal> {
-        let run = self.commits.borrow().runs[at].clone();
-        let none = || {
-            let reason = format!("{}: has no tags yet", self.named[at].0);
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, reason)
+    /// Returns runs at their last commits.
+    pub fn open(&self, numbers: impl Iterator<Item = usize>) -> Result<Vec<Run>, Refusal> {
+        self.at(&self.commits.borrow(), numbers)
+    }
+
+    /// Returns runs at these commits.
+    pub fn at(
+        &self,
+        commits: &Commits,
+        numbers: impl Iterator<Item = usize>,
+    ) -> Result<Vec<Run>, Refusal> {
+        let run = |at: usize| {
+            commits.runs[at].clone().ok_or_else(|| {
+                let reason = format!("{}: has no tags yet", self.named[at].0);
+                Refusal::new(StatusCode::SERVICE_UNAVAILABLE, reason)
+            })
         };
-        Ok((run.ok_or_else(none)?, self.setup(at).clone()))
+        numbers.map(run).collect()
+    }
+
+    pub fn name(&self, at: usize) -> &str {
+        &self.named[at].0
     }
 
     pub fn setup(&self, at: usize) -> &Setup {

@@ -35,6 +35,7 @@ use crate::{
     live::Live,
     routes::{Shared, router},
     runs::{Runs, ServedRun},
+    timed::TimedStream,
     token::Token,
 };
 
@@ -89,7 +90,7 @@ impl Server {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             let (ending, _) = watch::channel(());
             tokio::select! {
-                () = accept(&listener, &app, limits.connections, &ending) => {}
+                () = accept(&listener, &app, &limits, &ending) => {}
                 () = until(stop) => {}
             }
             drop(listener);
@@ -118,10 +119,10 @@ async fn until(stop: &dyn Fn() -> bool) {
 async fn accept(
     listener: &tokio::net::TcpListener,
     app: &Router,
-    connections: usize,
+    limits: &Limits,
     ending: &watch::Sender<()>,
 ) {
-    let turns = Arc::new(Semaphore::new(connections));
+    let turns = Arc::new(Semaphore::new(limits.connections));
     loop {
         let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
@@ -129,16 +130,22 @@ async fn accept(
             time::sleep(PAUSE).await;
             continue;
         };
-        let (app, ending) = (app.clone(), ending.subscribe());
+        let (app, ending, write_time) = (app.clone(), ending.subscribe(), limits.write_time);
         tokio::spawn(async move {
             let _turn = turn;
-            answer(stream, app, ending).await;
+            answer(stream, write_time, app, ending).await;
         });
     }
 }
 
-/// Answers the requests of one connection. If the client leaves, the query that it waits for is cancelled.
-async fn answer(stream: TcpStream, app: Router, mut ending: watch::Receiver<()>) {
+/// Answers the requests of one connection. If the client leaves, the query that it waits for is cancelled. If it reads
+/// nothing, the connection is closed after `write_time`.
+async fn answer(
+    stream: TcpStream,
+    write_time: Duration,
+    app: Router,
+    mut ending: watch::Receiver<()>,
+) {
     let Ok(local) = stream.local_addr() else { return };
     // Events are small and must not wait for the next one. If this is refused, they only come later.
     let _ = stream.set_nodelay(true);
@@ -147,6 +154,7 @@ async fn answer(stream: TcpStream, app: Router, mut ending: watch::Receiver<()>)
         request.extensions_mut().insert(LocalAddress(local));
         app.call(request)
     });
+    let stream = TimedStream::new(stream, write_time);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_MAX);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));

@@ -1,11 +1,14 @@
 //! What the API says of itself, from the table of options: the kinds of requests, and its description for OpenAPI.
 
 use serde_json::{Map, Value, json};
-use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, Section, ValueType};
+use tagq::{
+    QUERY_TYPES,
+    requests::{RequestOption, RequestType, Section, ValueType},
+};
 
 /// Returns the types of requests with their options.
 pub(crate) fn kinds() -> Value {
-    json!({ "kinds": REQUEST_TYPES.map(kind) })
+    json!({ "kinds": QUERY_TYPES.map(kind) })
 }
 
 fn kind(of: &RequestType) -> Value {
@@ -35,6 +38,7 @@ fn kind(of: &RequestType) -> Value {
         "name": of.name,
         "summary": of.summary,
         "details": of.details,
+        "is_listable": of.unlisted.is_some(),
         "channels": of.channels.map(|channels| json!({
             "value_name": channels.value_name,
             "options": channels.options,
@@ -67,21 +71,71 @@ fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
     }
 }
 
+/// Returns the schema of a value or a list of such values.
+fn or_list(of: &Value) -> Value {
+    json!({"anyOf": [of, {"type": "array", "items": of, "minItems": 1}]})
+}
+
+/// Returns the schema of how a figure looks.
+fn look() -> Value {
+    let pair = |item: Value| json!({"type": "array", "items": item, "minItems": 2, "maxItems": 2});
+    let property = |mut of: Value, help: &str| {
+        of["description"] = help.into();
+        of
+    };
+    let flag = || json!({"type": "boolean", "default": false});
+    json!({
+        "type": "object",
+        "properties": {
+            "title": property(json!({"type": "string"}), "The title, in place of the figure's own"),
+            "is_logarithmic": property(flag(), "Values on a logarithmic axis, or in logarithmic colours"),
+            "limits": property(
+                pair(json!({"type": "number"})),
+                "The ends of the axis of values, in counts, Hz or as a ratio",
+            ),
+            "quantity": property(
+                json!({"type": "string"}),
+                "The column whose values are drawn, or the beginning of its name",
+            ),
+            "size": property(
+                pair(json!({"type": "number", "minimum": 240, "maximum": 8000})),
+                "Width and height in pixels",
+            ),
+            "is_dark": property(flag(), "For a dark background"),
+        },
+        "additionalProperties": false,
+    })
+}
+
 /// Returns the description of the API (OpenAPI 3.1) below this base path.
 pub(crate) fn openapi(base: &str) -> Value {
-    let schemas: Map<String, Value> =
-        REQUEST_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
-    let question = REQUEST_TYPES.map(|of| {
-        json!({
+    let mut schemas: Map<String, Value> =
+        QUERY_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
+    schemas.insert("figure".into(), look());
+    let names = json!({
+        "description": "Names of channels for this query, in place of those of tagq.toml",
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
+    });
+    schemas.insert("names".into(), names);
+    let run = json!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]});
+    let question = QUERY_TYPES.map(|of| {
+        let mut question = json!({
             "type": "object",
             "properties": {
-                "run": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]},
+                "run": {"anyOf": [run, {"type": "array", "items": run, "minItems": 1}]},
                 "query": {"const": of.name},
                 "options": {"$ref": format!("#/components/schemas/{}", of.name)},
+                "names": {"$ref": "#/components/schemas/names"},
+                "figure": {"$ref": "#/components/schemas/figure"},
             },
             "required": ["query"],
             "additionalProperties": false,
-        })
+        });
+        if of.unlisted.is_some() {
+            question["properties"]["list"] = json!({"type": "boolean", "default": false});
+        }
+        question
     });
     let question = json!({"anyOf": question});
     let content = |kind: &str, schema: Value| json!({kind: {"schema": schema}});
@@ -112,22 +166,49 @@ pub(crate) fn openapi(base: &str) -> Value {
     }]);
     let mut answered = json_of(anything());
     answered[ARROW_STREAM] = json!({"schema": {"type": "string", "format": "binary"}});
+    answered[FIGURE] = json!({"schema": anything()});
+    answered[SVG] = json!({"schema": {"type": "string"}});
     let query = json!({"post": {
         "summary": "The answer to one query",
-        "requestBody": {"required": true, "content": json_of(question)},
+        "requestBody": {"required": true, "content": json_of(question.clone())},
         "responses": {
             "200": {"description": "The answer, as `tagq QUERY --json` prints it", "content": answered},
             "default": refused,
         },
     }});
+    let typed = json!({
+        "type": "object",
+        "properties": {"command": {"type": "string"}, "python": {"type": "string"}},
+        "required": ["command", "python"],
+    });
+    let command = json!({"post": {
+        "summary": "How queries are asked by the command line and in Python",
+        "requestBody": {"required": true, "content": json_of(or_list(&question))},
+        "responses": {
+            "200": {
+                "description": "A command for a shell and an expression, or a list of them",
+                "content": json_of(or_list(&typed)),
+            },
+            "default": refused,
+        },
+    }});
+    let mut info = get("The sources of a run, and remarks about them", json_of(anything()));
+    info["get"]["parameters"] = json!([{
+        "name": "run",
+        "in": "query",
+        "description": "The index of the run; 0 if it is left out",
+        "schema": {"type": "integer", "minimum": 0},
+    }]);
     json!({
         "openapi": "3.1.0",
         "info": {"title": "tagq serve", "version": env!("CARGO_PKG_VERSION")},
         "servers": [{"url": if base.is_empty() { "/" } else { base }}],
         "paths": {
             "/api/run": get("The runs, their facts and the age of their newest data", json_of(anything())),
+            "/api/info": info,
             "/api/kinds": get("The types of queries and their options", json_of(anything())),
             "/api/query": query,
+            "/api/command": command,
             "/api/watch": watch,
         },
         "components": {
@@ -138,5 +219,9 @@ pub(crate) fn openapi(base: &str) -> Value {
     })
 }
 
+/// The media type of a figure as JSON.
+pub(crate) const FIGURE: &str = "application/vnd.tagq.figure+json";
+/// The media type of a drawing.
+pub(crate) const SVG: &str = "image/svg+xml";
 /// The media type of a stream of Arrow.
 pub(crate) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";

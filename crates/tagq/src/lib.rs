@@ -70,7 +70,7 @@ pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
-pub use delays::{Delayed, Delays};
+pub use delays::{DELAYS, Delayed, Delays};
 pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::Error;
@@ -94,7 +94,7 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
-pub use settle::settled;
+pub use settle::{QUERY_TYPES, settled};
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 

@@ -3,14 +3,25 @@
 use tagq_store::{Duration, Tick};
 
 use crate::{
-    delays::Delays,
+    delays::{DELAYS, Delays},
     error::Error,
     progress::Silent,
     requests::{
         Channel, DelayAsked, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption,
-        Selection, Setup,
+        RequestType, Selection, Setup,
     },
     run::Run,
+};
+
+/// The queries that a user can ask by name: the requests, and the search for delays.
+pub const QUERY_TYPES: [&RequestType; REQUEST_TYPES.len() + 1] = {
+    let mut types = [&DELAYS; REQUEST_TYPES.len() + 1];
+    let mut at = 0;
+    while at < REQUEST_TYPES.len() {
+        types[at] = REQUEST_TYPES[at];
+        at += 1;
+    }
+    types
 };
 
 /// The query that counts every pair if no group is given.

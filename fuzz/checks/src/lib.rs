@@ -13,6 +13,8 @@
 
 mod recipe;
 
+mod bodies;
+
 mod messages;
 mod questions;
 mod sources;
@@ -32,6 +34,7 @@ mod support;
 #[path = "../../../crates/ingest/tests/schema/tags_capnp.rs"]
 mod tags_capnp;
 
+pub use bodies::bodies;
 pub use durations::durations;
 pub use instruments::instruments;
 pub use messages::messages;

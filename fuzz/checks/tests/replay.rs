@@ -21,6 +21,11 @@ fn replay(target: &str, check: fn(&[u8])) {
 }
 
 #[test]
+fn bodies() {
+    replay("bodies", tagq_checks::bodies);
+}
+
+#[test]
 fn messages() {
     replay("messages", tagq_checks::messages);
 }

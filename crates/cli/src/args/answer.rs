@@ -26,3 +26,25 @@ pub(crate) struct AnswerArgs {
     #[command(flatten)]
     pub query: QueryArgs,
 }
+
+impl AnswerArgs {
+    /// Returns the arguments that say of which tags an answer is, besides the options of its request and the runs.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let Self { sum, setup, query, .. } = self;
+        let path = |path: &std::path::PathBuf| path.display().to_string();
+        let flags = [
+            (*sum, "--sum"),
+            (setup.no_setup, "--no-setup"),
+            (query.store.recursive, "--recursive"),
+        ];
+        let values = [
+            ("--setup", setup.setup.as_ref().map(path)),
+            ("--tick", query.store.tick.map(|tick| tick.to_string().replace(' ', ""))),
+            ("--store", query.store.store.as_ref().map(path)),
+        ];
+        let flags = flags.into_iter().filter(|(is_given, _)| *is_given);
+        let flags = flags.map(|(_, flag)| flag.to_owned());
+        let values = values.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        flags.chain(values.flatten()).collect()
+    }
+}

@@ -37,4 +37,4 @@ pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};
 pub(crate) use table::with_flags;
 pub(crate) use values::Io;
-pub(crate) use watch::WatchArgs;
+pub(crate) use watch::{KEYS, WatchArgs};

@@ -2,13 +2,15 @@
 //! [`tagq::requests`].
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
-use tagq::requests::{ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestType};
+use tagq::requests::{
+    ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestOption, RequestType,
+};
 
 use super::{
     answer::AnswerArgs,
     channels::{take_channels, usage_template},
     options::QueryArgs,
-    table::{arg, flag, invalid, usage, values, with_flags},
+    table::{arg, invalid, usage, values, with_flags},
 };
 
 /// A request, and what is to be done with it.
@@ -126,7 +128,7 @@ fn examples<A: RequestArgs>(of: &RequestType) -> String {
         }
         for (name, value) in given.iter().filter(|(name, _)| !of.is_channel(name)) {
             let option = of.options().find(|option| option.name == *name);
-            let flag = option.map_or_else(String::new, flag);
+            let flag = option.map_or_else(String::new, RequestOption::flag);
             line = format!("{line} --{flag} {value}");
         }
         format!("{line} run/{}", A::EXAMPLE)
@@ -140,6 +142,23 @@ mod tests {
 
     use super::*;
     use crate::args::parts::PlanArgs;
+
+    #[test]
+    fn the_words_of_a_command_give_its_options() {
+        for (name, options) in tagq::requests::cases() {
+            let words = crate::args::command_words(name, &options);
+            let words = ["tagq".to_owned()].into_iter().chain(words).chain(["run".to_owned()]);
+            let words: Vec<String> = words.collect();
+            let args = crate::args::command::Args::try_parse_from(&words);
+            let crate::args::Command::Request(parsed) = args.unwrap().command else {
+                panic!("{words:?}")
+            };
+            let request = Request::of_options(name, options).unwrap();
+            assert_eq!(format!("{:?}", parsed.request), format!("{request:?}"), "{words:?}");
+        }
+        assert_eq!(crate::args::quoted("a b's"), "'a b'\\''s'");
+        assert_eq!(crate::args::quoted("run/@1t"), "run/@1t");
+    }
 
     #[test]
     fn every_example_is_a_request() {

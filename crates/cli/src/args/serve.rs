@@ -9,19 +9,23 @@ use tagq::{
 
 use super::options::{QueryArgs, SetupArgs};
 
-/// Answer queries over HTTP while runs are recorded
+/// Show runs in a browser while they are recorded, and answer queries over HTTP
 ///
-/// New files and new parts of files are ingested as by `tagq watch`. Programs and pages of this computer ask by JSON:
-/// GET /api/run, /api/kinds, /api/watch, /api/openapi.json, POST /api/query (docs/serve.md). Another address than one of
-/// this computer needs the token that is printed at the start. Ctrl-C ends the server.
+/// New files and new parts of files are ingested as by `tagq watch`. The page at the printed address shows rates,
+/// coincidences, g2 and micro times live. Programs of this computer ask by JSON: GET /api/run, /api/info, /api/kinds,
+/// /api/watch, /api/openapi.json, POST /api/query, /api/command (docs/serve.md). Another address than one of this computer
+/// needs the token that is printed at the start. Ctrl-C ends the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tagq serve run/
+  tagq serve run/ --open
   tagq serve run/ --bind 0.0.0.0:8417 --allow-host lab.example.org")]
 pub(crate) struct ServeArgs {
     /// The address and port to answer at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8417")]
     pub bind: SocketAddr,
+    /// Open the page in the browser of this computer
+    #[arg(long)]
+    pub open: bool,
     /// A name by which a proxy or another computer reaches the server, besides localhost and its address; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,

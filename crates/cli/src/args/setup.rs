@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use tagq::{
-    requests::{Channel, ChannelArgument},
-    store::Duration,
-};
+use tagq::{DELAYS, requests::Channel, store::Duration};
 
 use super::{
     channels::{take_channels, usage_template},
@@ -62,7 +59,7 @@ impl DelaysArgs {
     /// Returns the channels and the run. Exits with a usage error if there is not one run.
     pub(crate) fn channels_and_run(&self) -> (Vec<Channel>, PathBuf) {
         let mut runs = self.words.clone();
-        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| error.exit());
+        let taken = take_channels(&mut runs, DELAYS.channels).unwrap_or_else(|error| error.exit());
         let parse = |text: &str| text.parse::<Channel>().ok();
         let taken = taken.iter().flat_map(|list| list.split(',').filter_map(parse));
         let channels = self.channels.iter().cloned().chain(taken).collect();
@@ -78,10 +75,6 @@ impl DelaysArgs {
         }
     }
 }
-
-/// The channels in front of the run.
-const CHANNELS: ChannelArgument =
-    ChannelArgument { value_name: "A,B…", options: &["channels"], help: "" };
 
 /// Write a first tagq.toml for a run, with its channels and rates
 ///

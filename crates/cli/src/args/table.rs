@@ -21,12 +21,6 @@ pub(super) fn selection(names: &[&str], matches: &ArgMatches) -> Result<Selectio
         .map_err(|error| invalid(&error, Selection::options(), &options))
 }
 
-/// Returns the name of an option on the command line: one that is repeated is named in the singular.
-pub(super) fn flag(option: &RequestOption) -> String {
-    let name = option.name.replace('_', "-");
-    if option.is_repeated() { name.trim_end_matches('s').to_owned() } else { name }
-}
-
 /// Returns the argument for an option.
 pub(super) fn arg(option: &'static RequestOption) -> Arg {
     let heading = match option.section {
@@ -35,7 +29,7 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
         Section::Selection => "Selection",
     };
     let mut arg = Arg::new(option.name)
-        .long(flag(option))
+        .long(option.flag())
         .help(option.help)
         .help_heading(heading)
         .allow_hyphen_values(option.is_signed)
@@ -118,7 +112,7 @@ pub(super) fn invalid(
         };
         let argument = arg(option);
         let name = argument.get_value_names()?.first()?;
-        Some((value, format!("--{} <{name}>", flag(option))))
+        Some((value, format!("--{} <{name}>", option.flag())))
     };
     given().map_or_else(
         || usage(&with_flags(&error.to_string())),
@@ -131,8 +125,8 @@ pub(super) fn invalid(
 }
 
 fn joined(parts: &[Value], separator: &str) -> String {
-    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
-    parts.join(separator)
+    let text = |part: &Value| part.as_str().map_or_else(|| part.to_string(), str::to_owned);
+    parts.iter().map(text).collect::<Vec<_>>().join(separator)
 }
 
 /// Divides channels at commas.
@@ -158,7 +152,7 @@ pub(crate) fn with_flags(text: &str) -> String {
     // Channels are given by position, too.
     let options = options.filter(|option| !matches!(option.value, ValueType::Channel(_)));
     let others = ["parts", "part_tags", "channels_b"].map(|name| (name, name.replace('_', "-")));
-    let flags = options.map(|option| (option.name, flag(option))).chain(others);
+    let flags = options.map(|option| (option.name, option.flag())).chain(others);
     flags.fold(text.to_owned(), |text, (name, flag)| {
         text.replace(&format!("`{name}`"), &format!("--{flag}"))
     })

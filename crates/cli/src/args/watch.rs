@@ -8,17 +8,24 @@ use tagq::{
     store::{Duration, UnitError},
 };
 
+/// The keys on a terminal.
+pub(crate) const KEYS: &str = include_str!("topics/keys.txt");
+
+const EXAMPLES: &str = "Examples:
+  tagq watch rates --last 1s run/
+  tagq watch coincidences --window 2ns --last 1s run/ --and g2 3,15 --every 1s";
+
 /// Answer queries again whenever new data is recorded
 ///
 /// New files and new parts of files are ingested as by `tagq ingest --follow`, and each query is answered
-/// from the new commit. A terminal shows the answers in place; elsewhere each update is one line of JSON.
-/// With --last D a query counts the whole run and, separately, its last D. Ctrl-C stops the watch.
+/// from the new commit. A terminal shows the answers in place, and keys change the query; elsewhere each update
+/// is one line of JSON. With --last D a query counts the whole run and, separately, its last D. Ctrl-C stops the
+/// watch.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
-    after_help = "Examples:
-  tagq watch rates --last 1s run/
-  tagq watch coincidences --window 2ns --last 1s run/ --and g2 3,15 --every 1s"
+    after_help = EXAMPLES,
+    after_long_help = format!("{KEYS}\n{EXAMPLES}")
 )]
 pub(crate) struct WatchArgs {
     /// Shortest time between two answers [default: answer each commit]

@@ -157,8 +157,8 @@ fn titled(figure: &Figure, room: Room) -> String {
     title + &text(figure, room)
 }
 
-/// Returns the answers of one update. Figures share the rest of the screen equally.
-pub(crate) fn shown(answers: &[Answer], plots: &[Option<&PlotArgs>]) -> String {
+/// Returns the answers of one update, above this many other lines. Figures share the rest of the screen equally.
+pub(crate) fn shown(answers: &[Answer], plots: &[Option<&PlotArgs>], below: usize) -> String {
     let is_one_of_several = answers.len() > 1;
     let each = || answers.iter().zip(plots.iter().copied());
     let style = style_of_stdout();
@@ -173,8 +173,8 @@ pub(crate) fn shown(answers: &[Answer], plots: &[Option<&PlotArgs>]) -> String {
     let term = Term::stdout();
     let (height, columns) = size(&term);
     let is_coloured = is_coloured(&term, &io::stdout());
-    // One line shows the state of the run, and one holds the cursor.
-    let lines = height.saturating_sub(of_texts + figures + 2) / figures.max(1);
+    // One line holds the cursor.
+    let lines = height.saturating_sub(of_texts + figures + below + 1) / figures.max(1);
     let room = Room { columns, lines: lines.clamp(8, 30), is_coloured };
     let drawn = each().zip(texts).map(|((answer, plot), text)| match plot {
         Some(plot) => match Figure::of_look(answer, &plot.look()) {

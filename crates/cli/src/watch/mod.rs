@@ -1,43 +1,42 @@
 //! `tagq watch`: new data is ingested as it arrives, and each query is answered again.
+//!
+//! `host` is the screen with its keys: `keys` reads them, `state` is what they have chosen, `change` makes other options
+//! of them, and `view` with `rows`, `recent` and `big` makes the text that is drawn.
 
+mod big;
+mod change;
+mod host;
+mod keys;
 mod parts;
+mod recent;
+mod rows;
 mod screen;
+mod state;
 mod status;
+mod view;
 
 use std::{
-    cell::RefCell,
     collections::HashSet,
-    io::Write as _,
     ops::ControlFlow,
-    path::Path,
     process::ExitCode,
-    sync::{Arc, atomic::AtomicU64},
-    thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use tagq::{
-    Answer, Error, FollowChange, FollowLoop, Follower, Progress, Run, Waiter,
+    Answer, Error, FollowChange, FollowLoop, Follower, Progress, Run, Silent,
     requests::QueryContext,
 };
 use tagq_export::report::json;
 
-use crate::{
-    args::{PlotArgs, WatchArgs, with_flags},
-    progress::Reporter,
-    report,
-    signals::{Stop, remove_at_end},
-};
+use crate::{args::WatchArgs, progress::Reporter};
+use host::{Host, Wake};
 use parts::{Parts, Question, WatchedQuery};
 use screen::Screen;
 use status::Status;
 
-/// Time without an answer after which a note says why.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Answers until a signal ends the program; returns its exit code.
+/// Answers until a signal or a key ends the program; returns its exit code.
 pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
-    let parts = Parts::of(args)?;
+    let mut parts = Parts::of(args)?;
     let (mut followers, mut notes) = (Vec::new(), Vec::new());
     for watched in &parts.runs {
         let hold_back = parts.hold_back.clone();
@@ -51,36 +50,15 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         followers.push(follower);
     }
     let mut runs = FollowLoop::new(followers, Some(parts.every));
-    let mut host = Host {
-        parts: &parts,
-        screen: Screen::new(parts.format),
-        stop: Stop::on_signals()?,
-        shown: None,
-        age: None,
-        waiting: Some(Instant::now()),
-        new: RefCell::new(notes),
-        said: RefCell::default(),
-    };
+    let queries = std::mem::take(&mut parts.queries);
+    let mut host = Host::new(&parts, queries, notes)?;
     let mut updates = Updates::default();
     loop {
-        if let ControlFlow::Break(end) = runs.wait(&mut host) {
+        if let ControlFlow::Break(Wake::End(end)) = runs.wait(&mut host) {
             return end;
         }
-        let begun = Instant::now();
-        if let Some((answers, plots)) = updates.answers(&parts, &runs, &host)? {
-            let took = begun.elapsed();
-            let status = updates.count(&answers, took, &runs);
-            host.waiting = None;
-            if host.screen.is_lines() {
-                let text =
-                    json::update(status.number, seconds_now(), took.as_secs_f64(), &answers)?;
-                host.show_notes()?;
-                host.screen.show(&text)?;
-            } else {
-                host.shown = Some((report::shown(&answers, &plots), status));
-                host.show_notes()?;
-                host.draw(Instant::now())?;
-            }
+        if !host.state.paused || host.has_changes() {
+            updates.answer(&parts, &runs, &mut host)?;
         }
         if let Some(code) = host.stop.exit_code() {
             return Ok(code.into());
@@ -93,8 +71,19 @@ fn seconds_now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Answers, and how each is drawn if it is.
-type DrawnAnswers<'a> = (Vec<Answer>, Vec<Option<&'a PlotArgs>>);
+/// Answers, each with the number of its query.
+type Answers = (Vec<Answer>, Vec<usize>);
+
+/// Returns the answers to all queries; `None` while a run has no commit.
+fn answers(parts: &Parts, runs: &FollowLoop, host: &Host<'_>) -> Result<Option<Answers>, Error> {
+    let (mut answers, mut queries) = (Vec::new(), Vec::new());
+    for (at, query) in host.queries.iter().enumerate() {
+        let Some(of) = ask(query, parts, runs, host)? else { return Ok(None) };
+        answers.extend(of);
+        queries.resize(answers.len(), at);
+    }
+    Ok(Some((answers, queries)))
+}
 
 /// The updates so far.
 #[derive(Default)]
@@ -106,30 +95,40 @@ struct Updates {
 }
 
 impl Updates {
-    /// Returns the answers to all queries, and how they are drawn; `None` while a run has no commit.
-    fn answers<'a>(
+    /// Answers all queries, after the changes that keys asked for, and shows the answers.
+    fn answer(
         &mut self,
-        parts: &'a Parts,
+        parts: &Parts,
         runs: &FollowLoop,
-        host: &Host<'_>,
-    ) -> anyhow::Result<Option<DrawnAnswers<'a>>> {
-        let (mut answers, mut plots) = (Vec::new(), Vec::new());
-        for part in &parts.questions {
-            match ask(part, parts, runs, host) {
-                Ok(Some(of)) => {
-                    answers.extend(of);
-                    plots.resize(answers.len(), part.plot.as_ref());
-                }
-                Ok(None) => return Ok(None),
-                // It worked before, so the error may be temporary, such as a file that cannot be read.
-                Err(error) if self.number > 0 => {
-                    host.say(crate::text_of(&error));
-                    return Ok(None);
-                }
-                Err(error) => return Err(error.into()),
+        host: &mut Host<'_>,
+    ) -> anyhow::Result<()> {
+        let before = host.change(|query| match query.runs[..] {
+            [run] => runs.run(run).and_then(time_last),
+            _ => None,
+        });
+        let begun = Instant::now();
+        let (answers, queries) = match answers(parts, runs, host) {
+            Ok(Some(answers)) => answers,
+            Ok(None) => return Ok(()),
+            Err(error) if !before.is_empty() => {
+                return Ok(host.undo(before, crate::text_of(&error))?);
             }
+            // It worked before, so the error may be temporary, such as a file that cannot be read.
+            Err(error) if self.number > 0 => {
+                host.say(crate::text_of(&error));
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let took = begun.elapsed();
+        let status = self.count(&answers, took, runs);
+        host.answered();
+        if !host.screen.is_lines() {
+            return Ok(host.show(answers, queries, status)?);
         }
-        Ok(Some((answers, plots)))
+        let text = json::update(status.number, seconds_now(), took.as_secs_f64(), &answers)?;
+        host.show_notes()?;
+        Ok(Screen::append(&text)?)
     }
 
     /// Counts this update; returns the state of the runs.
@@ -153,6 +152,11 @@ impl Updates {
     }
 }
 
+/// Returns the last time of a run; `None` if it has no tags.
+fn time_last(run: &Run) -> Option<i64> {
+    run.store().manifest().time_last
+}
+
 /// Returns the time since the last change of a source of any run.
 fn newest_age(runs: &FollowLoop) -> Duration {
     runs.runs().map(Run::data_age).min().unwrap_or_default()
@@ -167,124 +171,19 @@ fn ask(
 ) -> Result<Option<Vec<Answer>>, Error> {
     let opened: Option<Vec<&Run>> = part.runs.iter().map(|&at| runs.run(at)).collect();
     let Some(opened) = opened else { return Ok(None) };
+    // Right after a reset nothing is selected, and no note has to say so.
+    let is_reset = part.is_reset_at(opened.first().and_then(|run| time_last(run)));
+    let progress: &dyn Progress = if is_reset { &Silent } else { host };
     let setups = part.runs.iter().map(|&at| &parts.runs[at].setup);
-    let contexts = setups.map(|setup| QueryContext { setup, pool: &parts.pool, progress: host });
+    let contexts = setups.map(|setup| QueryContext { setup, pool: &parts.pool, progress });
     let contexts: Vec<QueryContext<'_>> = contexts.collect();
     let runs: Vec<(&Run, &QueryContext<'_>)> = opened.into_iter().zip(&contexts).collect();
     let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| match &part.question {
-        Question::Request { name, options, settled } => {
-            // Delays that are to be found stay as they were found first.
-            let request = if let Some(request) = settled.get() {
-                request
-            } else {
-                let found = tagq::settled(name, options, runs)?;
-                settled.get_or_init(|| Box::new(found))
-            };
-            request.sum_beside_last(runs)
-        }
+        Question::Request(request) => request.request(runs)?.sum_beside_last(runs),
         Question::Delays(delays) => Ok(delays.ask(runs[0].0, runs[0].1)?.answer),
     };
     if part.is_sum {
         return Ok(Some(vec![of_runs(&runs)?]));
     }
     runs.chunks(1).map(of_runs).collect::<Result<_, _>>().map(Some)
-}
-
-/// The terminal or file to which answers and notes are written.
-struct Host<'a> {
-    parts: &'a Parts,
-    screen: Screen,
-    stop: Stop,
-    /// The answers, and the state of the runs that stands below them.
-    shown: Option<(String, Status)>,
-    /// The age of the data that was drawn last.
-    age: Option<u64>,
-    /// The time at which waiting for the first answer began.
-    waiting: Option<Instant>,
-    /// Notes that are not shown yet.
-    new: RefCell<Vec<String>>,
-    /// Notes that are not repeated.
-    said: RefCell<HashSet<String>>,
-}
-
-impl Host<'_> {
-    /// Shows a note at the next chance, once.
-    fn say(&self, note: String) {
-        if self.said.borrow_mut().insert(note.clone()) {
-            self.new.borrow_mut().push(note);
-        }
-    }
-
-    /// Draws the answers and the state of the runs.
-    fn draw(&mut self, now: Instant) -> std::io::Result<()> {
-        let Some((answers, status)) = &self.shown else { return Ok(()) };
-        self.age = status.age(now);
-        self.screen.show(&format!("{answers}\n{}\n", status.line(now)))
-    }
-
-    /// Draws on a terminal that no new data come.
-    fn draw_age(&mut self) -> std::io::Result<()> {
-        let now = Instant::now();
-        let age = self.shown.as_ref().and_then(|(_, status)| status.age(now));
-        if age == self.age || !self.screen.is_terminal() {
-            return Ok(());
-        }
-        self.draw(now)
-    }
-
-    /// Writes new notes to stderr, above the answers.
-    fn show_notes(&mut self) -> std::io::Result<()> {
-        let new = std::mem::take(self.new.get_mut());
-        let is_quiet = self.parts.runs.iter().all(|run| run.quiet);
-        if new.is_empty() || is_quiet {
-            return Ok(());
-        }
-        self.screen.clear()?;
-        let reporter = Reporter::new(false);
-        for note in &new {
-            reporter.say(note);
-        }
-        anstream::stderr().flush()?;
-        // The answers are drawn again even if no others come.
-        self.age = None;
-        Ok(())
-    }
-}
-
-impl Progress for Host<'_> {
-    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
-    fn done(&self) {}
-
-    fn note(&self, note: &str) {
-        self.say(with_flags(note));
-    }
-
-    fn temporary(&self, path: &Path) {
-        remove_at_end(path);
-    }
-}
-
-impl Waiter for Host<'_> {
-    type End = anyhow::Result<ExitCode>;
-
-    fn changed(&self, change: &FollowChange) {
-        // The same change may come again.
-        self.new.borrow_mut().push(change.to_string());
-    }
-
-    fn pause(&mut self, pause: Duration, _: u64) -> ControlFlow<Self::End> {
-        if let Some(code) = self.stop.exit_code() {
-            return ControlFlow::Break(Ok(code.into()));
-        }
-        if self.waiting.is_some_and(|since| since.elapsed() >= PATIENCE) {
-            for watched in &self.parts.runs {
-                self.note(&format!("{}: waiting for the first tags", watched.path.display()));
-            }
-        }
-        if let Err(error) = self.show_notes().and_then(|()| self.draw_age()) {
-            return ControlFlow::Break(Err(error.into()));
-        }
-        thread::sleep(pause);
-        ControlFlow::Continue(())
-    }
 }

@@ -3,13 +3,15 @@
 use std::{
     cell::OnceCell,
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use tagq::{
-    Delays, OpenOptions,
-    requests::{Channel, OptionValues, REQUEST_TYPES, Request, Setup},
+    Delays, Error, OpenOptions, Run,
+    requests::{
+        Asking, Channel, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup, quoted,
+    },
 };
 use tagq_export::report::Format;
 
@@ -21,9 +23,11 @@ use crate::{
     input, queries,
 };
 
+use super::change::from_after;
+
 /// What is watched.
 pub(super) struct Parts {
-    pub questions: Vec<WatchedQuery>,
+    pub queries: Vec<WatchedQuery>,
     /// Each run that is asked, once.
     pub runs: Vec<Watched>,
     pub pool: rayon::ThreadPool,
@@ -44,18 +48,88 @@ pub(super) struct WatchedQuery {
     pub plot: Option<PlotArgs>,
 }
 
+impl WatchedQuery {
+    /// Whether it counts what comes after this time, at which its run ends.
+    pub(super) fn is_reset_at(&self, end: Option<i64>) -> bool {
+        let Question::Request(request) = &self.question else { return false };
+        let from = request.options.get(FROM).and_then(|from| from.as_str());
+        from.is_some() && from == end.map(from_after).as_deref()
+    }
+}
+
 /// The query of a watch.
 pub(super) enum Question {
     /// A request by its name and options.
-    Request {
-        name: &'static str,
-        options: OptionValues,
-        /// The request, once its runs have tags.
-        settled: OnceCell<Box<Request>>,
-    },
+    Request(WatchedRequest),
     /// The delays between channels.
     Delays(Box<Delays>),
 }
+
+/// A request whose options can change.
+pub(super) struct WatchedRequest {
+    pub name: &'static str,
+    /// The options as they were given.
+    pub first: OptionValues,
+    pub options: OptionValues,
+    /// The command's other arguments.
+    pub arguments: Vec<String>,
+    /// The request, once its runs have tags.
+    settled: OnceCell<Box<Request>>,
+}
+
+impl WatchedRequest {
+    /// Returns the request with delays as they were found first.
+    pub(super) fn request(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<&Request, Error> {
+        if let Some(request) = self.settled.get() {
+            return Ok(request);
+        }
+        let found = self.settle(runs)?;
+        Ok(self.settled.get_or_init(|| Box::new(found)))
+    }
+
+    /// Replaces the options; returns those before.
+    pub(super) fn replace(&mut self, options: OptionValues) -> OptionValues {
+        self.settled = OnceCell::new();
+        std::mem::replace(&mut self.options, options)
+    }
+
+    /// Returns the command that counts the same once, or that watches the same if a last interval is beside it.
+    pub(super) fn command(&self, runs: &[&Path]) -> String {
+        let mut options = self.options.clone();
+        if options.contains_key(FROM) {
+            options.remove(LAST);
+        }
+        let runs: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
+        let runs: Vec<&str> = runs.iter().map(|run| &**run).collect();
+        let of = REQUEST_TYPES.iter().find(|of| of.name == self.name);
+        let command = of.map_or_else(String::new, |of| of.command(&options, &runs, Asking::Each));
+        let arguments = self.arguments.iter().map(|word| format!(" {}", quoted(word)));
+        let command = command + &arguments.collect::<String>();
+        if options.contains_key(LAST) {
+            return command.replacen("tagq ", "tagq watch ", 1);
+        }
+        command
+    }
+
+    fn settle(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Request, Error> {
+        let Some(last) = self.options.get(LAST).filter(|_| self.options.contains_key(FROM)) else {
+            return tagq::settled(self.name, &self.options, runs);
+        };
+        // The last interval is beside what is counted from a time on, as it is beside the whole run. A trace has
+        // one of them.
+        let mut options = self.options.clone();
+        options.remove(LAST);
+        let mut request = tagq::settled(self.name, &options, runs)?;
+        if request.is_trace() {
+            return tagq::settled(self.name, &self.options, runs);
+        }
+        request.selection_mut().last = Some(last.as_str().unwrap_or_default().parse()?);
+        Ok(request)
+    }
+}
+
+const FROM: &str = "from";
+const LAST: &str = "last";
 
 /// One run.
 pub(super) struct Watched {
@@ -74,12 +148,12 @@ impl Parts {
             let parts = match &mut parts {
                 Some(parts) => parts,
                 none => none.insert(Self {
-                    questions: Vec::new(),
+                    queries: Vec::new(),
                     runs: Vec::new(),
                     pool: queries::pool(asked.threads)?,
                     format: None,
-                    every: args.interval().map_err(tagq::Error::from)?,
-                    hold_back: args.hold_back().map_err(tagq::Error::from)?,
+                    every: args.interval().map_err(Error::from)?,
+                    hold_back: args.hold_back().map_err(Error::from)?,
                 }),
             };
             parts.format = parts.format.or(format_of(asked.output)?);
@@ -88,10 +162,10 @@ impl Parts {
                 runs.push(parts.place(path.clone(), &asked)?);
             }
             let Asked { question, is_sum, plot, .. } = asked;
-            parts.questions.push(WatchedQuery { question, runs, is_sum, plot });
+            parts.queries.push(WatchedQuery { question, runs, is_sum, plot });
         }
         if let Some(parts) = &mut parts
-            && parts.questions.iter().any(|part| part.plot.is_some())
+            && parts.queries.iter().any(|part| part.plot.is_some())
         {
             if parts.format == Some(Format::Json) {
                 return Err(Usage("lines of json are not drawn; leave --plot out".into()).into());
@@ -161,11 +235,13 @@ impl<'a> Asked<'a> {
         });
         let query = &answer.query;
         Ok(Self {
-            question: Question::Request {
+            question: Question::Request(WatchedRequest {
                 name,
+                first: options.clone(),
                 options: options.clone(),
+                arguments: answer.arguments(),
                 settled: OnceCell::new(),
-            },
+            }),
             named: request.named(),
             runs: query.runs.clone(),
             options: queries::options(query),

@@ -24,8 +24,8 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Returns the line, as it is at `now`. The rate is that of data that come now.
-    pub(super) fn line(&self, now: Instant) -> String {
+    /// Returns the line, as it is at `now`; `end` are its last words. The rate is that of data that come now.
+    pub(super) fn line(&self, now: Instant, end: &str) -> String {
         let age = now.saturating_duration_since(self.newest);
         let seconds = age.as_secs();
         let state = match self.rate {
@@ -35,7 +35,7 @@ impl Status {
             None => String::new(),
         };
         let (tags, took) = (thousands(self.tags), self.took.as_millis());
-        format!("{tags} tags{state}; update {} in {took} ms; Ctrl-C ends", self.number)
+        format!("{tags} tags{state}; update {} in {took} ms; {end}", self.number)
     }
 
     /// Returns a number that changes whenever the line does because of the time.
@@ -64,7 +64,7 @@ mod tests {
         let newest = Instant::now();
         let took = Duration::from_millis(7);
         let status = Status { number: 3, took, tags: 1_200, rate: Some(4e4), newest };
-        let line = |seconds: u64| status.line(newest + Duration::from_secs(seconds));
+        let line = |seconds: u64| status.line(newest + Duration::from_secs(seconds), "Ctrl-C ends");
         assert_eq!(line(0), "1,200 tags, 40.00 kHz recorded; update 3 in 7 ms; Ctrl-C ends");
         assert_eq!(line(2), line(0));
         assert_eq!(line(4), "1,200 tags; newest data 4 s old; update 3 in 7 ms; Ctrl-C ends");

@@ -71,9 +71,20 @@ fn ascii(text: String) -> String {
     text.chars().map(of).collect()
 }
 
+/// Further keys where there are none.
+const NOTHING: Option<&()> = None;
+
 #[derive(Serialize)]
-struct One<'a> {
+struct One<'a, M> {
     schema_version: u32,
+    #[serde(flatten)]
+    answer: Answered<'a>,
+    #[serde(flatten)]
+    more: Option<&'a M>,
+}
+
+#[derive(Serialize)]
+struct Answered<'a> {
     query: &'a Value,
     run: &'a RunFacts,
     provenance: &'a Provenance,
@@ -82,10 +93,15 @@ struct One<'a> {
     total: Option<&'a Table>,
 }
 
-impl<'a> One<'a> {
+impl<'a> Answered<'a> {
     fn of(Answer { query, run, provenance, rows, total, .. }: &'a Answer) -> Self {
-        let total = total.as_ref();
-        Self { schema_version: SCHEMA_VERSION, query, run, provenance, rows, total }
+        Self { query, run, provenance, rows, total: total.as_ref() }
+    }
+}
+
+impl<'a, M> One<'a, M> {
+    fn of(answer: &'a Answer, more: Option<&'a M>) -> Self {
+        Self { schema_version: SCHEMA_VERSION, answer: Answered::of(answer), more }
     }
 }
 
@@ -133,7 +149,7 @@ impl Serialize for RowsOfSeveral<'_> {
 /// Writes the answers row by row.
 pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     match answers {
-        [answer] => One::of(answer).serialize(&mut shown(&mut *out))?,
+        [answer] => One::of(answer, NOTHING).serialize(&mut shown(&mut *out))?,
         several => {
             let runs = several.iter();
             let runs = runs.map(|Answer { run, query, .. }| RunOfSeveral { run, query }).collect();
@@ -154,32 +170,30 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
+/// Writes one answer row by row, and after it the keys of `more`.
+pub fn write_with(answer: &Answer, more: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    One::of(answer, Some(more)).serialize(&mut shown(&mut *out))?;
+    out.write_all(b"\n")
+}
+
 /// Returns one answer on one line.
 ///
 /// # Errors
 /// Errors of the serializer.
 pub fn line(answer: &Answer) -> serde_json::Result<String> {
-    text_of(&One::of(answer))
+    text_of(&One::of(answer, NOTHING))
 }
 
 #[derive(Serialize)]
-struct Update<'a> {
+struct Update<'a, M> {
     schema_version: u32,
     #[serde(rename = "update")]
     number: u64,
     at_s: f64,
     took_s: f64,
-    answers: Vec<Answered<'a>>,
-}
-
-#[derive(Serialize)]
-struct Answered<'a> {
-    query: &'a Value,
-    run: &'a RunFacts,
-    provenance: &'a Provenance,
-    rows: &'a Table,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<&'a Table>,
+    answers: Vec<Option<Answered<'a>>>,
+    #[serde(flatten)]
+    more: Option<&'a M>,
 }
 
 /// Returns the answers as one line of JSON: the `number`th update, `at_s` seconds after 1970, answered in `took_s`
@@ -193,10 +207,20 @@ pub fn update(
     took_s: f64,
     answers: &[Answer],
 ) -> serde_json::Result<String> {
-    let answers = answers.iter().map(|Answer { query, run, provenance, rows, total, .. }| {
-        Answered { query, run, provenance, rows, total: total.as_ref() }
-    });
-    let answers = answers.collect();
-    let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };
+    update_with(number, [at_s, took_s], answers.iter().map(Some), NOTHING)
+}
+
+/// Returns the same of answers of which some may be missing, and after them the keys of `more`.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn update_with<'a>(
+    number: u64,
+    [at_s, took_s]: [f64; 2],
+    answers: impl Iterator<Item = Option<&'a Answer>>,
+    more: Option<&'a impl Serialize>,
+) -> serde_json::Result<String> {
+    let answers = answers.map(|answer| answer.map(Answered::of)).collect();
+    let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers, more };
     Ok(text_of(&update)? + "\n")
 }

@@ -67,6 +67,15 @@ pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<()
 
 /// Writes one object with one line per coincidence.
 pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
+    json_with(listings, None, out)
+}
+
+/// Writes the same, and the notes about it after the rows.
+pub fn json_with(
+    listings: &[Listing<'_>],
+    notes: Option<&[String]>,
+    out: &mut (impl Write + Send),
+) -> Result<(), tagq::Error> {
     let Some(first) = listings.first().map(Listing::head) else { return Ok(()) };
     let is_several = listings.len() > 1;
     let query = text_of(&first.query)?;
@@ -99,7 +108,10 @@ pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(
             out.flush()
         })?;
     }
-    out.write_all(b"\n  ]\n}\n").map_err(tagq::Error::Output)
+    let notes = notes.map_or(Ok(String::new()), |notes| {
+        text_of(&notes).map(|notes| format!(",\n  \"notes\": {notes}"))
+    });
+    out.write_all(format!("\n  ]{}\n}}\n", notes?).as_bytes()).map_err(tagq::Error::Output)
 }
 
 /// Writes aligned columns; a column grows when a value does not fit.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         WatchMicro,
         WatchRates,
     )
+    from ._live import Live
     from ._scan import ScanCounters
     from ._sum import Sum
 
@@ -446,7 +447,7 @@ class Run(Requests):
 
     def delays(
         self,
-        channels: Iterable[Channel],
+        channels: Iterable[Channel] = (),
         *,
         range: Duration | None = None,
         range_s: float | None = None,
@@ -463,6 +464,8 @@ class Run(Requests):
         recorded. One row for each pair: ``peak_ticks``, ``peak_s`` and a fit; ``query["delays"]`` has the delay of each
         channel in ticks that aligns them.
 
+        channels
+            Two or more channels [default: all detectors].
         range
             Search this far on both sides of zero [default: 1 ms].
         from_, to, last, join
@@ -586,17 +589,73 @@ class Run(Requests):
             if words:
                 raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
             ask = query
-        elif (name := query) in (names := _tagq.request_types()):
-
-            def asked(run: Run) -> Result:
-                return Result(run._ask(name, words))
-
-            ask = asked
         else:
-            near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function{hint}")
+            ask = _asking(query, words, "watch {} or a function")
         return self._watch(ask, _tagq.Follower(self._run, *waits))
+
+    @overload
+    def live(
+        self, query: Literal["coincidences"], *of: Channel, **words: Unpack[WatchCoincidences]
+    ) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["histogram"], *of: Channel, **words: Unpack[WatchHistogram]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["g2"], *of: Channel, **words: Unpack[WatchG2]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["histogram2d"], *of: Channel, **words: Unpack[WatchHistogram2d]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["micro"], *of: Channel, **words: Unpack[WatchMicro]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["rates"], *of: Channel, **words: Unpack[WatchRates]) -> Live: ...
+
+    def live(
+        self,
+        query: str,
+        *of: Channel,
+        every: Duration | None = None,
+        every_s: float | None = None,
+        hold_back: Duration | None = None,
+        hold_back_s: float | None = None,
+        timeout: Duration | None = None,
+        timeout_s: float | None = None,
+        **words: Any,
+    ) -> Live:
+        """Returns a figure of a query that a notebook shows and that follows the recording, until ``stop()``.
+
+        A thread watches a copy of this run as ``watch`` does; this run stays as it is. A cell with the figure as its last
+        line shows it as a widget (``pip install tagq[jupyter]``), and without that library as a picture of the newest
+        result. As a context manager, it stops at the end of the block::
+
+            figure = run.live("g2", 1, 2, range="20ns", last="1s")
+
+        query
+            The name of a request, whose keywords follow.
+        of
+            Channels as the request takes them: start and stop of ``histogram`` and ``g2``; herald, a and b of
+            ``histogram2d``; those of ``coincidences`` are a group, those of ``micro`` and ``rates`` are counted.
+        every
+            Shortest time between two answers [default: "200ms", and never less].
+
+        The other keywords are those of ``watch``.
+        """
+        from ._live import Live
+
+        waits = (
+            _duration(name, own, seconds)
+            for name, own, seconds in (
+                ("every", every, every_s),
+                ("hold_back", hold_back, hold_back_s),
+                ("timeout", timeout, timeout_s),
+            )
+        )
+        words = {**words, **_named(query, of)}
+        run = Run(self._run.copy())
+        return Live(run, _asking(query, words, "a live figure is of {}"), _tagq.Follower(run._run, *waits))
 
     def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:
         try:
@@ -650,6 +709,34 @@ class Run(Requests):
         if self.closed:
             return "tagq.Run (closed)"
         return html_table(self._header(), *self._table())
+
+
+def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], Result]:
+    """Returns the function that asks a run for a request; ``wanted`` says where the names of all requests belong."""
+    names = _tagq.request_types()
+    if query not in names:
+        near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise QuestionError(f"{query!r} is no query; {wanted.format(', '.join(names))}{hint}")
+    return lambda run: Result(run._ask(query, words))
+
+
+#: The keywords that channels without a keyword are, in order.
+CHANNELS = {"histogram": ("start", "stop"), "g2": ("start", "stop"), "histogram2d": ("herald", "a", "b")}
+
+
+def _named(query: str, channels: tuple[Channel, ...]) -> dict[str, Any]:
+    """Returns channels without a keyword by their keywords."""
+    if not channels:
+        return {}
+    if query == "coincidences":
+        return {"groups": [channels]}
+    if query not in CHANNELS:
+        return {"channels": channels}
+    names = CHANNELS[query]
+    if len(channels) > len(names):
+        raise QuestionError(f"{query}: {len(channels)} channels for {', '.join(names)}")
+    return dict(zip(names, channels, strict=False))
 
 
 class Tags(Table):

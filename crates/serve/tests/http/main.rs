@@ -4,16 +4,23 @@
 
 mod client;
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    collections::HashSet,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex, atomic::AtomicU64},
+    time::Duration,
+};
 
 use arrow_ipc::reader::StreamReader;
 use serde_json::{Value, json};
 use tagq::{
-    OpenOptions, Run, Silent,
+    Answer, OpenOptions, Progress, Run, Silent,
     requests::{OptionValues, QueryContext, Request, Setup, cases},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 use tagq_export::report;
+use tagq_plot::{Figure, Look, Picture};
 use tagq_serve::{Limits, Sites, Token};
 
 use client::{Events, Served, ask, send};
@@ -46,16 +53,37 @@ fn open(path: &Path) -> Run {
     tagq::open(path, &OpenOptions { ingest: false, ..OpenOptions::default() }, &Silent).unwrap()
 }
 
-/// Returns the answer of the library, as JSON.
-fn counted(run: &Run, name: &str, options: &OptionValues) -> Value {
+/// Keeps notes.
+#[derive(Default)]
+struct Noted(Mutex<Vec<String>>);
+
+impl Progress for Noted {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+
+    fn note(&self, note: &str) {
+        self.0.lock().unwrap().push(note.to_owned());
+    }
+}
+
+/// Returns the answer of the library, and its notes.
+fn answer(run: &Run, name: &str, options: &OptionValues) -> (Answer, Vec<String>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let (setup, noted) = (Setup::default(), Noted::default());
+    let context = QueryContext { setup: &setup, pool: &pool, progress: &noted };
     let request = Request::of_options(name, options.clone()).unwrap();
     let answer = request.sum(&[(run, &context)]).unwrap();
+    (answer, noted.0.into_inner().unwrap())
+}
+
+/// Returns the same as JSON.
+fn counted(run: &Run, name: &str, options: &OptionValues) -> Value {
+    let (answer, notes) = answer(run, name, options);
     let mut bytes = Vec::new();
     report::json::write(&[answer], &mut bytes).unwrap();
-    serde_json::from_slice(&bytes).unwrap()
+    let mut json: Value = serde_json::from_slice(&bytes).unwrap();
+    json["notes"] = json!(notes);
+    json
 }
 
 #[test]
@@ -66,7 +94,7 @@ fn each_kind_of_request_is_answered_as_by_the_library() {
     let run = open(&path);
     let cases = cases();
     assert!(cases.len() > 20);
-    let mut rows = 0;
+    let (mut rows, mut noted) = (0, 0);
     for (name, options) in cases {
         let question = json!({"run": path.to_str(), "query": name, "options": options}).to_string();
         let answer = server.post("/api/query", &question, &[]);
@@ -77,6 +105,9 @@ fn each_kind_of_request_is_answered_as_by_the_library() {
         let accept = [("accept", "application/vnd.apache.arrow.stream")];
         let arrow = server.post("/api/query", &question, &accept);
         assert_eq!(arrow.header("content-type"), Some(accept[0].1));
+        let notes: Value = serde_json::from_str(arrow.header("tagq-notes").unwrap()).unwrap();
+        assert_eq!(notes, expected["notes"]);
+        noted += notes.as_array().unwrap().len();
         let batches = StreamReader::try_new(&*arrow.body, None).unwrap().map(Result::unwrap);
         let counts = batches.flat_map(|batch| {
             let column = batch.column_by_name("count").unwrap().clone();
@@ -88,7 +119,58 @@ fn each_kind_of_request_is_answered_as_by_the_library() {
         assert_eq!(counts, of_json.collect::<Vec<_>>(), "{question}");
         rows += counts.len();
     }
-    assert!(rows > 100, "{rows}");
+    assert!(rows > 100 && noted > 5, "{rows} rows, {noted} notes");
+}
+
+#[test]
+fn each_kind_of_request_is_drawn_as_by_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let run = open(&path);
+    let look = Look {
+        title: Some("Mine".into()),
+        size: Some((500.0, 300.0)),
+        is_dark: true,
+        ..Look::default()
+    };
+    let shown = json!({"title": "Mine", "size": [500, 300], "is_dark": true});
+    let mut kinds = HashSet::new();
+    for (name, options) in cases() {
+        let question = json!({"query": name, "options": options, "figure": shown}).to_string();
+        let (answer, _) = answer(&run, name, &options);
+        let figure = Figure::of_look(&answer, &look).unwrap();
+        let expected = serde_json::to_value(figure.drawn(500.0)).unwrap();
+        let beside = server.post("/api/query", &question, &[]).json();
+        assert_eq!(beside["figure"], expected, "{question}");
+        let accept = [("accept", "application/vnd.tagq.figure+json")];
+        let alone = server.post("/api/query", &question, &accept);
+        assert_eq!(alone.header("content-type"), Some(accept[0].1));
+        assert_eq!(alone.json(), expected);
+        let svg = server.post("/api/query", &question, &[("accept", "image/svg+xml")]);
+        assert_eq!(svg.header("content-type"), Some("image/svg+xml"));
+        assert_eq!(svg.body, Picture::Svg.draw(&figure, &answer).unwrap());
+        kinds.extend(expected["plot"].as_object().unwrap().keys().cloned());
+    }
+    assert_eq!(kinds, ["chart", "bars", "matrix", "map"].map(str::to_owned).into());
+    let bare = json!({"query": "rates"}).to_string();
+    assert_eq!(server.post("/api/query", &bare, &[]).json().get("figure"), None);
+    let svg = server.post("/api/query", &bare, &[("accept", "text/html, image/svg+xml;q=0.9")]);
+    assert!(svg.text().starts_with("<?xml") && svg.text().contains("Rates"), "{}", svg.text());
+    for (figure, reason) in [
+        (json!({"limits": [0, 1]}), "figure: this figure has bars"),
+        (json!({"titel": "x"}), "unknown field `titel`"),
+        (json!({"quantity": "phase"}), "no quantity `phase`"),
+        (json!({"size": [1, 1]}), "240"),
+    ] {
+        let question = json!({"query": "rates", "figure": figure}).to_string();
+        let refused = server.post("/api/query", &question, &[]);
+        assert_eq!(refused.status, 400, "{figure}");
+        let error = refused.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(reason) && !error.contains("--"), "{error}");
+    }
+    let nothing = json!({"query": "rates", "options": {"channels": [9]}, "figure": {}});
+    assert_eq!(server.post("/api/query", &nothing.to_string(), &[]).status, 200);
 }
 
 #[test]
@@ -108,8 +190,8 @@ fn the_runs_and_kinds_are_listed() {
     assert_eq!((early.status, early.header("retry-after")), (503, Some("1")));
     let kinds = server.get("/api/kinds", &[]).json();
     let kinds = kinds["kinds"].as_array().unwrap();
-    assert_eq!(kinds.len(), tagq::requests::REQUEST_TYPES.len());
-    for (kind, of) in kinds.iter().zip(tagq::requests::REQUEST_TYPES) {
+    assert_eq!(kinds.len(), tagq::QUERY_TYPES.len());
+    for (kind, of) in kinds.iter().zip(tagq::QUERY_TYPES) {
         assert_eq!((&kind["name"], &kind["schema"]), (&json!(of.name), &of.schema()));
         let options = kind["options"].as_array().unwrap();
         assert_eq!(options.len(), of.options().count());
@@ -119,10 +201,42 @@ fn the_runs_and_kinds_are_listed() {
         }
     }
     let described = server.get("/api/openapi.json", &[]).json();
-    for path in ["/api/run", "/api/kinds", "/api/query", "/api/watch"] {
+    for path in ["/api/run", "/api/info", "/api/kinds", "/api/query", "/api/command", "/api/watch"]
+    {
         assert!(described["paths"][path].is_object(), "{path}");
     }
-    assert!(server.get("/", &[]).text().contains("api/openapi.json"));
+    let info = server.get("/api/info", &[]).json();
+    assert_eq!((&info["tags"], info["sources"].as_array().unwrap().len()), (&json!(3_000), 2));
+    let none = [info.get("store"), info.get("leftovers")];
+    assert_eq!(none, [None, None]);
+    for (path, status) in [("1", 503), ("2", 404), ("-1", 404), ("x", 404)] {
+        assert_eq!(server.get(&format!("/api/info?run={path}"), &[]).status, status, "{path}");
+    }
+}
+
+#[test]
+fn the_page_is_there_and_loads_nothing_from_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let token = Token::random().unwrap();
+    let sites = Sites { base_path: "/lab".into(), ..Sites::default() };
+    let server = Served::start(&[&path], sites, Some(token), Limits::default());
+    for (path, kind) in [
+        ("/lab/", "text/html; charset=utf-8"),
+        ("/lab/page.js", "text/javascript; charset=utf-8"),
+        ("/lab/page.css", "text/css; charset=utf-8"),
+        ("/lab/icon.svg", "image/svg+xml"),
+    ] {
+        let file = server.get(path, &[]);
+        assert_eq!((file.status, file.header("content-type")), (200, Some(kind)), "{path}");
+        let text = file.text().replace("http://www.w3.org/", "");
+        assert!(!text.contains("http://") && !text.contains("https://"), "{path}");
+        let policy = file.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'; script-src 'self'"), "{policy}");
+    }
+    let text = server.get("/lab/", &[]).text();
+    assert!(text.contains("\"page.js\"") && text.contains("\"page.css\""), "{text}");
+    assert_eq!(server.get("/lab/api/info", &[]).status, 401);
 }
 
 /// A status, and the method, path and headers that lead to it.
@@ -294,10 +408,14 @@ fn events_have_the_answers_at_each_commit() {
         for reader in &mut readers {
             let run = loop {
                 let event = reader.next();
-                let run = open(&path);
                 let update: Value = serde_json::from_str(&event.data).unwrap();
                 let answers = update["answers"].as_array().unwrap();
                 assert_eq!(answers.len(), 2);
+                if answers[0].is_null() {
+                    // Before the first commit.
+                    continue;
+                }
+                let run = open(&path);
                 let is_all =
                     run.store().manifest().sources.len() == 1 + usize::from(tags.is_some());
                 let is_now = answers[0]["run"]["commit"] == run.store().manifest().commit;
@@ -309,15 +427,12 @@ fn events_have_the_answers_at_each_commit() {
             ids.push(id);
             let expected = counted(&run, "coincidences", pairs.as_object().unwrap());
             assert!(expected["rows"][0]["count"].as_u64().unwrap() > 0);
-            for key in ["rows", "query", "run", "provenance"] {
-                assert_eq!(answers[0][key], expected[key], "{key}");
-            }
-            let last = counted(&run, "rates", rates.as_object().unwrap());
-            let rows = answers[1]["rows"].as_array().unwrap();
-            assert_eq!(rows.len(), 2);
-            for (row, last) in rows.iter().zip(last["rows"].as_array().unwrap()) {
-                assert_eq!(row["last_count"], last["count"]);
-                assert_ne!(row["count"], last["count"]);
+            let mut expected = [expected, counted(&run, "rates", rates.as_object().unwrap())];
+            for (answer, expected) in answers.iter().zip(&mut expected) {
+                let expected = expected.as_object_mut().unwrap();
+                expected.remove("notes");
+                expected.remove("schema_version");
+                assert_eq!(answer, &Value::from(expected.clone()));
             }
         }
         assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
@@ -329,15 +444,186 @@ fn events_have_the_answers_at_each_commit() {
     ] {
         assert_eq!(readers[0].header(name), Some(value));
     }
-    // A mistake that only the run shows is an event, and the stream ends.
-    let mut wrong = server.watch(&json!([{"query": "rates", "options": {"channels": ["Alice"]}}]));
-    let event = wrong.next();
-    assert_eq!(event.kind.as_deref(), Some("error"));
-    assert!(event.data.contains("Alice"), "{}", event.data);
-    assert!(wrong.is_at_end());
     // The end of the server ends all streams.
     drop(server);
     assert!(readers.iter_mut().all(Events::is_at_end));
+}
+
+#[test]
+fn names_of_a_question_are_those_of_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let options = |groups: Value| json!({"window": "20t", "groups": groups});
+    let named = json!({
+        "query": "coincidences",
+        "options": options(json!([["H", "V"]])),
+        "names": {"H": 1, "V": 2},
+        "figure": {},
+    });
+    let answer = server.post("/api/query", &named.to_string(), &[]).json();
+    let plain = json!({"query": "coincidences", "options": options(json!([[1, 2]]))});
+    let expected = server.post("/api/query", &plain.to_string(), &[]).json();
+    assert!(expected["rows"][0]["count"].as_u64().unwrap() > 0);
+    assert_eq!(answer["rows"][0]["count"], expected["rows"][0]["count"]);
+    assert_eq!(answer["rows"][0]["names"], json!(["H", "V"]), "{}", answer["rows"][0]);
+    assert!(answer["figure"].to_string().contains("H,V"), "{}", answer["figure"]);
+    // No question names the channels of another one.
+    let other = json!({"query": "coincidences", "options": options(json!([["H", "V"]]))});
+    assert_eq!(server.post("/api/query", &other.to_string(), &[]).status, 400);
+    for (names, reason) in [
+        (json!({"H": 1, "V": 1}), "two names"),
+        (json!({"1": 1}), "cannot be a name"),
+        (json!({"H": 70_000}), "70000"),
+        ((0..1_025).map(|of| (format!("n{of}"), json!(of))).collect(), "1024 names at most"),
+    ] {
+        let question = json!({"query": "rates", "names": names}).to_string();
+        let refused = server.post("/api/query", &question, &[]);
+        let error = refused.json()["error"].as_str().unwrap().to_owned();
+        assert!(refused.status == 400 && error.contains(reason), "{error}");
+    }
+    let typed = server.post("/api/command", &json!([named, plain]).to_string(), &[]).json();
+    let path = path.to_str().unwrap();
+    let expected = json!({
+        "command": format!("tagq coincidences 1,2 --window 20t {path}"),
+        "python": format!("tagq.open(\"{path}\").coincidences([(1, 2)], window=\"20t\")"),
+    });
+    assert_eq!(typed, json!([expected, expected]));
+    assert_eq!(server.post("/api/command", &named.to_string(), &[]).json(), expected);
+    let wrong = json!({"query": "rates", "options": {"windo": 1}}).to_string();
+    assert_eq!(server.post("/api/command", &wrong, &[]).status, 400);
+}
+
+#[test]
+fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let other = make(&other);
+    let server = Served::start(&[&path, &other], Sites::default(), None, Limits::default());
+    let options = json!({"window": "20t", "groups": [[1, 2]]});
+    let sum = json!({"run": [0, other.to_str()], "query": "coincidences", "options": options});
+    let of = |run: u32| {
+        let question = json!({"run": run, "query": "coincidences", "options": options});
+        let answer = server.post("/api/query", &question.to_string(), &[]).json();
+        answer["rows"][0]["count"].as_u64().unwrap()
+    };
+    let answer = server.post("/api/query", &sum.to_string(), &[]).json();
+    assert_eq!(answer["rows"][0]["count"], of(0) + of(1), "{answer}");
+    assert_eq!(answer["provenance"]["runs"].as_array().unwrap().len(), 2);
+    let delays = json!({"run": 0, "query": "delays", "options": {"channels": [1, 2]}});
+    let mut events = server.watch(&json!([sum, delays]));
+    let event: Value = serde_json::from_str(&events.next().data).unwrap();
+    assert_eq!(event["answers"][0]["rows"], answer["rows"]);
+    assert_eq!(event["answers"][1]["query"]["kind"], "delays", "{event}");
+    let list = |more: &[(&str, Value)]| {
+        let mut question =
+            json!({"run": 0, "query": "coincidences", "options": options, "list": true});
+        for (key, value) in more {
+            question[key] = value.clone();
+        }
+        question
+    };
+    let listed = server.post("/api/query", &list(&[]).to_string(), &[]);
+    assert_eq!(listed.json()["rows"].as_array().unwrap().len() as u64, of(0));
+    let accept = [("accept", "application/vnd.apache.arrow.stream")];
+    let arrow = server.post("/api/query", &list(&[]).to_string(), &accept);
+    let batches = StreamReader::try_new(&*arrow.body, None).unwrap();
+    assert_eq!(batches.map(|batch| batch.unwrap().num_rows() as u64).sum::<u64>(), of(0));
+    assert_eq!(arrow.header("tagq-notes"), Some("[]"));
+    let wrong: [(Value, &str); 10] = [
+        (list(&[("run", json!([0, 1]))]), "of one run"),
+        (list(&[("figure", json!({}))]), "no figure"),
+        (list(&[("query", json!("rates")), ("options", json!({}))]), "only coincidences"),
+        (list(&[("query", json!("delays")), ("options", json!({}))]), "only coincidences"),
+        (list(&[("options", json!({"window": "1s"}))]), "longer than 16 MiB"),
+        (json!({"run": [0, 0], "query": "rates"}), "named twice"),
+        (json!({"run": [], "query": "rates"}), "empty list"),
+        (json!({"run": [0, 1], "query": "delays"}), "one run"),
+        (json!({"run": 0, "query": "delays", "options": {"bin": "1ns"}}), "no option `bin`"),
+        (json!({"run": 0, "query": "delays", "figure": {}}), "figure: "),
+    ];
+    for (question, reason) in wrong {
+        let refused = server.post("/api/query", &question.to_string(), &[]);
+        assert_eq!(refused.status, 400, "{question}: {}", refused.text());
+        assert!(refused.text().contains(reason), "{question}: {}", refused.text());
+    }
+    let bins = json!({"start": 1, "stop": 2, "range": "150000t", "bin": "1t"});
+    let many = json!({"run": 0, "query": "histogram", "options": bins}).to_string();
+    let refused = server.post("/api/query", &many, &[]);
+    assert!(
+        refused.status == 400 && refused.text().contains("at most 262144"),
+        "{}",
+        refused.text()
+    );
+    let coded = "%5B%7B%22run%22:0,%22query%22:%22coincidences%22,%22list%22:true%7D%5D";
+    assert_eq!(server.get(&format!("/api/watch?queries={coded}"), &[]).status, 400);
+}
+
+#[test]
+fn questions_of_a_stream_are_answered_each_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let server = Served::start(&[&path, &empty], Sites::default(), None, Limits::default());
+    let mut events = server.watch(&json!([
+        {"run": 0, "query": "rates", "options": {"channels": ["Alice"]}},
+        {"run": 0, "query": "rates", "options": {"channels": [1, 9]}, "figure": {}},
+        {"run": 1, "query": "rates"},
+        {"run": 0, "query": "rates", "options": {"windo": "2ns"}},
+        {"run": 0, "query": "rates", "figure": {"limits": [0, 1]}},
+    ]));
+    let event: Value = serde_json::from_str(&events.next().data).unwrap();
+    let list = |key: &str| event[key].as_array().unwrap().clone();
+    let is_null = |list: Vec<Value>| list.iter().map(Value::is_null).collect::<Vec<_>>();
+    assert_eq!(is_null(list("answers")), [true, false, true, true, false]);
+    assert_eq!(is_null(list("errors")), [false, true, false, false, true]);
+    assert_eq!(is_null(list("figures")), [true, false, true, true, true]);
+    assert_eq!(is_null(list("ages_s")), [false, false, true, false, false]);
+    for (at, reason) in [(0, "Alice"), (2, "has no tags yet"), (3, "no option `windo`")] {
+        assert!(list("errors")[at].as_str().unwrap().contains(reason), "{event}");
+    }
+    let notes = list("notes");
+    assert!(notes[1][0].as_str().unwrap().contains("channel 9 has no tags"), "{event}");
+    assert!(notes[4][0].as_str().unwrap().contains("bars"), "{event}");
+    assert_eq!((&notes[0], &notes[2]), (&json!([]), &json!([])));
+    let age = list("ages_s")[1].as_f64().unwrap();
+    assert!(age >= 0.0, "{age}");
+    let figure = &list("figures")[1];
+    assert_eq!(figure["plot"]["bars"]["bars"].as_array().unwrap().len(), 2, "{figure}");
+    // A list that is no list of questions is no stream.
+    let status = |json: &str| server.get(&format!("/api/watch?queries={json}"), &[]).status;
+    assert_eq!(status("%5B%5D"), 400);
+    assert_eq!(status("%5B%7B%7D%5D"), 400);
+    assert_eq!(status("%5B%7B%22query%22:%22none%22,%22run%22:0%7D%5D"), 400);
+    assert_eq!(status("%5B%7B%22query%22:%22rates%22,%22run%22:7%7D%5D"), 404);
+}
+
+#[test]
+fn a_client_that_never_reads_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    // One connection at a time: the next one is answered when the first is closed.
+    let write_time = Duration::from_millis(200);
+    let limits = Limits { connections: 1, write_time, ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    // Of each answer and event more than all buffers of a connection hold.
+    let options = json!({"start": 1, "stop": 2, "range": "60000t", "bin": "1t"});
+    let question = json!({"query": "histogram", "options": options});
+    let json = [("content-type", "application/json")];
+    let body = question.to_string();
+    let list = json!([question]).to_string();
+    let list = list.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>();
+    let stream = format!("/api/watch?queries={}", list.concat());
+    for request in [("POST", "/api/query", &json[..], &body), ("GET", &stream, &[], &String::new())]
+    {
+        let (method, path, headers, body) = request;
+        let unread = send(server.address, method, path, headers, body.as_bytes());
+        assert_eq!(server.get("/api/run", &[]).status, 200);
+        drop(unread);
+    }
 }
 
 #[test]

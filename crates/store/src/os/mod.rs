@@ -21,8 +21,9 @@ pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::Map;
 pub(crate) use system::{Dir, Guard, write_at};
 pub use system::{
-    SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode, is_removed, mtime_ns,
-    open_at_once, path_of_bytes, permissions_of_new_files, start_writing, will_need,
+    Keyboard, SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode, is_removed,
+    mtime_ns, open_at_once, path_of_bytes, permissions_of_new_files, restore_terminal,
+    start_writing, will_need,
 };
 
 use std::{fs::File, io, path::Path};

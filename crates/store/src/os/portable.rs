@@ -242,3 +242,36 @@ pub fn available_memory() -> u64 {
 pub fn ignored_signals() -> u64 {
     0
 }
+
+/// The keys of a terminal, which this system does not give one by one.
+#[derive(Debug)]
+pub struct Keyboard(());
+
+impl Keyboard {
+    /// Returns `None`.
+    pub fn open() -> Option<Self> {
+        None
+    }
+
+    /// Sets nothing.
+    ///
+    /// # Errors
+    /// None.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "other systems need both")]
+    pub fn take(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Waits, and returns no keys.
+    ///
+    /// # Errors
+    /// None.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "other systems need both")]
+    pub fn read(&mut self, wait: std::time::Duration) -> io::Result<Vec<u8>> {
+        std::thread::sleep(wait);
+        Ok(Vec::new())
+    }
+}
+
+/// Restores nothing.
+pub fn restore_terminal() {}

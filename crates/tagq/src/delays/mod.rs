@@ -5,6 +5,7 @@ mod counted;
 mod coverage;
 mod figures;
 mod fit;
+mod options;
 mod peak;
 mod search;
 
@@ -19,19 +20,22 @@ use crate::{
     answer::{Answer, RunFacts},
     error::Error,
     provenance::{CountedRun, Provenance},
-    requests::{OptionValues, context::QueryContext, detectors::detectors, selection::Selection},
+    requests::{
+        OptionValues, context::QueryContext, detectors::detectors, options::deserialize,
+        selection::Selection,
+    },
     run::Run,
     setup::arguments::Channel,
     table::{Column, Table, Unit},
 };
 use fit::Fitted;
+pub use options::DELAYS;
+pub(crate) use options::NAME;
 use peak::Shape;
 use search::{Found, Located, Search, Second};
 
 /// The options that are not of the selection.
 const OWN: [&str; 2] = ["channels", "range"];
-/// The name of the query.
-pub(crate) const NAME: &str = "delays";
 /// Default range of delays that are searched.
 const RANGE: &str = "1ms";
 
@@ -85,12 +89,9 @@ impl Delays {
     /// Creates the search with these options: `channels`, `range`, and those of the selection.
     ///
     /// # Errors
-    /// [`Error::Answer`] for unknown and invalid options.
-    pub(crate) fn of_options(options: &OptionValues) -> Result<Self, Error> {
-        let (own, selection): (OptionValues, OptionValues) =
-            options.clone().into_iter().partition(|(name, _)| OWN.contains(&name.as_str()));
-        let selection = Selection::of_options(selection)?;
-        Ok(Self { selection, ..serde_json::from_value(own.into())? })
+    /// [`Error::Request`] and [`Error::Option`] for unknown and invalid options.
+    pub fn of_options(options: &OptionValues) -> Result<Self, Error> {
+        deserialize(DELAYS.fields(options.clone())?)
     }
 
     /// Returns the options that are not as by default.

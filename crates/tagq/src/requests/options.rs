@@ -125,7 +125,7 @@ impl ValueType {
 
 impl RequestOption {
     /// Creates an option of the section [`Section::Counts`].
-    pub(super) const fn new(name: &'static str, value: ValueType, help: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, value: ValueType, help: &'static str) -> Self {
         Self {
             name,
             value,
@@ -217,7 +217,7 @@ impl RequestType {
     ///
     /// # Errors
     /// [`Error::Request`] for unknown, missing and contradicting options.
-    pub(super) fn fields(&self, mut options: OptionValues) -> Result<OptionValues, Error> {
+    pub(crate) fn fields(&self, mut options: OptionValues) -> Result<OptionValues, Error> {
         for name in options.keys() {
             let Some(option) = self.options().find(|option| option.name == name) else {
                 let known: Vec<&str> = self.options().map(|option| option.name).collect();
@@ -292,7 +292,7 @@ pub(super) fn stated(
 }
 
 /// Deserialises a request or its selection; the error names the option.
-pub(super) fn deserialize<T: serde::de::DeserializeOwned>(
+pub(crate) fn deserialize<T: serde::de::DeserializeOwned>(
     options: OptionValues,
 ) -> Result<T, Error> {
     serde_path_to_error::deserialize(Value::Object(options)).map_err(|error| {

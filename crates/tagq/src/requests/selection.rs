@@ -91,16 +91,8 @@ impl<'de> Deserialize<'de> for DelayAsked {
     }
 }
 
-/// The options of a selection that every kind of request supports.
-pub(super) const COMMON: [RequestOption; 6] = [
-    option("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name"),
-    option(
-        "delays",
-        ValueType::Delays("CH=D"),
-        "Add D to the times of channel CH, rounded to whole ticks; may be repeated. `auto` adds what moves the peaks \
-         to zero, as `tagq delays` finds them",
-    )
-    .signed(),
+/// The options of the times that are used.
+pub(crate) const SPAN: [RequestOption; 4] = [
     option(
         "from",
         ValueType::Text("T"),
@@ -116,6 +108,21 @@ pub(super) const COMMON: [RequestOption; 6] = [
         "Files follow each other without a gap: coincidences may span two",
     ),
 ];
+
+/// The options of a selection that every kind of request supports.
+pub(super) const COMMON: [RequestOption; 6] = {
+    let [from, to, last, join] = SPAN;
+    let channels =
+        option("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name");
+    let delays = option(
+        "delays",
+        ValueType::Delays("CH=D"),
+        "Add D to the times of channel CH, rounded to whole ticks; may be repeated. `auto` adds what moves the peaks \
+         to zero, as `tagq delays` finds them",
+    )
+    .signed();
+    [channels, delays, from, to, last, join]
+};
 
 /// The option that replaces the recorded live time.
 pub(super) const LIVE_TIME: RequestOption = option(

@@ -2,11 +2,12 @@
 
 use std::{io, ops::ControlFlow};
 
-use tagq_query::{ClusterTag, Coincidences as Query, Execution, Rule, Tuples};
+use tagq_query::{ClusterTag, Coincidences as Query, Execution, Rule, ScanProgress, Tuples};
 
 use crate::{
     answer::Answer,
     error::Error,
+    requests::context::QueryContext,
     run::Run,
     table::{Column, Table, Unit},
 };
@@ -17,6 +18,8 @@ use crate::{
 pub struct Listing<'a> {
     run: &'a Run,
     pool: &'a rayon::ThreadPool,
+    /// By which it is cancelled.
+    scan: Option<&'a ScanProgress>,
     is_joined: bool,
     query: Query,
     shape: Shape,
@@ -43,7 +46,7 @@ impl std::fmt::Debug for Listing<'_> {
 impl<'a> Listing<'a> {
     pub(super) fn new(
         run: &'a Run,
-        pool: &'a rayon::ThreadPool,
+        context: &QueryContext<'a>,
         is_joined: bool,
         query: Query,
         groups: Vec<Vec<u16>>,
@@ -66,7 +69,8 @@ impl<'a> Listing<'a> {
         };
         let mut head = head(none)?;
         head.rows = head.rows.with_names(&head.run.names);
-        Ok(Self { run, pool, is_joined, query, shape, head })
+        let (pool, scan) = (context.pool, context.progress.scan());
+        Ok(Self { run, pool, scan, is_joined, query, shape, head })
     }
 
     /// Returns the query and the run; its columns are those of every batch, without rows.
@@ -100,7 +104,7 @@ impl<'a> Listing<'a> {
         };
         let query = &self.query;
         let execution = Execution::best();
-        self.run.count_as(self.is_joined, None, |recording| {
+        self.run.count_as(self.is_joined, self.scan, |recording| {
             self.pool.install(|| match &self.shape {
                 Shape::Tuples { groups, channels } => {
                     query.list(recording, &execution, &mut |batch| {

@@ -121,7 +121,7 @@ impl Coincidences {
                 figure: None,
             })
         };
-        Listing::new(run, context.pool, self.selection.join, resolved.query, groups, head)
+        Listing::new(run, context, self.selection.join, resolved.query, groups, head)
     }
 
     fn shift_of(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {

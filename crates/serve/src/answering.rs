@@ -1,0 +1,169 @@
+//! Answers to questions, with their figures and notes.
+
+use axum::http::StatusCode;
+use tagq::{
+    Answer, DELAYS, Delayed, Delays, Progress, Run,
+    requests::{Listing, QueryContext, Request},
+};
+use tagq_plot::{Figure, Look};
+
+use crate::{error::Refusal, notes::NoteRecorder, question::Question};
+
+/// Rows of an answer at most: it is in memory until it is sent.
+const ROWS_MAX: usize = 1 << 18;
+
+/// A question as it is counted again and again: delays that are to be found stay as they are found first.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled {
+    query: Query,
+    /// What was noted about the delays.
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Query {
+    Request(Box<Request>),
+    Delays(Box<Delays>),
+}
+
+/// An answer, and what comes with it.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub answer: Answer,
+    /// The figure, or why there is none, if one was asked for.
+    pub figure: Option<Result<Figure, Refusal>>,
+    /// What the command line would write to standard error.
+    pub notes: Vec<String>,
+}
+
+/// The contexts in which the runs are asked.
+type Contexts<'a> = Vec<(&'a Run, QueryContext<'a>)>;
+
+impl Question {
+    fn contexts<'a>(
+        &'a self,
+        runs: &'a [Run],
+        pool: &'a rayon::ThreadPool,
+        progress: &'a dyn Progress,
+    ) -> Contexts<'a> {
+        let setups = self.runs.iter().map(|(_, setup)| setup);
+        let context = |setup| QueryContext { setup, pool, progress };
+        runs.iter().zip(setups.map(context)).collect()
+    }
+
+    /// Settles the query in its runs.
+    pub fn settled(
+        &self,
+        runs: &[Run],
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+    ) -> Result<Settled, Refusal> {
+        if self.query.name == DELAYS.name {
+            let query = Query::Delays(Box::new(Delays::of_options(&self.options)?));
+            return Ok(Settled { query, notes: Vec::new() });
+        }
+        let recorder = NoteRecorder::new(progress);
+        let contexts = self.contexts(runs, pool, &recorder);
+        let request = tagq::settled(self.query.name, &self.options, &borrowed(&contexts))?;
+        let mut notes = Vec::new();
+        recorder.add_to(&mut notes);
+        Ok(Settled { query: Query::Request(Box::new(request)), notes })
+    }
+
+    /// Answers the settled query.
+    pub fn answer(
+        &self,
+        settled: &Settled,
+        runs: &[Run],
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+    ) -> Result<Answered, Refusal> {
+        let recorder = NoteRecorder::new(progress);
+        let contexts = self.contexts(runs, pool, &recorder);
+        let look = self.look.as_ref();
+        let (answer, figure) = match (&settled.query, &contexts[..]) {
+            (Query::Delays(search), [(run, context), ..]) => {
+                let found = search.ask(run, context)?;
+                let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
+                (found.answer, figure)
+            }
+            (Query::Delays(_), []) => return Err(wrong("no run is asked".into())),
+            (Query::Request(request), _) => {
+                let answer = request.sum(&borrowed(&contexts))?;
+                let rows = answer.rows.len();
+                if rows > ROWS_MAX {
+                    return Err(wrong(format!(
+                        "the answer has {rows} rows, and at most {ROWS_MAX} are sent; use wider bins or a part of the run"
+                    )));
+                }
+                let figure = look.map(|look| figure(&answer, look));
+                (answer, figure)
+            }
+        };
+        let mut notes = settled.notes.clone();
+        recorder.add_to(&mut notes);
+        Ok(Answered { answer, figure, notes })
+    }
+
+    /// Passes the list of the tags of each count to `take`, with the notes.
+    pub fn listed<T>(
+        &self,
+        settled: &Settled,
+        runs: &[Run],
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+        take: impl FnOnce(&Listing<'_>, &[String]) -> Result<T, Refusal>,
+    ) -> Result<(T, Vec<String>), Refusal> {
+        let recorder = NoteRecorder::new(progress);
+        let contexts = self.contexts(runs, pool, &recorder);
+        let (Query::Request(request), [(run, context), ..]) = (&settled.query, &contexts[..])
+        else {
+            return Err(wrong("only coincidences can be listed".into()));
+        };
+        let listing = request.listing(run, context)?;
+        let mut notes = settled.notes.clone();
+        recorder.add_to(&mut notes);
+        Ok((take(&listing, &notes)?, notes))
+    }
+}
+
+fn borrowed<'a, 'b>(contexts: &'b Contexts<'a>) -> Vec<(&'a Run, &'b QueryContext<'a>)> {
+    contexts.iter().map(|(run, context)| (*run, context)).collect()
+}
+
+fn wrong(reason: String) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, reason)
+}
+
+/// Names of options of figures on the command line, and here.
+const NAMES: [(&str, &str); 3] = [
+    ("--ylim LO..HI with LO below HI", "`limits` as [lo, hi] with lo below hi"),
+    ("--ylim", "`limits`"),
+    ("--log-y", "`is_logarithmic`"),
+];
+
+/// Draws an answer.
+fn figure(answer: &Answer, look: &Look) -> Result<Figure, Refusal> {
+    let figure = Figure::of_look(answer, look).map_err(|error| {
+        let text = error.to_string();
+        undrawn(&NAMES.iter().fold(text, |text, (flag, name)| text.replace(flag, name)))
+    })?;
+    if figure.has_values() { Ok(figure) } else { Err(undrawn("the answer has no values to draw")) }
+}
+
+fn undrawn(reason: &str) -> Refusal {
+    wrong(format!("figure: {reason}"))
+}
+
+/// Draws the histogram around the peak that was found.
+fn figure_of_peak(
+    found: &Delayed,
+    (run, context): (&Run, &QueryContext<'_>),
+    look: &Look,
+) -> Result<Figure, Refusal> {
+    match &found.histograms(run, context)?[..] {
+        [] => Err(undrawn("no peak was found")),
+        [histogram] => figure(histogram, look),
+        _ => Err(undrawn("a figure is of one pair; name two channels")),
+    }
+}

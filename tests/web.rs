@@ -1,0 +1,275 @@
+//! The scripts of pages: the committed ones are what their sources make, and they draw what the program draws.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use serde_json::{Value, json};
+use tagq_plot::{
+    Axis, Bar, Bars, Chart, Figure, Map, Page, Picture, Plot, Point, Quantity, Series, Shape,
+};
+
+use crate::support::{root, skipped};
+
+/// What `web/build.mjs` makes, below the root.
+const OUTPUTS: [&str; 7] = [
+    "crates/plot/src/figure.js",
+    "crates/plot/src/figure.js.sha256",
+    "crates/plot/src/figure.css",
+    "crates/serve/src/page/page.js",
+    "crates/serve/src/page/page.css",
+    "crates/python/python/tagq/_live.js",
+    "crates/python/python/tagq/_live.css",
+];
+
+/// Returns the folder in which cargo builds.
+pub(crate) fn target() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_tagq")).ancestors().nth(2).unwrap()
+}
+
+pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(format!("{command:?}: {}{}", text(&output.stdout), text(&output.stderr)))
+}
+
+fn copy(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// Returns the folder of a copy of `web/` with its tools, or why there is none.
+fn installed() -> Result<PathBuf, String> {
+    run(Command::new("node").arg("--version"))?;
+    let folder = target().join("web");
+    let (tools, stamp) = (folder.join("node_modules"), folder.join("stamp"));
+    let lock = fs::read_to_string(root().join("web/package-lock.json")).unwrap();
+    for name in ["src", "vendor"] {
+        let _ = fs::remove_dir_all(folder.join(name));
+    }
+    fs::create_dir_all(&folder).unwrap();
+    for entry in fs::read_dir(root().join("web")).unwrap() {
+        let name = entry.unwrap().file_name();
+        if name != "node_modules" {
+            copy(&root().join("web").join(&name), &folder.join(&name));
+        }
+    }
+    if !tools.exists() || !fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == lock) {
+        let install = ["ci", "--ignore-scripts", "--silent", "--fetch-retries=0"];
+        run(Command::new("npm").args(install).current_dir(&folder))?;
+        fs::write(stamp, lock).unwrap();
+    }
+    Ok(folder)
+}
+
+/// Returns the folder of a copy of `web/`, built below `made`; `None` without the tools.
+pub(crate) fn built() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| match installed() {
+        Ok(folder) => {
+            run(Command::new("node").args(["build.mjs", "made"]).current_dir(&folder)).unwrap();
+            Some(folder)
+        }
+        Err(why) => {
+            skipped(&format!("the tools that build the scripts are missing: {why}"));
+            None
+        }
+    });
+    built.as_deref()
+}
+
+#[test]
+fn the_scripts_are_what_their_sources_make() {
+    let Some(folder) = built() else { return };
+    let tsc = ["node_modules/typescript/bin/tsc", "--noEmit"];
+    run(Command::new("node").args(tsc).current_dir(folder)).unwrap();
+    for name in OUTPUTS {
+        let made = fs::read(folder.join("made").join(name)).unwrap();
+        let committed = fs::read(root().join(name)).unwrap();
+        assert!(made == committed, "{name} is not what its source makes: node web/build.mjs");
+    }
+}
+
+/// A page is one element of text for a script: nothing in it may end the element.
+#[test]
+fn a_script_can_stand_in_a_page() {
+    for name in ["crates/plot/src/figure.js", "crates/plot/src/figure.css"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        assert!(
+            text.is_ascii() && !text.contains("https://") && !text.contains("@import"),
+            "{name}"
+        );
+        let text = text.to_ascii_lowercase();
+        for bad in ["</script", "<script", "</style", "<!--"] {
+            assert!(!text.contains(bad), "{name}: {bad}");
+        }
+    }
+}
+
+/// Numbers that look random, the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    /// Returns a number from 0 to 1.
+    fn next(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / (1u64 << 24) as f64
+    }
+}
+
+/// Returns a chart with some undefined values.
+fn chart(
+    numbers: &mut Numbers,
+    shape: Shape,
+    is_logarithmic: bool,
+    bins: u32,
+    series: usize,
+) -> Chart {
+    let edge = |at: u32| {
+        let share = f64::from(at) / f64::from(bins);
+        if is_logarithmic { 1e-9 * 1e6f64.powf(share) } else { 2e-7 * share - 78.125e-12 }
+    };
+    let mut point = |at: u32| Point {
+        from: if is_logarithmic && at == 0 { 0.0 } else { edge(at) },
+        to: edge(at + 1),
+        value: (numbers.next() > 0.02).then(|| (numbers.next() * 100.0).floor()),
+        err: 1.0 + numbers.next(),
+        is_partial: false,
+    };
+    let series = (0..series)
+        .map(|number| Series {
+            name: number.to_string(),
+            points: (0..bins).map(&mut point).collect(),
+        })
+        .collect();
+    let x = if is_logarithmic {
+        Axis::logarithmic("delay", Quantity::Time, 1e-9, 1e-3)
+    } else {
+        Axis::linear("delay", Quantity::Time, -78.125e-12, 2e-7 - 78.125e-12)
+    };
+    let y = Axis::for_values("counts", Quantity::Count, 0.0, 100.0, false);
+    Chart { x, y, shape, reference: None, has_panels: false, series }
+}
+
+/// Returns axes of all quantities, with ends of many magnitudes.
+fn axes(numbers: &mut Numbers) -> Vec<Axis> {
+    let mut axes = Vec::new();
+    for quantity in [Quantity::Time, Quantity::Rate, Quantity::Count, Quantity::Ratio] {
+        for power in -12..9 {
+            let size = 10f64.powi(power) * (1.0 + 9.0 * numbers.next());
+            axes.push(Axis::linear("", quantity, -size * numbers.next(), size));
+            axes.push(Axis::linear("", quantity, 0.99 * size, size));
+            axes.push(Axis::logarithmic(
+                "",
+                quantity,
+                size,
+                size * 1e4 * numbers.next() + 2.0 * size,
+            ));
+        }
+    }
+    axes
+}
+
+/// Returns bars of all quantities with errors.
+fn bars(numbers: &mut Numbers) -> Vec<Bars> {
+    let mut all = Vec::new();
+    for quantity in [Quantity::Time, Quantity::Rate, Quantity::Count, Quantity::Ratio] {
+        let mut bar = |power: i32| {
+            let value = 10f64.powi(power) * (1.0 + 9.0 * numbers.next());
+            let value = if quantity == Quantity::Count { value.ceil() } else { value };
+            let err = value * (0.001 + numbers.next());
+            Bar { name: String::new(), value: Some(value), err, accidentals: None }
+        };
+        let bars = (-9..9).map(&mut bar).collect();
+        all.push(Bars { axis: Axis::linear("", quantity, 0.0, 1.0), bars });
+    }
+    all
+}
+
+/// Returns the colours of the scale beside a map, from the lowest to the highest.
+fn scale() -> Vec<String> {
+    let axis = || Axis::linear("", Quantity::Time, 0.0, 1.0);
+    let map = Map { x: axis(), y: axis(), values: axis(), columns: 1, cells: vec![None] };
+    let (title, header) = (String::new(), String::new());
+    let figure = Figure { title, header, note: None, plot: Plot::Map(map), page: Page::default() };
+    let svg = Picture::element(&figure);
+    let cells = svg.lines().filter(|line| line.contains("crispEdges"));
+    cells.map(|line| line.split("fill=\"").nth(1).unwrap()[..7].to_owned()).collect()
+}
+
+/// Compares each expected value with the one that the script makes; numbers may differ in the last digits.
+const COMPARE: &str = r#"
+import { readFileSync } from "node:fs";
+import { marksOf, onMap, ticksOf, valueText } from "./checks.mjs";
+const near = (a, b) => a === b || Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));
+function compare(made, expected, place) {
+  if (typeof expected === "number" && typeof made === "number") {
+    if (!near(made, expected)) throw new Error(`${place}: ${made} is not ${expected}`);
+  } else if (expected !== null && typeof expected === "object") {
+    if (Array.isArray(expected) && made.length !== expected.length)
+      throw new Error(`${place}: ${made.length} is not ${expected.length}`);
+    for (const key of Object.keys(expected)) compare(made[key], expected[key], `${place}.${key}`);
+  } else if (made !== expected) throw new Error(`${place}: ${made} is not ${expected}`);
+}
+const cases = JSON.parse(readFileSync("cases.json"));
+cases.marks.forEach(({ chart, wide, marks }, at) => compare(marksOf(chart, wide), marks, `marks ${at}`));
+cases.ticks.forEach(({ axis, most, ticks }, at) => compare(ticksOf(axis, most), ticks, `ticks ${at}`));
+cases.texts.forEach(({ bars, texts }, at) =>
+  compare(bars.bars.map((bar) => valueText(bars.axis, bar.value, bar.err)), texts, `texts ${at}`));
+compare(cases.scale.map((_, at) => onMap(at / (cases.scale.length - 1))), cases.scale, "scale");
+console.log(cases.marks.length + cases.ticks.length + cases.texts.length + cases.scale.length);
+"#;
+
+#[test]
+fn the_script_draws_what_the_program_draws() {
+    let Some(folder) = built() else { return };
+    let mut numbers = Numbers(1);
+    let mut marks = Vec::new();
+    for shape in [Shape::Columns, Shape::Points, Shape::Line] {
+        for is_logarithmic in [false, true] {
+            for (bins, series) in [(1, 1), (7, 1), (60, 9), (400, 2), (3_000, 1)] {
+                let mut chart = chart(&mut numbers, shape, is_logarithmic, bins, series);
+                for (wide, has_panels) in [(240.0, false), (840.0, true), (3_700.0, false)] {
+                    chart.has_panels = has_panels;
+                    marks.push(json!({"chart": chart, "wide": wide, "marks": chart.marks(wide)}));
+                }
+            }
+        }
+    }
+    let mut ticks = Vec::new();
+    for axis in axes(&mut numbers) {
+        for most in [1, 4, 7, 12] {
+            let made = axis.ticks(most);
+            let marks = made.marks.iter().map(|mark| json!({"at": mark.at, "label": mark.label}));
+            let marks: Vec<Value> = marks.collect();
+            let expected = json!({"marks": marks, "between": made.between, "unit": made.unit});
+            ticks.push(json!({"axis": axis, "most": most, "ticks": expected}));
+        }
+    }
+    let bars = bars(&mut numbers);
+    let texts = bars.iter().map(|bars| json!({"bars": bars, "texts": bars.texts()}));
+    let texts: Vec<Value> = texts.collect();
+    let scale = scale();
+    assert_eq!(scale.len(), 64);
+    let expected = marks.len() + ticks.len() + texts.len() + scale.len();
+    let cases = json!({"marks": marks, "ticks": ticks, "texts": texts, "scale": scale});
+    let made = folder.join("made");
+    fs::write(made.join("cases.json"), cases.to_string()).unwrap();
+    fs::write(made.join("compare.mjs"), COMPARE).unwrap();
+    let compared = run(Command::new("node").arg("compare.mjs").current_dir(made)).unwrap();
+    assert_eq!(String::from_utf8(compared.stdout).unwrap().trim(), expected.to_string());
+}

@@ -1,0 +1,173 @@
+/** Values for cells of two axes. */
+
+import {
+  BELOW, MARGIN, SCALE, TICK, drawBelow, drawScale, drawTitleBeside, roomBeside, ticksAcross,
+} from "../paint/axes";
+import { clamp, logarithmic, place, valueAt } from "../scales/axis";
+import { rgbOnMap, type Palette } from "../paint/colour";
+import type { Choice, Content, Fraction, Range, Reading, Spot } from "./content";
+import { SOLID, type Box, type Pen } from "../paint/pen";
+import type { Axis, CellMap } from "../types";
+import { fixed, places, rangeText } from "../scales/words";
+
+/** Largest number of cells drawn along an axis; more are averaged. */
+const CELLS = 256;
+
+export class MapContent implements Content {
+  readonly zooms = { x: true, y: true };
+  readonly canBeLogarithmic: boolean;
+  readonly hasPanels = false;
+  private readonly axes: { x: [Axis, Axis]; y: [Axis, Axis] };
+  private readonly values: Axis;
+  private readonly rows: number;
+
+  constructor(
+    private readonly map: CellMap,
+    choice: Choice,
+  ) {
+    const part = (axis: Axis, range: Range | null): [Axis, Axis] => [axis, range ? { ...axis, ...range } : axis];
+    this.axes = { x: part(map.x, choice.x), y: part(map.y, choice.y) };
+    this.canBeLogarithmic = !map.values.is_logarithmic;
+    this.values = choice.isLogarithmic ? logarithmic(map.values, map.cells) : map.values;
+    this.rows = Math.floor(map.cells.length / Math.max(map.columns, 1));
+  }
+
+  legend(): Reading[] {
+    return [];
+  }
+
+  height(width: number): number {
+    return clamp(this.isSquare() ? width - SCALE - 80 : 0.6 * width, 240, 620) + BELOW + 24;
+  }
+
+  area(pen: Pen, width: number, height: number, room = 0): Box {
+    const bottom = height - BELOW;
+    const high = bottom - 24;
+    const left = Math.max(Math.ceil(roomBeside(pen, ticksAcross(pen, this.axes.y[1], high)) / 8) * 8, room);
+    const widest = Math.max(width - (this.hasScale(width) ? SCALE + 24 : MARGIN), left + 40);
+    // Cells of two differences are squares; time goes on across the page.
+    const right = this.isSquare() ? Math.min(left + high, widest) : widest;
+    return { left, top: 24, right, bottom };
+  }
+
+  paint(pen: Pen, palette: Palette, area: Box, width: number): void {
+    const [, x] = this.axes.x;
+    const [, y] = this.axes.y;
+    drawBelow(pen, palette, x, area, width);
+    const { first, end, step } = this.shownColumns();
+    const rows = this.shownRows();
+    const [wide, high] = [Math.ceil((end - first) / step), Math.ceil((rows.end - rows.first) / rows.step)];
+    const across = (column: number) => area.left + place(x, this.edge(this.map.x, column, this.map.columns)) * (area.right - area.left);
+    const up = (row: number) => area.bottom - place(y, this.edge(this.map.y, row, this.rows)) * (area.bottom - area.top);
+    const box = {
+      left: across(first), right: across(first + wide * step), top: up(rows.first + high * rows.step), bottom: up(rows.first),
+    };
+    pen.within(area, () =>
+      pen.grid(box, wide, high, (column, row) => {
+        const value = this.mean(first + column * step, step, rows.first + (high - 1 - row) * rows.step, rows.step);
+        return value === null ? null : rgbOnMap(clamp(place(this.values, value), 0, 1));
+      }),
+    );
+    const ticks = ticksAcross(pen, y, area.bottom - area.top);
+    for (const mark of ticks.marks) {
+      const at = area.bottom - clamp(place(y, mark.at), 0, 1) * (area.bottom - area.top);
+      pen.lines([[[area.left - 6, at], [area.left, at]]], palette.faint, 1, SOLID);
+      pen.words(mark.label, [area.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
+    }
+    drawTitleBeside(pen, palette, y, ticks, area);
+    if (this.hasScale(width)) drawScale(pen, palette, this.values, area.right + 24, area.top, area.bottom);
+  }
+
+  spotAt(at: Fraction): Spot | null {
+    const { map } = this;
+    const column = place(map.x, valueAt(this.axes.x[1], at.x)) * map.columns;
+    const row = place(map.y, valueAt(this.axes.y[1], 1 - at.y)) * this.rows;
+    return this.spot(Math.floor(column), Math.floor(row));
+  }
+
+  spotFrom(spot: Spot | null, columns: number, rows: number): Spot | null {
+    // Rows are numbered from the bottom.
+    return spot ? this.spot(spot.column + columns, spot.row - rows) : this.spotAt({ x: 0.5, y: 0.5 });
+  }
+
+  csv(): (string | number | null)[][] {
+    const { map } = this;
+    const [columns, rows] = [this.shownColumns(), this.shownRows()];
+    const lines: (string | number | null)[][] = [["x_from_s", "x_to_s", "y_from_s", "y_to_s", "value"]];
+    for (let column = columns.first; column < columns.end; column += 1) {
+      for (let row = rows.first; row < rows.end; row += 1) {
+        const x = [column, column + 1].map((edge) => this.edge(map.x, edge, map.columns));
+        const y = [row, row + 1].map((edge) => this.edge(map.y, edge, this.rows));
+        lines.push([...x, ...y, map.cells[column * this.rows + row] ?? null]);
+      }
+    }
+    return lines;
+  }
+
+  private spot(wantedColumn: number, wantedRow: number): Spot {
+    const { map } = this;
+    const column = clamp(wantedColumn, 0, map.columns - 1);
+    const row = clamp(wantedRow, 0, this.rows - 1);
+    const value = map.cells[column * this.rows + row] ?? null;
+    const text =
+      value === null ? "\u2013" : fixed(value, map.values.quantity === "count" ? 0 : places(value, 4));
+    const range = (axis: Axis, at: number, count: number): [number, number] => [
+      this.edge(axis, at, count),
+      this.edge(axis, at + 1, count),
+    ];
+    const [x, y] = [range(map.x, column, map.columns), range(map.y, row, this.rows)];
+    const middle = (axis: Axis, [from, to]: [number, number]) => place(axis, (from + to) / 2);
+    return {
+      column,
+      row,
+      at: { x: middle(this.axes.x[1], x), y: 1 - middle(this.axes.y[1], y) },
+      heading: `${map.values.label}: ${text}`,
+      readings: [
+        { name: map.x.label, text: rangeText(map.x, ...x) },
+        { name: map.y.label, text: rangeText(map.y, ...y) },
+      ],
+    };
+  }
+
+  private edge(axis: Axis, at: number, count: number): number {
+    return axis.low + ((axis.high - axis.low) * at) / count;
+  }
+
+  private shownColumns() {
+    return shownCells(...this.axes.x, this.map.columns);
+  }
+
+  private shownRows() {
+    return shownCells(...this.axes.y, this.rows);
+  }
+
+  /** Returns the mean of the defined values of some cells. */
+  private mean(column: number, columns: number, row: number, rows: number): number | null {
+    let [sum, count] = [0, 0];
+    for (let x = column; x < Math.min(column + columns, this.map.columns); x += 1) {
+      for (let y = row; y < Math.min(row + rows, this.rows); y += 1) {
+        const value = this.map.cells[x * this.rows + y] ?? null;
+        if (value === null) continue;
+        sum += value;
+        count += 1;
+      }
+    }
+    return count > 0 ? sum / count : null;
+  }
+
+  private isSquare(): boolean {
+    const length = (axis: Axis) => axis.high - axis.low;
+    return Math.abs(length(this.map.x) - length(this.map.y)) <= 1e-9 * length(this.map.x);
+  }
+
+  private hasScale(width: number): boolean {
+    return width >= 420;
+  }
+}
+
+/** Returns the cells of an axis that are in view, and how many of them are drawn as one. */
+function shownCells(whole: Axis, view: Axis, count: number): { first: number; end: number; step: number } {
+  const first = clamp(Math.floor(place(whole, view.low) * count + 1e-9), 0, Math.max(count - 1, 0));
+  const end = clamp(Math.ceil(place(whole, view.high) * count - 1e-9), first + 1, Math.max(count, 1));
+  return { first, end, step: Math.max(Math.ceil((end - first) / CELLS), 1) };
+}

@@ -1,0 +1,92 @@
+/** A figure as the program writes it: `Figure` of crates/plot. */
+
+/** The content of a figure. */
+export interface Figure {
+  title: string;
+  header: string;
+  note: string | null;
+  plot: Plot;
+  page: Page;
+}
+
+export interface Page {
+  width: number;
+  height: number | null;
+  is_dark: boolean;
+}
+
+/** The values: one key, which is their kind. */
+export type Plot = { chart: Chart } | { bars: Bars } | { matrix: Matrix } | { map: CellMap };
+
+export type Quantity = "time" | "rate" | "count" | "ratio";
+
+/** A unit: its name, its size, and the magnitude from which it is used. */
+export type Unit = [name: string, size: number, least: number];
+
+export interface Axis {
+  label: string;
+  quantity: Quantity;
+  low: number;
+  high: number;
+  is_logarithmic: boolean;
+  /** The largest unit first. */
+  units: Unit[];
+}
+
+export type Shape = "columns" | "points" | "line";
+
+/** Values over an axis. */
+export interface Chart {
+  x: Axis;
+  y: Axis;
+  shape: Shape;
+  reference: number | null;
+  has_panels: boolean;
+  series: Series[];
+}
+
+export interface Series {
+  name: string;
+  /** In the order of the axis. */
+  points: Point[];
+}
+
+export interface Point {
+  from: number;
+  to: number;
+  value: number | null;
+  err: number;
+  is_partial: boolean;
+}
+
+/** Values one below the other. */
+export interface Bars {
+  axis: Axis;
+  bars: Bar[];
+}
+
+export interface Bar {
+  name: string;
+  value: number | null;
+  err: number;
+  accidentals: number | null;
+}
+
+/** Counts of pairs. */
+export interface Matrix {
+  rows: string[];
+  columns: string[];
+  /** Row by row. */
+  cells: (number | null)[];
+  is_logarithmic: boolean;
+}
+
+/** Values for cells of two axes. */
+export interface CellMap {
+  x: Axis;
+  y: Axis;
+  values: Axis;
+  columns: number;
+  /** Column by column from the left, each from bottom to top. */
+  cells: (number | null)[];
+}

@@ -1,0 +1,122 @@
+// The channels of a run: their rates, names, delays and limits on this page.
+
+import type { Answer, Channel } from "./api";
+import { button, field, h, setText } from "./dom";
+import { outside } from "./alarm";
+import { knob } from "./knob";
+import type { Layout } from "./layout";
+import { added, duration, line } from "./numbers";
+import { valueOf } from "./rows";
+
+/** The rates of all channels, one beside the other. */
+export class Strip {
+  readonly element = h("ul", { class: "strip", tabindex: 0, "aria-label": "rates of the channels in the last second" });
+  /** The rate of each channel in the last second. */
+  readonly rates = new Map<number, number>();
+  private readonly items = new Map<number, { element: HTMLElement; name: HTMLElement; rate: HTMLElement; why: HTMLElement }>();
+
+  constructor(private readonly alarm: (owner: unknown, reason: string | undefined) => void) {}
+
+  show(answer: Answer | null, layout: Layout): void {
+    if (!answer) return;
+    const names = new Map(answer.run.channels.map((of) => [of.channel, of]));
+    for (const row of answer.rows) {
+      const channel = Number(row.channel);
+      const { value, err } = valueOf(row, "rate_hz");
+      const of = names.get(channel);
+      const name = of?.name ?? String(channel);
+      const item = this.item(channel);
+      this.rates.set(channel, value ?? 0);
+      setText(item.name, name);
+      setText(item.rate, line("rate_hz", value, err));
+      const isDead = (value ?? 0) === 0 && (of?.count ?? 0) > 0;
+      const reason = isDead ? "no tags" : outside(layout.alarms[channel], "rate_hz", value ?? 0);
+      item.element.classList.toggle("alarm", reason !== undefined);
+      setText(item.why, reason ?? "");
+      this.alarm(item, reason && `channel ${name}: ${reason}`);
+    }
+  }
+
+  /** Shows the rates as old ones. */
+  setStale(isStale: boolean): void {
+    this.element.classList.toggle("stale", isStale);
+  }
+
+  clear(): void {
+    for (const item of this.items.values()) this.alarm(item, undefined);
+    this.items.clear();
+    this.rates.clear();
+    this.element.replaceChildren();
+  }
+
+  private item(channel: number) {
+    let item = this.items.get(channel);
+    if (!item) {
+      const [name, rate, why] = [h("b"), h("span", { class: "rate" }), h("span", { class: "why" })];
+      item = { element: h("li", {}, name, rate, why), name, rate, why };
+      this.items.set(channel, item);
+      this.element.append(item.element);
+    }
+    return item;
+  }
+}
+
+/** Returns the form in which names, delays, limits and groups are edited, for this page only. */
+export function channelForm(channels: Channel[], layout: Layout, changed: () => void): HTMLElement {
+  const head = ["channel", "name", "delay", "alarm below", "alarm above"].map((name) => h("th", { scope: "col" }, name));
+  let step = "100ps";
+  const nameOf = (channel: number) => Object.entries(layout.names).find(([, of]) => of === channel)?.[0];
+  const rows = channels.map((of) => {
+    const name = h("input", { type: "text", size: 8, value: nameOf(of.channel) ?? of.name ?? "", "aria-label": `name of channel ${of.channel}` });
+    name.addEventListener("change", () => {
+      const old = nameOf(of.channel);
+      if (old !== undefined) delete layout.names[old];
+      const text = name.value.trim();
+      if (text !== "" && text !== of.name) layout.names[text] = of.channel;
+      changed();
+    });
+    const delay = knob(`delay of ${of.channel}`, "added to the times of this channel", layout.delays[of.channel] ?? "", "0", 
+      (value, steps) => added(value, duration(step) ?? { number: 100, unit: "ps" }, steps),
+      (text) => {
+        if (text === "" || duration(text)?.number === 0) delete layout.delays[of.channel];
+        else layout.delays[of.channel] = text;
+        changed();
+      }, { number: 100, unit: "ps" });
+    const limit = (key: "below" | "above") => {
+      const input = h("input", { type: "number", size: 8, min: 0, step: "any", placeholder: "Hz",
+        value: layout.alarms[of.channel]?.[key] ?? "", "aria-label": `alarm ${key}, in Hz, for channel ${of.channel}` });
+      input.addEventListener("change", () => {
+        const own = { ...layout.alarms[of.channel] };
+        if (input.value === "") delete own[key];
+        else own[key] = Number(input.value);
+        layout.alarms[of.channel] = own;
+        changed();
+      });
+      return h("td", {}, input);
+    };
+    return h("tr", {}, h("th", { scope: "row" }, String(of.channel)), h("td", {}, name), h("td", {}, delay.element), limit("below"), limit("above"));
+  });
+  const steps = h("input", { type: "text", value: step, size: 7 });
+  steps.addEventListener("change", () => {
+    if (duration(steps.value)) step = steps.value;
+    else steps.value = step;
+  });
+  const groups = h("input", { type: "text", value: layout.groups.map((group) => group.join(",")).join(" "), placeholder: "every pair" });
+  groups.addEventListener("change", () => {
+    const words = groups.value.trim().split(/\s+/).filter(Boolean);
+    layout.groups = words.map((word) => word.split(",").map((of) => layout.names[of] ?? channels.find(({ name }) => name === of)?.channel ?? Number(of)));
+    layout.groups = layout.groups.filter((group) => group.length > 1 && group.every(Number.isInteger));
+    groups.value = layout.groups.map((group) => group.join(",")).join(" ");
+    changed();
+  });
+  return h("div", { class: "form" },
+    h("p", {}, "These hold for this page and its address; tagq.toml is not changed."),
+    h("div", { class: "scrolled" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+    field("step of delays", steps),
+    field("groups, such as 1,2 1,2,3", groups),
+    button("No delays, names, groups and alarms", "forget all of these", () => {
+      Object.assign(layout, { names: {}, delays: {}, groups: [], alarms: {} });
+      changed();
+    }),
+  );
+}

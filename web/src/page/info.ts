@@ -1,0 +1,88 @@
+// What is known of a run, and warnings.
+
+import type { Facts, RunState } from "./api";
+import * as api from "./api";
+import { h, setText } from "./dom";
+import { grouped, line, span } from "./numbers";
+import type { View } from "./view";
+
+/** Age of the data from which a recording is said to have stopped. */
+const STILL_S = 10;
+/** Time between two looks at the store of the run. */
+const EVERY_MS = 5000;
+
+interface StoreInfo {
+  reordered?: number;
+  sources?: { name: string; tags: number; late?: number; salvaged?: boolean; torn?: string | null }[];
+  gaps?: { count: number; total_s: number };
+  store_bytes?: number;
+  sources_bytes?: number;
+}
+
+/** Returns what a person should know of a run: nothing new, channels without tags, damage, late tags. */
+export function warnings(state: RunState, rates: Map<number, number>, info: StoreInfo): string[] {
+  const found: string[] = [];
+  if (state.age_s !== null && state.age_s >= STILL_S) found.push(`nothing new for ${span(state.age_s)}: the file stopped growing`);
+  for (const { channel, name, count } of state.facts?.channels ?? []) {
+    if (count > 0 && rates.get(channel) === 0) found.push(`channel ${name ?? channel} has no tags in the last second`);
+  }
+  if (state.facts?.tick_assumed) found.push("the tick is assumed; tagq set --tick states it");
+  if (info.reordered) found.push(`${grouped(String(info.reordered))} tags came late and were put in order`);
+  for (const source of info.sources ?? []) {
+    if (source.salvaged || source.torn) found.push(`${source.name}: ${source.torn ?? "damaged, what could be read is there"}`);
+  }
+  if (info.gaps?.count) found.push(`${info.gaps.count} gaps between files, ${span(info.gaps.total_s)} together`);
+  return found;
+}
+
+export function infoView(state: () => RunState | undefined, rates: () => Map<number, number>): View {
+  const facts = h("dl", { class: "facts" });
+  const list = h("ul", { class: "warnings" });
+  const element = h("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "facts about the run" }, list, facts);
+  let info: StoreInfo = {};
+  let asked = 0;
+  const values = new Map<string, HTMLElement>();
+  const set = (name: string, value: string) => {
+    let own = values.get(name);
+    if (!own) {
+      own = h("dd");
+      values.set(name, own);
+      facts.append(h("dt", {}, name), own);
+    }
+    setText(own, value);
+  };
+  const showFacts = (of: Facts, name: string) => {
+    set("run", name);
+    set("tags", grouped(String(of.tags)));
+    set("recorded", line("elapsed_s", of.elapsed_s));
+    set("live", line("live_s", of.live_s));
+    set("files", String(of.sources));
+    set("tick", `${tickText(of.tick)}${of.tick_assumed ? ", assumed" : ""}`);
+    set("commit", String(of.commit));
+    set("channels", of.channels.map(({ channel, name, count }) => `${name ?? channel}: ${grouped(String(count))}`).join(", "));
+    if (info.store_bytes !== undefined) set("store", `${grouped(String(Math.round(info.store_bytes / 1e6)))} MB`);
+  };
+  return {
+    element,
+    show() {
+      const own = state();
+      if (!own) return;
+      if (Date.now() - asked > EVERY_MS) {
+        asked = Date.now();
+        api.info(own.index).then((got) => (info = got as StoreInfo), () => undefined);
+      }
+      if (own.facts) showFacts(own.facts, own.name);
+      const texts = warnings(own, rates(), info);
+      if (JSON.stringify(texts) !== list.dataset.texts) {
+        list.dataset.texts = JSON.stringify(texts);
+        list.replaceChildren(...texts.map((text) => h("li", {}, text)));
+      }
+    },
+  };
+}
+
+/** Returns a tick, given in attoseconds as a fraction, as text. */
+function tickText(tick: string): string {
+  const [over = 0, under = 1] = tick.split("/").map(Number);
+  return `${Number(((over / under) * 1e-6).toPrecision(8))} ps`;
+}

@@ -1,0 +1,112 @@
+// Numbers as text: units, digits by the error, durations.
+
+/** A text of a number, and its unit. */
+export interface Shown {
+  value: string;
+  /** The error in the same unit; empty if there is none. */
+  err: string;
+  unit: string;
+}
+
+const RATES: [number, string][] = [[1e9, "GHz"], [1e6, "MHz"], [1e3, "kHz"], [1, "Hz"]];
+const TIMES: [number, string][] = [[3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"], [1e-12, "ps"]];
+
+/** The unit of a column by its name. */
+function unitsOf(column: string): [number, string][] {
+  if (column.endsWith("_hz")) return RATES;
+  if (column.endsWith("_s")) return TIMES;
+  return [[1, ""]];
+}
+
+/** Returns the name of the column with the standard error of this one. */
+export function errorColumn(column: string): string {
+  const unit = /_(hz|s)$/.exec(column);
+  return unit ? `${column.slice(0, unit.index)}_err${unit[0]}` : `${column}_err`;
+}
+
+/** Returns a value and its standard error with two digits of the error; values without one have four digits. */
+export function shown(column: string, value: number | null | undefined, err?: number | null): Shown {
+  if (value === null || value === undefined || !Number.isFinite(value)) return { value: "–", err: "", unit: "" };
+  const units = unitsOf(column);
+  const [size, unit] = units.find(([size]) => Math.abs(value) >= size) ?? units[units.length - 1] ?? [1, ""];
+  const scaled = value / size;
+  const isCount = Number.isInteger(value) && unit === "";
+  const scaledErr = err && Number.isFinite(err) ? err / size : undefined;
+  const least = scaledErr ?? Math.abs(scaled) * 1e-2;
+  const places = least > 0 ? Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(least)))) : 0;
+  const text = (number: number) => grouped(number.toFixed(isCount ? 0 : places).replace(/^-(0\.?0*)$/, "$1"));
+  return { value: text(scaled), err: scaledErr === undefined ? "" : grouped(scaledErr.toFixed(places)), unit };
+}
+
+/** Returns a number with its error and unit on one line. */
+export function line(column: string, value: number | null | undefined, err?: number | null): string {
+  const of = shown(column, value, err);
+  return `${of.value}${of.err && ` ± ${of.err}`}${of.unit && ` ${of.unit}`}`;
+}
+
+/** Separates thousands. */
+export function grouped(digits: string): string {
+  const [whole = "", rest] = digits.split(".");
+  const separated = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "\u2212");
+  return rest === undefined ? separated : `${separated}.${rest}`;
+}
+
+/** Returns a time span such as `4 s` or `3 min`. */
+export function span(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} days`;
+}
+
+const SIZES: Record<string, number> = {
+  ps: 1e-12, ns: 1e-9, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, t: 1,
+};
+
+/** A duration as it is written: a number and a unit. */
+export interface Duration {
+  number: number;
+  unit: string;
+}
+
+/** Reads one duration; `undefined` if it is not one. */
+export function duration(text: string): Duration | undefined {
+  const parts = /^\s*([+\-−]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµμ]+)\s*$/i.exec(text);
+  const unit = parts?.[2] ?? "";
+  if (!parts || SIZES[unit] === undefined) return undefined;
+  return { number: Number((parts[1] ?? "").replace("−", "-")), unit };
+}
+
+/** Returns a duration as text in its unit, or in a better one. */
+export function durationText({ number, unit }: Duration): string {
+  if (unit === "t") return `${Math.round(number)}t`;
+  const seconds = number * (SIZES[unit] ?? 1);
+  const short = TIMES.slice(2);
+  const [size, name] = short.find(([size]) => Math.abs(seconds) >= size * 0.9995) ?? [1e-12, "ps"];
+  const value = Number((seconds / size).toPrecision(6));
+  return `${value}${name === "µs" ? "us" : name}`;
+}
+
+/** Returns the next duration of the series 1, 2, 5, 10, … upwards or downwards. */
+export function stepped(of: Duration, up: boolean): Duration {
+  if (of.number <= 0) return of;
+  const ladder = [1, 2, 5, 10];
+  const power = 10 ** Math.floor(Math.log10(of.number) + 1e-9);
+  const digits = of.number / power;
+  const near = 1e-6;
+  let next: number;
+  if (up) next = (ladder.find((step) => step > digits * (1 + near)) ?? 20) * power;
+  else next = ([5, 2, 1].find((step) => step < digits * (1 - near)) ?? 0.5) * power;
+  if (of.unit === "t") next = Math.max(1, Math.round(next));
+  return { number: Number(next.toPrecision(6)), unit: of.unit };
+}
+
+/** Returns a duration that is later by a number of steps. */
+export function added(of: Duration, step: Duration, steps: number): Duration {
+  if (of.unit === step.unit) return { number: Number((of.number + steps * step.number).toPrecision(12)), unit: of.unit };
+  if (of.number === 0) return { number: steps * step.number, unit: step.unit };
+  if (of.unit === "t" || step.unit === "t") return { number: of.number + Math.sign(steps), unit: of.unit };
+  const seconds = of.number * (SIZES[of.unit] ?? 1) + steps * step.number * (SIZES[step.unit] ?? 1);
+  return { number: Number((seconds / (SIZES[step.unit] ?? 1)).toPrecision(12)), unit: step.unit };
+}
