@@ -22,7 +22,13 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub fn start(folder: &Path, args: &[&str]) -> Self {
+        Self::start_with(folder, args, &[])
+    }
+
+    /// Starts one in which these variables of the environment are set.
+    fn start_with(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut process = interruptible();
+        process.envs(environment.iter().copied());
         process.arg("serve").args(args).current_dir(folder).stdin(Stdio::null());
         process.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Killed(process.spawn().unwrap());

@@ -107,17 +107,8 @@ fn look() -> Value {
     })
 }
 
-/// Returns the description of the API (OpenAPI 3.1) below this base path.
-pub(crate) fn openapi(base: &str) -> Value {
-    let mut schemas: Map<String, Value> =
-        QUERY_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
-    schemas.insert("figure".into(), look());
-    let names = json!({
-        "description": "Names of channels for this query, in place of those of tagq.toml",
-        "type": "object",
-        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
-    });
-    schemas.insert("names".into(), names);
+/// Returns the schema of a query as `POST /api/query` takes it.
+fn question() -> Value {
     let run = json!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]});
     let question = QUERY_TYPES.map(|of| {
         let mut question = json!({
@@ -137,7 +128,21 @@ pub(crate) fn openapi(base: &str) -> Value {
         }
         question
     });
-    let question = json!({"anyOf": question});
+    json!({"anyOf": question})
+}
+
+/// Returns the description of the API (OpenAPI 3.1) below this base path.
+pub(crate) fn openapi(base: &str) -> Value {
+    let mut schemas: Map<String, Value> =
+        QUERY_TYPES.into_iter().map(|of| (of.name.to_owned(), of.schema())).collect();
+    schemas.insert("figure".into(), look());
+    let names = json!({
+        "description": "Names of channels for this query, in place of those of tagq.toml",
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
+    });
+    schemas.insert("names".into(), names);
+    let question = question();
     let content = |kind: &str, schema: Value| json!({kind: {"schema": schema}});
     let json_of = |schema: Value| content("application/json", schema);
     let refused = json!({

@@ -144,23 +144,6 @@ mod tests {
     use crate::args::parts::PlanArgs;
 
     #[test]
-    fn the_words_of_a_command_give_its_options() {
-        for (name, options) in tagq::requests::cases() {
-            let words = crate::args::command_words(name, &options);
-            let words = ["tagq".to_owned()].into_iter().chain(words).chain(["run".to_owned()]);
-            let words: Vec<String> = words.collect();
-            let args = crate::args::command::Args::try_parse_from(&words);
-            let crate::args::Command::Request(parsed) = args.unwrap().command else {
-                panic!("{words:?}")
-            };
-            let request = Request::of_options(name, options).unwrap();
-            assert_eq!(format!("{:?}", parsed.request), format!("{request:?}"), "{words:?}");
-        }
-        assert_eq!(crate::args::quoted("a b's"), "'a b'\\''s'");
-        assert_eq!(crate::args::quoted("run/@1t"), "run/@1t");
-    }
-
-    #[test]
     fn every_example_is_a_request() {
         for of in REQUEST_TYPES {
             for examples in [examples::<AnswerArgs>(of), examples::<PlanArgs>(of)] {
