@@ -273,3 +273,76 @@ fn the_script_draws_what_the_program_draws() {
     let compared = run(Command::new("node").arg("compare.mjs").current_dir(made)).unwrap();
     assert_eq!(String::from_utf8(compared.stdout).unwrap().trim(), expected.to_string());
 }
+
+/// Numbers, durations and addresses of the page.
+const PAGE: &str = r##"
+import { added, duration, durationText, fragment, LAYOUTS, line, parsed, pitch, stepped, UNITS } from "./checks.mjs";
+const step = (text, up) => durationText(stepped(duration(text), up));
+const add = (text, by, steps) => durationText(added(duration(text), duration(by), steps));
+const round = (text) => fragment(parsed(text));
+const changed = structuredClone(LAYOUTS.count.layout);
+changed.names = { "Alice, \u00e9": 3 };
+changed.panels[0].options.window = "7ns";
+const again = parsed(fragment(changed));
+console.log(JSON.stringify({
+  units: UNITS,
+  lines: [
+    line("rate_hz", 19_826.4, 140.8), line("rate_hz", 0.4, 0.03), line("count", 1_234_567, 1_111.1), line("count", 12),
+    line("car", -0.001, 0.19), line("car", undefined), line("live_s", 33.561), line("tick_s", 1.5625e-10),
+    line("rate_hz", -2_500, 30), line("p_a_given_b", 0.41392, 0.00088),
+  ],
+  durations: ["2ns", " 1.5 us", "13t", "-4.0625ns", "3e-9s", "2", "ns", "2 bananas", "", "1..2ns"].map((text) => duration(text) ?? null),
+  texts: ["2000ps", "0.5us", "1000ns", "90s", "13t", "-2000ps"].map((text) => durationText(duration(text))),
+  up: ["1ns", "2ns", "5ns", "9.99ns", "3ns", "900ps", "1t", "13t"].map((text) => step(text, true)),
+  down: ["1ns", "2ns", "5ns", "3ns", "1us", "1t", "2t", "13t"].map((text) => step(text, false)),
+  sums: [add("0ns", "100ps", 3), add("-5ns", "100ps", 1), add("1ns", "1ns", -3), add("10t", "1t", 2), add("2ns", "1t", -1)],
+  layouts: [...Object.keys(LAYOUTS).map(round), again.panels[0].options.window, Object.keys(again.names)[0]],
+  wrong: ["", "nowhere", "layout=", "layout=AAAA", "layout=W10", "__proto__", "constructor"].map((text) => parsed(text) ?? null),
+  pitches: [pitch(undefined, 1), pitch(5, undefined), pitch(5, 5), pitch(10, 5), pitch(1e9, 1), pitch(0, 1)],
+}));
+"##;
+
+#[test]
+fn the_page_reads_and_writes_numbers_and_addresses() {
+    let Some(folder) = built() else { return };
+    let made = folder.join("made");
+    fs::write(made.join("page.mjs"), PAGE).unwrap();
+    let output = run(Command::new("node").arg("page.mjs").current_dir(made)).unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let axis = |quantity| serde_json::to_value(Axis::linear("", quantity, 0.0, 1.0)).unwrap();
+    assert_eq!(found["units"]["time"], axis(Quantity::Time)["units"]);
+    assert_eq!(found["units"]["rate"], axis(Quantity::Rate)["units"]);
+    assert_eq!(
+        found["lines"],
+        json!([
+            "19.83 ± 0.14 kHz",
+            "0.400 ± 0.030 Hz",
+            "1,234,567 ± 1,111",
+            "12",
+            "0.00 ± 0.19",
+            "–",
+            "33.56 s",
+            "156.3 ps",
+            "−2.500 ± 0.030 kHz",
+            "0.41392 ± 0.00088",
+        ])
+    );
+    let of = |number: f64, unit: &str| json!({"number": number, "unit": unit});
+    for (at, expected) in
+        [of(2.0, "ns"), of(1.5, "us"), of(13.0, "t"), of(-4.0625, "ns"), of(3e-9, "s")]
+            .iter()
+            .enumerate()
+    {
+        let given = &found["durations"][at];
+        assert_eq!(given["number"].as_f64(), expected["number"].as_f64(), "{at}");
+        assert_eq!(given["unit"], expected["unit"], "{at}");
+    }
+    assert!(found["durations"].as_array().unwrap()[5..].iter().all(Value::is_null));
+    assert_eq!(found["texts"], json!(["2ns", "500ns", "1us", "90s", "13t", "-2ns"]));
+    assert_eq!(found["up"], json!(["2ns", "5ns", "10ns", "10ns", "5ns", "1ns", "2t", "20t"]));
+    assert_eq!(found["down"], json!(["500ps", "1ns", "2ns", "2ns", "500ns", "1t", "1t", "10t"]));
+    assert_eq!(found["sums"], json!(["300ps", "-4.9ns", "-2ns", "12t", "1ns"]));
+    assert_eq!(found["layouts"], json!(["align", "count", "g2", "7ns", "Alice, é"]));
+    assert!(found["wrong"].as_array().unwrap().iter().all(Value::is_null), "{}", found["wrong"]);
+    assert_eq!(found["pitches"], json!([55, 55, 440, 880, 3520, 55]));
+}

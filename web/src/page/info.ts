@@ -3,7 +3,7 @@
 import type { Facts, RunState } from "./api";
 import * as api from "./api";
 import { h, setText } from "./dom";
-import { grouped, line, span } from "./numbers";
+import { count, line, span } from "./numbers";
 import type { View } from "./view";
 
 /** Age of the data from which a recording is said to have stopped. */
@@ -13,7 +13,7 @@ const EVERY_MS = 5000;
 
 interface StoreInfo {
   reordered?: number;
-  sources?: { name: string; tags: number; late?: number; salvaged?: boolean; torn?: string | null }[];
+  sources?: { name: string; remarks?: string[] }[];
   gaps?: { count: number; total_s: number };
   store_bytes?: number;
   sources_bytes?: number;
@@ -27,9 +27,9 @@ export function warnings(state: RunState, rates: Map<number, number>, info: Stor
     if (count > 0 && rates.get(channel) === 0) found.push(`channel ${name ?? channel} has no tags in the last second`);
   }
   if (state.facts?.tick_assumed) found.push("the tick is assumed; tagq set --tick states it");
-  if (info.reordered) found.push(`${grouped(String(info.reordered))} tags came late and were put in order`);
+  if (info.reordered) found.push(`${count(info.reordered)} tags came late and were put in order`);
   for (const source of info.sources ?? []) {
-    if (source.salvaged || source.torn) found.push(`${source.name}: ${source.torn ?? "damaged, what could be read is there"}`);
+    for (const remark of source.remarks ?? []) found.push(`${source.name}: ${remark}`);
   }
   if (info.gaps?.count) found.push(`${info.gaps.count} gaps between files, ${span(info.gaps.total_s)} together`);
   return found;
@@ -53,14 +53,14 @@ export function infoView(state: () => RunState | undefined, rates: () => Map<num
   };
   const showFacts = (of: Facts, name: string) => {
     set("run", name);
-    set("tags", grouped(String(of.tags)));
+    set("tags", count(of.tags));
     set("recorded", line("elapsed_s", of.elapsed_s));
     set("live", line("live_s", of.live_s));
     set("files", String(of.sources));
     set("tick", `${tickText(of.tick)}${of.tick_assumed ? ", assumed" : ""}`);
     set("commit", String(of.commit));
-    set("channels", of.channels.map(({ channel, name, count }) => `${name ?? channel}: ${grouped(String(count))}`).join(", "));
-    if (info.store_bytes !== undefined) set("store", `${grouped(String(Math.round(info.store_bytes / 1e6)))} MB`);
+    set("channels", of.channels.map((one) => `${one.name ?? one.channel}: ${count(one.count)}`).join(", "));
+    if (info.store_bytes !== undefined) set("store", `${count(Math.round(info.store_bytes / 1e6))} MB`);
   };
   return {
     element,

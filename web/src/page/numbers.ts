@@ -1,4 +1,7 @@
-// Numbers as text: units, digits by the error, durations.
+// Numbers as text: units by the name of a column, digits by the error, durations.
+
+import { fixed, places, unitOf } from "../figure/scales/words";
+import type { Quantity, Unit } from "../figure/types";
 
 /** A text of a number, and its unit. */
 export interface Shown {
@@ -8,14 +11,17 @@ export interface Shown {
   unit: string;
 }
 
-const RATES: [number, string][] = [[1e9, "GHz"], [1e6, "MHz"], [1e3, "kHz"], [1, "Hz"]];
-const TIMES: [number, string][] = [[3600, "h"], [60, "min"], [1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"], [1e-12, "ps"]];
+/** The units of columns that have one, as in crates/plot/src/quantity.rs. */
+export const UNITS: Record<Extract<Quantity, "time" | "rate">, Unit[]> = {
+  time: [
+    ["h", 3600, 10800], ["min", 60, 600], ["s", 1, 1], ["ms", 1e-3, 1e-3], ["\u00b5s", 1e-6, 1e-6], ["ns", 1e-9, 1e-9], ["ps", 1e-12, 0],
+  ],
+  rate: [["GHz", 1e9, 1e9], ["MHz", 1e6, 1e6], ["kHz", 1e3, 1e3], ["Hz", 1, 0]],
+};
 
-/** The unit of a column by its name. */
-function unitsOf(column: string): [number, string][] {
-  if (column.endsWith("_hz")) return RATES;
-  if (column.endsWith("_s")) return TIMES;
-  return [[1, ""]];
+function unitsOf(column: string): Unit[] {
+  if (column.endsWith("_hz")) return UNITS.rate;
+  return column.endsWith("_s") ? UNITS.time : [];
 }
 
 /** Returns the name of the column with the standard error of this one. */
@@ -26,29 +32,27 @@ export function errorColumn(column: string): string {
 
 /** Returns a value and its standard error with two digits of the error; values without one have four digits. */
 export function shown(column: string, value: number | null | undefined, err?: number | null): Shown {
-  if (value === null || value === undefined || !Number.isFinite(value)) return { value: "–", err: "", unit: "" };
-  const units = unitsOf(column);
-  const [size, unit] = units.find(([size]) => Math.abs(value) >= size) ?? units[units.length - 1] ?? [1, ""];
-  const scaled = value / size;
+  if (value === null || value === undefined || !Number.isFinite(value)) return { value: "\u2013", err: "", unit: "" };
+  const [unit, size] = unitOf(unitsOf(column), Math.abs(value));
   const isCount = Number.isInteger(value) && unit === "";
-  const scaledErr = err && Number.isFinite(err) ? err / size : undefined;
-  const least = scaledErr ?? Math.abs(scaled) * 1e-2;
-  const places = least > 0 ? Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(least)))) : 0;
-  const text = (number: number) => grouped(number.toFixed(isCount ? 0 : places).replace(/^-(0\.?0*)$/, "$1"));
-  return { value: text(scaled), err: scaledErr === undefined ? "" : grouped(scaledErr.toFixed(places)), unit };
+  const hasErr = typeof err === "number" && Number.isFinite(err) && err > 0;
+  const decimals = hasErr ? places(err / size, 2) : places(value / size, 4);
+  return {
+    value: fixed(value / size, isCount ? 0 : decimals),
+    err: hasErr ? fixed(err / size, decimals) : "",
+    unit,
+  };
 }
 
 /** Returns a number with its error and unit on one line. */
 export function line(column: string, value: number | null | undefined, err?: number | null): string {
   const of = shown(column, value, err);
-  return `${of.value}${of.err && ` ± ${of.err}`}${of.unit && ` ${of.unit}`}`;
+  return `${of.value}${of.err && ` \u00b1 ${of.err}`}${of.unit && ` ${of.unit}`}`;
 }
 
-/** Separates thousands. */
-export function grouped(digits: string): string {
-  const [whole = "", rest] = digits.split(".");
-  const separated = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f").replace("-", "\u2212");
-  return rest === undefined ? separated : `${separated}.${rest}`;
+/** Returns a count with separators. */
+export function count(of: number): string {
+  return fixed(of, 0);
 }
 
 /** Returns a time span such as `4 s` or `3 min`. */
@@ -61,7 +65,7 @@ export function span(seconds: number): string {
 }
 
 const SIZES: Record<string, number> = {
-  ps: 1e-12, ns: 1e-9, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, t: 1,
+  ps: 1e-12, ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, t: 1,
 };
 
 /** A duration as it is written: a number and a unit. */
@@ -82,10 +86,9 @@ export function duration(text: string): Duration | undefined {
 export function durationText({ number, unit }: Duration): string {
   if (unit === "t") return `${Math.round(number)}t`;
   const seconds = number * (SIZES[unit] ?? 1);
-  const short = TIMES.slice(2);
-  const [size, name] = short.find(([size]) => Math.abs(seconds) >= size * 0.9995) ?? [1e-12, "ps"];
+  const [name, size] = unitOf(UNITS.time.slice(2), Math.abs(seconds) * 1.0005);
   const value = Number((seconds / size).toPrecision(6));
-  return `${value}${name === "µs" ? "us" : name}`;
+  return `${value}${name === "\u00b5s" ? "us" : name}`;
 }
 
 /** Returns the next duration of the series 1, 2, 5, 10, … upwards or downwards. */
