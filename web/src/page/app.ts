@@ -19,6 +19,8 @@ import { beep } from "./tone";
 const POLL_MS = 1000;
 /** Time without an event although the run grew, after which the stream is opened anew. */
 const SILENT_MS = 4000;
+/** Time from a change to the new address. */
+const ADDRESS_MS = 250;
 const MODES: [Mode, string, string][] = [
   ["all", "Whole run", "count the whole run, up to now"],
   ["since", "Since", "count from the moment of this press on"],
@@ -42,6 +44,7 @@ export class App {
   private reason: string | undefined;
   private pollFailure: string | undefined;
   private isPolling = false;
+  private addressTimer: number | undefined;
 
   private readonly stream = new Stream(
     (keys, update) => this.updated(keys, update),
@@ -200,7 +203,9 @@ export class App {
 
   /** Keeps a change of the layout, in the address too. */
   private changed(asks: boolean): void {
-    history.replaceState(null, "", `#${fragment(this.layout)}`);
+    // A drag makes many changes, and browsers refuse too many addresses.
+    clearTimeout(this.addressTimer);
+    this.addressTimer = window.setTimeout(() => history.replaceState(null, "", `#${fragment(this.layout)}`), ADDRESS_MS);
     this.marks();
     if (asks) this.ask();
   }
@@ -310,9 +315,16 @@ export class App {
 
   private setMode(mode: Mode): void {
     this.layout.mode = mode;
-    if (mode === "since") this.layout.since = this.runs.map(({ facts }) => `${facts?.elapsed_s ?? 0}s`);
+    if (mode === "since") this.layout.since = this.runs.map((_, run) => `${this.recorded(run)}s`);
     for (const box of this.boxes) box.reset();
     this.changed(true);
+  }
+
+  /** The time from the first to the newest tag of a run, in seconds, as far as is known here. */
+  private recorded(run: number): number {
+    const own = this.boxes.filter(({ panel }) => (panel.run ?? this.layout.run) === run);
+    const answers = own.map(({ result }) => result?.answer?.run.elapsed_s ?? 0);
+    return Math.max(this.runs[run]?.facts?.elapsed_s ?? 0, ...answers);
   }
 
   /** Asks only while somebody looks. */
