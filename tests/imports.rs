@@ -151,8 +151,8 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "serve",
         floors: &[
-            &["bodies", "error", "notes", "timed"],
-            &["token", "tables"],
+            &["bodies", "error", "notes", "page", "timed"],
+            &["info", "token", "tables"],
             &["counting", "runs", "access"],
             &["question"],
             &["answering"],

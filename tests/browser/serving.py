@@ -73,8 +73,8 @@ class Recorder(Process):
         file.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(
             [
-                *["simulate", "--live", "60kHz", "--channels", channels, "--rate", "20kHz", "--jitter", "300ps"],
-                *["--dark", "2kHz", "--duration", f"{seconds}s", *words, file, "--quiet"],
+                *["simulate", "--live", "9kHz", "--channels", channels, "--rate", "2kHz", "--jitter", "300ps"],
+                *["--dark", "200Hz", "--duration", f"{seconds}s", *words, file, "--quiet"],
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

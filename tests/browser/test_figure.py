@@ -344,7 +344,7 @@ def test_a_reader_of_the_screen_finds_names(tab: Open, figure: Callable[[str], P
     described = area.get_attribute("aria-describedby")
     assert one.page.locator(f"#{described}").inner_text().startswith("0 to 20 ms\n1\n")
     names = [button.get_attribute("aria-label") or button.inner_text() for button in one.page.get_by_role("button").all()]
-    assert all(names) and {"Zoom in", "Show everything", "Download as SVG", "1", "4"} <= set(names), names
+    assert all(names) and {"Zoom in", "Reset: Show everything", "SVG: Download as SVG", "1", "4"} <= set(names), names
     # The keys go through all of it, in order.
     one.page.locator("body").evaluate("(body) => body.ownerDocument.activeElement.blur()")
     reached = []

@@ -69,7 +69,7 @@ impl Waiter for Foreground<'_> {
     /// The exit code of the signal.
     type End = u8;
 
-    fn changed(&self, change: &FollowChange) {
+    fn changed(&self, _: usize, change: &FollowChange) {
         self.reporter.say(&change.to_string());
     }
 

@@ -106,7 +106,7 @@ impl Progress for Call<'_> {
 impl Waiter for Call<'_> {
     type End = PyResult<()>;
 
-    fn changed(&self, change: &FollowChange) {
+    fn changed(&self, _: usize, change: &FollowChange) {
         if let FollowChange::Stopped(_) = change {
             self.note(&change.to_string());
         }

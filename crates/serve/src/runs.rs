@@ -4,7 +4,7 @@ use std::{
     ops::ControlFlow,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -13,7 +13,7 @@ use std::{
 
 use axum::http::StatusCode;
 use serde::Serialize;
-use tagq::{FollowLoop, Follower, Progress, Run, RunFacts, Waiter, requests::Setup};
+use tagq::{FollowChange, FollowLoop, Follower, Progress, Run, RunFacts, Waiter, requests::Setup};
 use tokio::sync::watch;
 
 use crate::error::Refusal;
@@ -44,8 +44,12 @@ pub(crate) struct Commits {
 /// The runs that clients can ask for.
 pub(crate) struct Runs {
     named: Vec<(String, Setup)>,
+    problems: Problems,
     pub commits: watch::Receiver<Commits>,
 }
+
+/// Why nothing new of each run is ingested.
+type Problems = Arc<Mutex<Vec<Option<String>>>>;
 
 /// What is known of a run.
 #[derive(Serialize)]
@@ -55,6 +59,8 @@ pub(crate) struct RunState<'a> {
     /// Time since the last change of a source.
     age_s: Option<f64>,
     facts: Option<RunFacts>,
+    /// Why nothing new is ingested, while that is so.
+    problem: Option<String>,
 }
 
 impl Runs {
@@ -71,7 +77,10 @@ impl Runs {
         }
         let count = named.len();
         let mut followed = FollowLoop::new(followers, Some(INTERVAL));
-        let mut host = Host { stop: Arc::clone(stop), progress };
+        let problems = Problems::new(Mutex::new(vec![None; count]));
+        let names = named.iter().map(|(name, _)| name.clone()).collect();
+        let stop = Arc::clone(stop);
+        let mut host = Host { stop, progress, names, problems: Arc::clone(&problems) };
         // What was ingested before is there from the first request on.
         followed.refresh(&host);
         let opened = move |followed: &FollowLoop| -> Vec<Option<Run>> {
@@ -87,7 +96,7 @@ impl Runs {
             }
         };
         let thread = thread::Builder::new().name("follow".into()).spawn(follow)?;
-        Ok((Self { named, commits }, thread))
+        Ok((Self { named, problems, commits }, thread))
     }
 
     /// Returns the number of the run with this name.
@@ -130,12 +139,14 @@ impl Runs {
     /// Returns the facts about all runs.
     pub fn states(&self) -> Vec<RunState<'_>> {
         let opened = self.commits.borrow().runs.clone();
-        let named = self.named.iter().zip(opened).enumerate();
-        let states = named.map(|(index, ((name, setup), run))| RunState {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let named = self.named.iter().zip(opened).zip(problems).enumerate();
+        let states = named.map(|(index, (((name, setup), run), problem))| RunState {
             index,
             name,
             age_s: run.as_ref().map(|run| run.data_age().as_secs_f64()),
             facts: run.as_ref().map(|run| RunFacts::named(run, setup)),
+            problem,
         });
         states.collect()
     }
@@ -145,6 +156,8 @@ impl Runs {
 struct Host {
     stop: Arc<AtomicBool>,
     progress: Arc<dyn Progress + Send + Sync>,
+    names: Vec<String>,
+    problems: Problems,
 }
 
 impl Progress for Host {
@@ -162,6 +175,20 @@ impl Progress for Host {
 
 impl Waiter for Host {
     type End = ();
+
+    fn changed(&self, run: usize, change: &FollowChange) {
+        let text = change.to_string();
+        self.note(&text);
+        let problem = match change {
+            FollowChange::Stopped(_) if text.starts_with(&self.names[run]) => Some(text),
+            // It may name files that clients do not know.
+            FollowChange::Stopped(_) => {
+                Some("the run cannot be ingested; the server has written why".into())
+            }
+            FollowChange::Busy(_) | FollowChange::Resumed => None,
+        };
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)[run] = problem;
+    }
 
     fn pause(&mut self, pause: Duration, _: u64) -> ControlFlow<()> {
         if self.stop.load(Ordering::Relaxed) {

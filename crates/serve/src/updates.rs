@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde::Serialize;
@@ -32,7 +32,8 @@ pub(crate) struct QuestionSet {
 /// The answer to one question, or why there is none.
 struct Reply {
     answered: Result<Answered, Refusal>,
-    age_s: Option<f64>,
+    /// The age of the data, and when it was that.
+    age: Option<(Duration, Instant)>,
 }
 
 /// The keys beside the answers, in their order.
@@ -65,8 +66,9 @@ impl QuestionSet {
         let mut replies = Vec::new();
         for (question, settled) in &mut self.questions {
             let runs = self.runs.at(commits, question.numbers());
-            let age = |runs: &Vec<Run>| runs.iter().map(Run::data_age).max();
-            let age_s = runs.as_ref().ok().and_then(age).map(|age| age.as_secs_f64());
+            let age =
+                |runs: &Vec<Run>| Some((runs.iter().map(Run::data_age).max()?, Instant::now()));
+            let age = runs.as_ref().ok().and_then(age);
             let answered = match runs {
                 Ok(runs) => {
                     let (question, known) = (Arc::clone(question), settled.clone());
@@ -87,7 +89,7 @@ impl QuestionSet {
             if let Err(Refusal { note: Some(note), .. }) = &answered {
                 self.progress.note(note);
             }
-            replies.push(Reply { answered, age_s });
+            replies.push(Reply { answered, age });
         }
         self.number += 1;
         let (number, took_s) = (self.number, begun.elapsed().as_secs_f64());
@@ -103,7 +105,7 @@ fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<Strin
         replies.iter().map(|reply| Some(&reply.answered.as_ref().ok()?.answer)).collect();
     let more = More {
         figures: replies.iter().map(Reply::figure).collect(),
-        ages_s: replies.iter().map(|reply| reply.age_s).collect(),
+        ages_s: replies.iter().map(Reply::age_s).collect(),
         notes: replies.iter().map(Reply::notes).collect(),
         errors: replies.iter().map(Reply::error).collect(),
     };
@@ -111,6 +113,11 @@ fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<Strin
 }
 
 impl Reply {
+    /// Returns the age of the data now: later questions of the list may have taken long.
+    fn age_s(&self) -> Option<f64> {
+        self.age.map(|(age, at)| (age + at.elapsed()).as_secs_f64())
+    }
+
     /// Returns the figure with its marks.
     fn figure(&self) -> Option<&Figure> {
         self.answered.as_ref().ok()?.figure.as_ref()?.as_ref().ok()

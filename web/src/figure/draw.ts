@@ -21,6 +21,8 @@ export interface DrawOptions {
   height?: number;
   /** Whether it fills the height of its element instead. */
   fills?: boolean;
+  /** Receives the scale of values when the reader has chosen another one. */
+  scaled?: (isLogarithmic: boolean) => void;
 }
 
 /** A figure that was drawn. */
@@ -73,7 +75,10 @@ class DrawnFigure implements Drawn, GestureOwner {
       out: this.button("\u2212", "Zoom out", () => this.zoom(ZOOM, this.cursor())),
       in: this.button("+", "Zoom in", () => this.zoom(1 / ZOOM, this.cursor())),
       whole: this.button("Reset", "Show everything", () => this.reset()),
-      log: this.button("log", "Logarithmic scale of values", () => this.setLog(!this.choice.isLogarithmic)),
+      log: this.button("log", "Logarithmic scale of values", () => {
+        this.setLog(!this.choice.isLogarithmic);
+        this.options.scaled?.(this.choice.isLogarithmic);
+      }),
     };
     this.button("PNG", "Download as PNG", () => void this.savePng());
     this.button("SVG", "Download as SVG", () => this.saveSvg());

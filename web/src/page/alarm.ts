@@ -3,11 +3,19 @@
 import type { Limits } from "./layout";
 import { line } from "./numbers";
 
-/** Returns why a value is outside of its limits. */
-export function outside(limits: Limits | undefined, column: string, value: number): string | undefined {
-  if (limits?.below !== undefined && value < limits.below) return `${line(column, value)} is below ${line(column, limits.below)}`;
-  if (limits?.above !== undefined && value > limits.above) return `${line(column, value)} is above ${line(column, limits.above)}`;
-  return undefined;
+/** How far a value has to be within its limits, as a share of them, for its alarm to end. */
+const BACK = 0.02;
+
+/** Returns whether the alarm of a value is on; one that is on ends some way within the limits. */
+export function outside({ below, above }: Limits, value: number, isOn: boolean): boolean {
+  const way = isOn ? BACK : 0;
+  return (below !== undefined && value < below + way * Math.abs(below)) || (above !== undefined && value > above - way * Math.abs(above));
+}
+
+/** Returns the limits in words. */
+export function limitsText({ below, above }: Limits, column: string): string {
+  const parts = [below !== undefined && `below ${line(column, below)}`, above !== undefined && `above ${line(column, above)}`];
+  return parts.filter(Boolean).join(" or ");
 }
 
 /** The alarms that are on, by who raised them. */

@@ -55,6 +55,8 @@ export interface RunState {
   name: string;
   age_s: number | null;
   facts: Facts | null;
+  /** Why nothing new is ingested, while that is so. */
+  problem: string | null;
 }
 
 /** One question, as `POST /api/query` takes it. */

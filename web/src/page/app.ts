@@ -9,16 +9,18 @@ import { button, field, h, select, setText } from "./dom";
 import { form, written } from "./form";
 import { infoView } from "./info";
 import { knob } from "./knob";
-import { fragment, type Layout, LAYOUTS, type Mode, NEW_PANELS, type Panel, parsed, question } from "./layout";
+import { fragment, type Layout, LAYOUTS, type Mode, NEW_PANELS, type Panel, PANELS_MAX, parsed, question, runOf } from "./layout";
 import { span, stepped } from "./numbers";
 import { PanelBox, STALE_S } from "./panel";
-import { type Connection, QUESTIONS_MAX, Stream } from "./stream";
+import { type Connection, Stream } from "./stream";
 import { beep } from "./tone";
 
 /** Time between two looks at the state of the runs. */
 const POLL_MS = 1000;
 /** Time without an event although the run grew, after which the stream is opened anew. */
 const SILENT_MS = 4000;
+/** Age of the newest data from which a recording that was live is an alarm. */
+const ENDED_S = 10;
 /** Time from a change to the new address. */
 const ADDRESS_MS = 250;
 const MODES: [Mode, string, string][] = [
@@ -44,7 +46,16 @@ export class App {
   private reason: string | undefined;
   private pollFailure: string | undefined;
   private isPolling = false;
+  /** The value of the field that has the focus, as it was applied. */
+  private typed: string | undefined;
+  /** When the server answered last about its runs. */
+  private polled = 0;
+  /** The newest data of the run of the page, once it was live here. */
+  private liveAt: number | undefined;
   private addressTimer: number | undefined;
+  /** When the data of the strip were the newest, and its run. */
+  private stripAt = 0;
+  private stripRun: number | undefined;
 
   private readonly stream = new Stream(
     (keys, update) => this.updated(keys, update),
@@ -65,7 +76,8 @@ export class App {
     const bar = h("header", { class: "bar" }, h("h1", {}, "tagq"), this.layouts, this.runChoice, this.modes,
       button("Channels", "names, delays, groups and alarms", () => this.editChannels()),
       this.adder(), this.soundButton());
-    body.replaceChildren(bar, this.banner, this.alarmList, this.strip.element, h("div", { class: "middle" }, this.grid, this.drawer));
+    const news = h("div", { class: "news" }, this.alarmList, this.banner);
+    body.replaceChildren(bar, this.strip.element, h("div", { class: "middle" }, this.grid, this.drawer), news);
   }
 
   start(): void {
@@ -82,6 +94,12 @@ export class App {
       }
     });
     window.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("focusin", ({ target }) => {
+      this.typed = target instanceof HTMLInputElement ? target.value : undefined;
+    });
+    document.addEventListener("change", ({ target }) => {
+      if (target instanceof HTMLInputElement) this.typed = target.value;
+    });
   }
 
   /** What each panel asks and shows, for tests and for the console of a browser. */
@@ -100,6 +118,7 @@ export class App {
     try {
       if (this.kinds.length === 0) this.kinds = await api.kinds();
       const runs = await api.runs();
+      this.polled = Date.now();
       const shape = (of: RunState[]) => JSON.stringify(of.map(({ name, facts }) => [name, facts?.channels.map((one) => [one.channel, one.name])]));
       const isNew = shape(runs) !== shape(this.runs);
       this.runs = runs;
@@ -121,8 +140,8 @@ export class App {
   }
 
   private newestOf(panel: Panel): number | undefined {
-    const age = this.runs[panel.run ?? this.layout.run]?.age_s;
-    return age === null || age === undefined ? undefined : Date.now() - age * 1000;
+    const age = this.runs[runOf(panel, this.layout, this.runs)]?.age_s;
+    return age === null || age === undefined ? undefined : this.polled - age * 1000;
   }
 
   private updated(keys: string[], update: Update): void {
@@ -139,9 +158,9 @@ export class App {
     if (!next || this.isFrozen) return;
     const { keys, update } = next;
     document.body.dataset.update = String(update.update);
-    const at = (asked: Question | undefined) => (asked ? keys.indexOf(JSON.stringify(asked)) : -1);
     for (const box of this.boxes) {
-      const place = at(this.question(box.panel));
+      const asked = JSON.stringify(this.question(box.panel));
+      const place = keys.indexOf(asked);
       if (place < 0) continue;
       const result = {
         answer: update.answers[place] ?? null,
@@ -149,10 +168,13 @@ export class App {
         notes: update.notes[place] ?? [],
         error: update.errors[place] ?? null,
       };
-      box.show(result, update.ages_s[place] ?? 0);
+      box.show(asked, result, update.ages_s[place] ?? 0);
     }
-    const own = at(this.stripQuestion());
-    if (own >= 0) this.strip.show(update.answers[own] ?? null, this.layout);
+    const own = keys.indexOf(JSON.stringify(this.stripQuestion()));
+    if (own >= 0) {
+      this.strip.show(update.answers[own] ?? null, this.layout);
+      this.stripAt = Date.now() - (update.ages_s[own] ?? 0) * 1000;
+    }
     this.tick();
   }
 
@@ -193,7 +215,8 @@ export class App {
 
   private stripQuestion(): Question | undefined {
     const own: Panel = { view: "table", query: "rates", options: { last: "1s" }, width: 1, height: 1 };
-    return question(own, this.layout, this.kinds, this.runs);
+    // Delays do not change rates, and a wrong one must not stop them.
+    return question(own, { ...this.layout, delays: {} }, this.kinds, this.runs);
   }
 
   private ask(): void {
@@ -207,28 +230,55 @@ export class App {
     clearTimeout(this.addressTimer);
     this.addressTimer = window.setTimeout(() => history.replaceState(null, "", `#${fragment(this.layout)}`), ADDRESS_MS);
     this.marks();
-    if (asks) this.ask();
+    if (!asks) return;
+    this.thaw();
+    this.ask();
+  }
+
+  /** Ends a freeze: other questions have other numbers. */
+  private thaw(): void {
+    if (this.isFrozen) this.freeze?.click();
   }
 
   // What is shown.
 
   private build(): void {
-    for (const box of this.boxes) box.destroy();
-    this.strip.clear();
-    if (this.layout.run >= this.runs.length) this.layout.run = 0;
-    this.boxes = this.layout.panels.map((panel) => this.box(panel));
-    this.grid.replaceChildren(...this.boxes.map(({ element }) => element));
-    this.grid.classList.remove("one");
+    const run = runOf({ view: "info", width: 1, height: 1 }, this.layout, this.runs);
+    if (run !== this.stripRun) this.strip.clear();
+    this.stripRun = run;
+    // A panel that shows the same kind of content stays, with what the person chose in it.
+    const before = new Map(this.boxes.map((box) => [box.panel, box]));
+    this.boxes = this.layout.panels.map((panel) => {
+      const own = before.get(panel);
+      if (!own || own.made !== this.made(panel)) return this.box(panel);
+      before.delete(panel);
+      own.resize();
+      return own;
+    });
+    for (const box of before.values()) box.destroy();
+    const elements = this.boxes.map(({ element }) => element);
+    if (elements.length === 0) elements.push(h("p", { class: "caption" }, "This page has no panel; “+ Panel” adds one."));
+    const isSame = elements.length === this.grid.children.length && elements.every((of, at) => of === this.grid.children[at]);
+    if (!isSame) this.grid.replaceChildren(...elements);
+    if (!this.boxes.some(({ element }) => element.classList.contains("enlarged"))) this.grid.classList.remove("one");
     this.marks();
     this.ask();
     for (const box of this.boxes) if (box.panel.view === "info") box.refresh(this.newestOf(box.panel));
   }
 
+  /** What the box of a panel is made from. */
+  private made(panel: Panel): string {
+    const { view, query, options = {} } = panel;
+    const own = [...["last", "from", "to"].map((name) => options[name]), "bin" in options];
+    return JSON.stringify([view, query, own, this.kinds.length, runOf(panel, this.layout, this.runs), this.runs.map(({ name }) => name)]);
+  }
+
   private box(panel: Panel): PanelBox {
-    const box: PanelBox = new PanelBox(panel, {
+    const box: PanelBox = new PanelBox(panel, this.made(panel), {
       kind: this.kinds.find(({ name }) => name === panel.query),
-      runName: this.runs.length > 1 ? this.runs[panel.run ?? this.layout.run]?.name : undefined,
-      info: () => infoView(() => this.runs[panel.run ?? this.layout.run], () => this.strip.rates),
+      runName: this.runs.length > 1 ? this.runs[runOf(panel, this.layout, this.runs)]?.name : undefined,
+      info: () => infoView(() => this.runs[runOf(panel, this.layout, this.runs)], () => this.strip.rates),
+      waitsFor: () => (this.runs[runOf(panel, this.layout, this.runs)]?.facts === null ? "no tags yet" : "waiting"),
       changed: (asks) => this.changed(asks),
       alarm: (owner, reason) => this.alarms.set(owner, reason),
       channels: () => this.defaultChannels(panel),
@@ -252,7 +302,9 @@ export class App {
   /** Moves a panel to another place. */
   private move(panel: Panel, to: number): void {
     const { panels } = this.layout;
-    panels.splice(panels.indexOf(panel), 1);
+    const from = panels.indexOf(panel);
+    if (from < 0) return;
+    panels.splice(from, 1);
     panels.splice(Math.max(0, to), 0, panel);
     this.rebuild();
   }
@@ -264,13 +316,18 @@ export class App {
 
   /** Shows in the bar what is chosen. */
   private marks(): void {
-    const now = fragment(this.layout);
+    const shape = (panels: Panel[]) => JSON.stringify(panels);
+    const now = shape(this.layout.panels);
     this.layouts.replaceChildren(
-      ...Object.entries(LAYOUTS).map(([name, { title }]) =>
+      ...Object.values(LAYOUTS).map(({ title, layout }) =>
         button(title, `layout ${title}`, () => {
-          this.layout = structuredClone(LAYOUTS[name]!.layout);
+          // What belongs to the experiment stays. The address before is one step back.
+          const { names, delays, groups, alarms, run, since } = this.layout;
+          history.pushState(null, "", `#${fragment(this.layout)}`);
+          this.layout = { ...structuredClone(layout), names, delays, groups, alarms, run, since };
+          this.drawer.hidden = true;
           this.rebuild();
-        }, { "aria-pressed": name === now }),
+        }, { "aria-pressed": shape(layout.panels) === now }),
       ),
     );
     const runs = this.runs.map(({ index, name }): [string, string] => [String(index), name]);
@@ -338,7 +395,13 @@ export class App {
 
   private tick(): void {
     for (const box of this.boxes) box.tick();
-    this.strip.setStale(Date.now() - this.lastEvent > STALE_S * 1000 || (this.runs[this.layout.run]?.age_s ?? 0) > STALE_S);
+    const age = (Date.now() - this.stripAt) / 1000;
+    this.strip.setStale(age >= STALE_S);
+    // A recording that was seen live and has ended is an alarm, until it goes on.
+    if (age < STALE_S) this.liveAt = this.stripAt;
+    const hasEnded = this.liveAt !== undefined && age >= ENDED_S && !this.isFrozen;
+    const since = new Date(this.stripAt).toLocaleTimeString();
+    this.alarms.set(this, hasEnded ? `nothing new since ${since}` : undefined);
   }
 
   // The drawer.
@@ -354,7 +417,7 @@ export class App {
 
   private editChannels(): void {
     const channels = this.runs[this.layout.run]?.facts?.channels ?? [];
-    this.open("Channels", channelForm(channels, this.layout, () => this.changed(true)));
+    this.open("Channels", channelForm(channels, this.layout, () => this.changed(true), () => this.editChannels()));
   }
 
   private editPanel(panel: Panel): void {
@@ -392,7 +455,7 @@ export class App {
       button("←", "move this panel to the front", () => this.move(panel, panels.indexOf(panel) - 1)),
       button("→", "move this panel to the back", () => this.move(panel, panels.indexOf(panel) + 1)),
       button("Remove", "remove this panel", () => {
-        panels.splice(panels.indexOf(panel), 1);
+        if (panels.includes(panel)) panels.splice(panels.indexOf(panel), 1);
         this.drawer.hidden = true;
         rebuild();
       }));
@@ -414,9 +477,14 @@ export class App {
         field("height, in rows", sizes("height", 12)),
         ...(isNumber ? [field("alarm below", limit("below")), field("alarm above", limit("above"))] : []),
       ),
-      ...(kind && panel.view !== "info" ? [form(kind, panel.options ?? {}, (options) => {
+      ...(kind && panel.view !== "info" ? [form(kind, panel.options ?? {}, (name, value) => {
+        const options = { ...panel.options };
+        if (value === undefined) delete options[name];
+        else options[name] = value;
         panel.options = options;
+        this.thaw();
         rebuild();
+        this.boxes.find((box) => box.panel === panel)?.follow();
       })] : []),
     );
   }
@@ -449,7 +517,9 @@ export class App {
     const element = select("add a panel", [["", "+ Panel"], ...names], "", (at) => {
       element.value = "";
       const of = NEW_PANELS[Number(at)];
-      if (!of || this.layout.panels.length >= QUESTIONS_MAX - 1) return;
+      if (!of) return;
+      if (this.layout.panels.length >= PANELS_MAX) return this.open("Panel", h("p", {}, `A page has ${PANELS_MAX} panels at most.`));
+      this.thaw();
       this.layout.panels.push(structuredClone(of.panel));
       this.rebuild();
     });
@@ -469,8 +539,12 @@ export class App {
     const of = event.target;
     const isTyping = of instanceof HTMLInputElement || of instanceof HTMLSelectElement || of instanceof HTMLTextAreaElement;
     if (event.key === "Escape") {
+      // A value that is half typed is not applied.
+      if (of instanceof HTMLInputElement) of.value = this.typed ?? of.value;
+      if (isTyping) return of.blur();
+      if (this.grid.classList.contains("one")) this.boxes.forEach(({ element }) => element.classList.remove("enlarged"));
+      this.grid.classList.remove("one");
       this.drawer.hidden = true;
-      if (isTyping) of.blur();
       return;
     }
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -2,23 +2,38 @@
 
 import type { Answer, Channel } from "./api";
 import { button, field, h, setText } from "./dom";
-import { outside } from "./alarm";
+import { limitsText, outside } from "./alarm";
 import { knob } from "./knob";
 import type { Layout } from "./layout";
 import { added, duration, line } from "./numbers";
 import { valueOf } from "./rows";
+
+/** The place of a channel. */
+interface Item {
+  element: HTMLElement;
+  name: HTMLElement;
+  rate: HTMLElement;
+  delay: HTMLElement;
+  why: HTMLElement;
+  /** Whether the alarm of its limits is on. */
+  isOn: boolean;
+}
 
 /** The rates of all channels, one beside the other. */
 export class Strip {
   readonly element = h("ul", { class: "strip", tabindex: 0, "aria-label": "rates of the channels in the last second" });
   /** The rate of each channel in the last second. */
   readonly rates = new Map<number, number>();
-  private readonly items = new Map<number, { element: HTMLElement; name: HTMLElement; rate: HTMLElement; why: HTMLElement }>();
+  private readonly items = new Map<number, Item>();
 
   constructor(private readonly alarm: (owner: unknown, reason: string | undefined) => void) {}
 
   show(answer: Answer | null, layout: Layout): void {
-    if (!answer) return;
+    this.element.classList.toggle("refused", answer === null);
+    if (!answer) {
+      for (const { rate } of this.items.values()) setText(rate, "–");
+      return;
+    }
     const names = new Map(answer.run.channels.map((of) => [of.channel, of]));
     for (const row of answer.rows) {
       const channel = Number(row.channel);
@@ -30,7 +45,11 @@ export class Strip {
       setText(item.name, name);
       setText(item.rate, line("rate_hz", value, err));
       const isDead = (value ?? 0) === 0 && (of?.count ?? 0) > 0;
-      const reason = isDead ? "no tags" : outside(layout.alarms[channel], "rate_hz", value ?? 0);
+      const limits = layout.alarms[channel] ?? {};
+      item.isOn = outside(limits, value ?? 0, item.isOn);
+      const reason = isDead ? "no tags" : item.isOn ? limitsText(limits, "rate_hz") : undefined;
+      const delay = layout.delays[channel];
+      setText(item.delay, delay === undefined ? "" : `delay ${delay}`);
       item.element.classList.toggle("alarm", reason !== undefined);
       setText(item.why, reason ?? "");
       this.alarm(item, reason && `channel ${name}: ${reason}`);
@@ -52,8 +71,8 @@ export class Strip {
   private item(channel: number) {
     let item = this.items.get(channel);
     if (!item) {
-      const [name, rate, why] = [h("b"), h("span", { class: "rate" }), h("span", { class: "why" })];
-      item = { element: h("li", {}, name, rate, why), name, rate, why };
+      const [name, rate, delay, why] = [h("b"), h("span", { class: "rate" }), h("span", { class: "delay" }), h("span", { class: "why" })];
+      item = { element: h("li", {}, name, rate, delay, why), name, rate, delay, why, isOn: false };
       this.items.set(channel, item);
       this.element.append(item.element);
     }
@@ -62,7 +81,7 @@ export class Strip {
 }
 
 /** Returns the form in which names, delays, limits and groups are edited, for this page only. */
-export function channelForm(channels: Channel[], layout: Layout, changed: () => void): HTMLElement {
+export function channelForm(channels: Channel[], layout: Layout, changed: () => void, again: () => void): HTMLElement {
   const head = ["channel", "name", "delay", "alarm below", "alarm above"].map((name) => h("th", { scope: "col" }, name));
   let step = "100ps";
   const nameOf = (channel: number) => Object.entries(layout.names).find(([, of]) => of === channel)?.[0];
@@ -74,6 +93,8 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
       const text = name.value.trim();
       if (text !== "" && text !== of.name) layout.names[text] = of.channel;
       changed();
+      // Another channel may have had this name.
+      again();
     });
     const delay = knob(`delay of ${of.channel}`, "added to the times of this channel", layout.delays[of.channel] ?? "", "0", 
       (value, steps) => added(value, duration(step) ?? { number: 100, unit: "ps" }, steps),
@@ -89,7 +110,8 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
         const own = { ...layout.alarms[of.channel] };
         if (input.value === "") delete own[key];
         else own[key] = Number(input.value);
-        layout.alarms[of.channel] = own;
+        if (Object.keys(own).length > 0) layout.alarms[of.channel] = own;
+        else delete layout.alarms[of.channel];
         changed();
       });
       return h("td", {}, input);
@@ -104,9 +126,13 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
   const groups = h("input", { type: "text", value: layout.groups.map((group) => group.join(",")).join(" "), placeholder: "every pair" });
   groups.addEventListener("change", () => {
     const words = groups.value.trim().split(/\s+/).filter(Boolean);
-    layout.groups = words.map((word) => word.split(",").map((of) => layout.names[of] ?? channels.find(({ name }) => name === of)?.channel ?? Number(of)));
-    layout.groups = layout.groups.filter((group) => group.length > 1 && group.every(Number.isInteger));
-    groups.value = layout.groups.map((group) => group.join(",")).join(" ");
+    const channel = (of: string) => layout.names[of] ?? channels.find(({ channel, name }) => name === of || String(channel) === of)?.channel;
+    const asked = words.map((word) => word.split(",").map(channel));
+    const isGroup = (group: (number | undefined)[]): group is number[] => group.length > 1 && !group.includes(undefined);
+    const isRight = asked.every(isGroup);
+    groups.setAttribute("aria-invalid", String(!isRight));
+    if (!isRight) return;
+    layout.groups = asked.filter(isGroup);
     changed();
   });
   return h("div", { class: "form" },
@@ -117,6 +143,7 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
     button("No delays, names, groups and alarms", "forget all of these", () => {
       Object.assign(layout, { names: {}, delays: {}, groups: [], alarms: {} });
       changed();
+      again();
     }),
   );
 }

@@ -28,7 +28,11 @@ export function figureView(host: Host): View {
       }
       if (!figure) return;
       if (drawn) return drawn.update(figure);
-      drawn = draw(element, figure, { heading: false, fills: true });
+      const scaled = (isLogarithmic: boolean) => {
+        panel.is_logarithmic = isLogarithmic || undefined;
+        host.changed(false);
+      };
+      drawn = draw(element, figure, { heading: false, fills: true, scaled });
       if (panel.is_logarithmic) drawn.setLog(true);
     },
     destroy: () => drawn?.destroy(),

@@ -40,18 +40,12 @@ export function read(option: OptionType, text: string): Value | undefined {
   }
 }
 
-/** Returns the fields of all options; `change` receives the new options. */
-export function form(kind: Kind, options: Options, change: (options: Options) => void): HTMLElement {
-  const current = { ...options };
-  const set = (name: string, value: Value | undefined) => {
-    if (value === undefined) delete current[name];
-    else current[name] = value;
-    change({ ...current });
-  };
+/** Returns the fields of all options; `change` receives an option that was changed. */
+export function form(kind: Kind, options: Options, change: (name: string, value: Value | undefined) => void): HTMLElement {
   const sections = Object.entries(SECTIONS).map(([section, title]) => {
     const own = kind.options.filter((option) => option.section === section);
     if (own.length === 0) return undefined;
-    const fields = own.map((option) => field(option.name.replaceAll("_", " "), control(option, current[option.name], set), option.help));
+    const fields = own.map((option) => field(option.name.replaceAll("_", " "), control(option, options[option.name], change), option.help));
     return h("fieldset", {}, h("legend", {}, title), ...fields);
   });
   return h("div", { class: "form" }, ...sections);

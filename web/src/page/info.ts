@@ -22,7 +22,8 @@ interface StoreInfo {
 /** Returns what a person should know of a run: nothing new, channels without tags, damage, late tags. */
 export function warnings(state: RunState, rates: Map<number, number>, info: StoreInfo): string[] {
   const found: string[] = [];
-  if (state.age_s !== null && state.age_s >= STILL_S) found.push(`nothing new for ${span(state.age_s)}: the file stopped growing`);
+  if (state.problem !== null) found.push(state.problem);
+  else if (state.age_s !== null && state.age_s >= STILL_S) found.push(`nothing new for ${span(state.age_s)}: no file grows`);
   for (const { channel, name, count } of state.facts?.channels ?? []) {
     if (count > 0 && rates.get(channel) === 0) found.push(`channel ${name ?? channel} has no tags in the last second`);
   }
@@ -55,7 +56,7 @@ export function infoView(state: () => RunState | undefined, rates: () => Map<num
     set("run", name);
     set("tags", count(of.tags));
     set("recorded", line("elapsed_s", of.elapsed_s));
-    set("live", line("live_s", of.live_s));
+    set("live time", line("live_s", of.live_s));
     set("files", String(of.sources));
     set("tick", `${tickText(of.tick)}${of.tick_assumed ? ", assumed" : ""}`);
     set("commit", String(of.commit));

@@ -54,6 +54,9 @@ const BASE: Layout = {
   panels: [], mode: "last", last: "1s", since: [], run: 0, names: {}, delays: {}, groups: [], alarms: {},
 };
 
+/** Panels of a page at most: each asks one query, and the strip of rates another one. */
+export const PANELS_MAX = 15;
+
 /** The layouts that come with the page. */
 export const LAYOUTS: Record<string, { title: string; layout: Layout }> = {
   align: {
@@ -107,6 +110,8 @@ export const NEW_PANELS: { title: string; panel: Panel }[] = [
   { title: "Info", panel: { view: "info", width: 6, height: 3 } },
 ];
 
+const isIndex = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0xffff;
+const isChannel = (key: string) => /^\d{1,5}$/.test(key);
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -131,21 +136,29 @@ function checked(given: unknown): Layout | undefined {
   const layout = structuredClone(BASE);
   const views: View[] = ["number", "figure", "matrix", "table", "info"];
   const bounded = (value: unknown, most: number) => Math.min(most, Math.max(1, Math.round(Number(value)) || 1));
-  for (const panel of given.panels.filter(isObject).slice(0, 16)) {
+  for (const panel of given.panels.filter(isObject).slice(0, PANELS_MAX)) {
     const view = views.find((view) => view === panel.view);
     if (!view) continue;
-    const of = { ...panel, view, width: bounded(panel.width, 12), height: bounded(panel.height, 12) } as Panel;
-    if (!isObject(of.options)) delete of.options;
+    const of: Panel = { view, width: bounded(panel.width, 12), height: bounded(panel.height, 12) };
+    for (const key of ["query", "row", "column", "quantity"] as const) if (typeof panel[key] === "string") of[key] = panel[key];
+    for (const key of ["is_logarithmic", "peak", "tone"] as const) if (panel[key] === true) of[key] = true;
+    for (const key of ["below", "above"] as const) if (Number.isFinite(panel[key])) of[key] = panel[key] as number;
+    if (isIndex(panel.run)) of.run = panel.run;
+    if (isObject(panel.options)) of.options = panel.options as Options;
     layout.panels.push(of);
   }
   if (given.mode === "all" || given.mode === "since") layout.mode = given.mode;
   if (typeof given.last === "string") layout.last = given.last;
   if (Array.isArray(given.since)) layout.since = given.since.map(String);
-  if (Number.isInteger(given.run)) layout.run = given.run as number;
-  for (const key of ["names", "delays", "alarms"] as const) {
-    if (isObject(given[key])) Object.assign(layout[key], given[key]);
+  if (isIndex(given.run)) layout.run = given.run;
+  const entries = (of: unknown) => (isObject(of) ? Object.entries(of) : []);
+  for (const [name, channel] of entries(given.names)) if (isIndex(channel)) layout.names[name] = channel;
+  for (const [channel, delay] of entries(given.delays)) if (isChannel(channel) && typeof delay === "string") layout.delays[channel] = delay;
+  for (const [channel, limits] of entries(given.alarms)) {
+    const own = Object.fromEntries(entries(limits).filter(([key, value]) => ["below", "above"].includes(key) && Number.isFinite(value)));
+    if (isChannel(channel) && Object.keys(own).length > 0) layout.alarms[channel] = own as Limits;
   }
-  if (Array.isArray(given.groups)) layout.groups = given.groups.filter(Array.isArray) as number[][];
+  if (Array.isArray(given.groups)) layout.groups = given.groups.filter((group): group is number[] => Array.isArray(group) && group.every(isIndex));
   return layout;
 }
 
@@ -165,10 +178,16 @@ export function fragment(layout: Layout): string {
 /** Whether a kind of queries has an option. */
 export const has = (kind: Kind | undefined, option: string) => kind?.options.some((of) => of.name === option) ?? false;
 
+/** Returns the index of the run of a panel: the first, if there is none with its own. */
+export function runOf(panel: Panel, layout: Layout, runs: RunState[]): number {
+  const run = panel.run ?? layout.run;
+  return run < runs.length ? run : 0;
+}
+
 /** Returns the question of a panel: its own options, then those that the page sets for all panels. */
 export function question(panel: Panel, layout: Layout, kinds: Kind[], runs: RunState[]): Question | undefined {
   const kind = kinds.find((kind) => kind.name === panel.query);
-  const run = panel.run ?? layout.run;
+  const run = runOf(panel, layout, runs);
   if (!kind || !runs[run]?.facts) return undefined;
   const options: Options = { ...panel.options };
   const isSelected = "last" in options || "from" in options || "to" in options;

@@ -26,7 +26,7 @@ async function refusal(ask: () => Promise<unknown>): Promise<string> {
     await ask();
     return "";
   } catch (error) {
-    return error instanceof Refused && error.status === 401 ? error.message : "";
+    return error instanceof Refused && error.status === 401 ? "This server asks for its token. `tagq serve` printed it with the address." : "";
   }
 }
 

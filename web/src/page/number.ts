@@ -1,9 +1,9 @@
 // One number as large as its panel, with its error, its highest value, and a tone whose pitch follows it.
 
 import { button, h, select, setText } from "./dom";
-import { outside } from "./alarm";
+import { limitsText, outside } from "./alarm";
 import { shown } from "./numbers";
-import { columnName, numberColumns, rowsOf, valueOf } from "./rows";
+import { columnName, isBinned, numberColumns, rowsOf, valueOf } from "./rows";
 import { Tone } from "./tone";
 import type { Host, Result, View } from "./view";
 
@@ -20,6 +20,9 @@ export function numberView(host: Host): View {
   const tone = new Tone();
   let most: { value: number; err: number | undefined } | undefined;
   let listed = "";
+  let isOn = false;
+  // Browsers allow a tone after a press only.
+  delete panel.tone;
 
   const toggle = (name: string, key: "peak" | "tone", press: (isOn: boolean) => void) => {
     const element = button(name, key === "peak" ? "hold the highest value from now on" : "a tone whose pitch follows the value", () => {
@@ -38,18 +41,17 @@ export function numberView(host: Host): View {
 
   const offer = (result: Result) => {
     const all = result.answer ? rowsOf(result.answer) : [];
-    const names = [...new Set(all.map(({ name }) => name))];
     const of = numberColumns(all.map(({ row }) => row));
-    const key = JSON.stringify([names, of]);
+    const key = JSON.stringify([all.map(({ key, name }) => [key, name]), of]);
     if (key === listed) return;
     listed = key;
-    const chosen = panel.row ?? names[0] ?? "";
-    const selectRow = select("row", names.map((name) => [name, name]), chosen, (name) => {
-      panel.row = name;
+    const chosen = panel.row ?? all[0]?.key ?? "";
+    const selectRow = select("row", all.map(({ key, name }) => [key, name]), chosen, (key) => {
+      panel.row = key;
       restart();
       host.changed(false);
     });
-    const column = panel.column ?? of[0] ?? "";
+    const column = panel.column ?? "count";
     const selectColumn = select("quantity", of.map((name) => [name, columnName(name)]), column, (name) => {
       panel.column = name;
       restart();
@@ -63,22 +65,28 @@ export function numberView(host: Host): View {
     element,
     controls,
     show(result) {
-      offer(result);
-      const all = result.answer ? rowsOf(result.answer) : [];
-      const found = all.find(({ name }) => name === panel.row) ?? (panel.row === undefined ? all[0] : undefined);
+      // The bins of a histogram or of a trace are a figure, and not one number.
+      const isOne = result.answer !== null && !isBinned(result.answer);
+      const one = isOne ? result : { ...result, answer: null };
+      offer(one);
+      const all = one.answer ? rowsOf(one.answer) : [];
+      const found = all.find(({ key }) => key === panel.row) ?? (panel.row === undefined ? all[0] : undefined);
       const column = panel.column ?? "count";
       const of = valueOf(found?.row, column);
       const text = shown(column, of.value, of.err);
       setText(digits, text.value);
       setText(unit, text.unit);
-      setText(err, `± ${text.err || "–"} ${text.unit}, ${columnName(column)} of ${found?.name ?? panel.row ?? "–"}`);
+      const what = result.answer && !isOne ? "a query with bins is no number; choose a figure" : `${columnName(column)} of ${found?.name ?? panel.row ?? "nothing"}`;
+      setText(err, text.err ? `± ${[text.err, text.unit].filter(Boolean).join(" ")}, ${what}` : what);
       // The digits fill the width, and keep their size while their number stays.
       big.style.setProperty("--chars", String(Math.max(5, text.value.length + text.unit.length * 0.55)));
       if (of.value !== undefined && (most === undefined || of.value > most.value)) most = { value: of.value, err: of.err };
       const best = panel.peak && most ? shown(column, most.value, most.err) : undefined;
-      setText(peak, best ? `highest ${best.value} ± ${best.err || "–"} ${best.unit}` : "");
+      setText(peak, best ? `highest ${best.value}${best.err && ` ± ${best.err}`} ${best.unit}` : "");
       if (panel.tone) tone.follow(of.value);
-      host.alarm(of.value === undefined ? undefined : outside(panel, column, of.value));
+      const isLimited = panel.below !== undefined || panel.above !== undefined;
+      isOn = of.value === undefined ? isLimited : outside(panel, of.value, isOn);
+      host.alarm(isOn ? (of.value === undefined ? "no value" : limitsText(panel, column)) : undefined);
     },
     reset: restart,
     destroy: () => tone.set(false),

@@ -28,6 +28,8 @@ export interface PanelHost {
   info: () => View;
   /** The channels that are asked if the panel names none. */
   channels(): string;
+  /** What the panel waits for. */
+  waitsFor(): string;
   changed(asks: boolean): void;
   alarm(owner: unknown, reason: string | undefined): void;
   edit(): void;
@@ -46,11 +48,14 @@ export class PanelBox {
   private readonly knobs = new Map<string, Knob>();
   /** What is shown, for tests. */
   result: Result | undefined;
+  private question: string | undefined;
   /** When the shown data were the newest, in ms since 1970. */
   private newest: number | undefined;
 
   constructor(
     readonly panel: Panel,
+    /** What it was made from. */
+    readonly made: string,
     private readonly page: PanelHost,
   ) {
     const host: Host = {
@@ -73,8 +78,7 @@ export class PanelBox {
     const knobs = kind && panel.view !== "info" ? kind.options.filter((option) => hasKnob(option, panel, kind)) : [];
     const head = h("header", { class: "panel-head" }, title, this.channels(), ...knobs.map((option) => this.knobOf(option)), this.view.controls, this.age, tools);
     this.element = h("section", { class: `panel ${panel.view}-panel`, "aria-label": this.title() }, head, this.view.element, this.message);
-    this.element.style.setProperty("--w", String(panel.width));
-    this.element.style.setProperty("--h", String(panel.height));
+    this.resize();
     title.addEventListener("dragstart", () => (dragged = panel));
     title.addEventListener("dragend", () => (dragged = undefined));
     this.element.addEventListener("dragover", (event) => {
@@ -90,7 +94,8 @@ export class PanelBox {
     const words: Record<string, string> = { g2: "g2", rates: "Rates", coincidences: "Coincidences", micro: "Micro times" };
     const name = view === "info" ? "Info" : (words[query ?? ""] ?? (query ?? "").replace(/^./, (first) => first.toUpperCase()));
     const over = query === "rates" && options && "bin" in options ? " over time" : "";
-    return `${name}${over}${this.page.runName ? ` · ${this.page.runName}` : ""}`;
+    const parts = ["last", "from", "to"].filter((key) => typeof options?.[key] === "string").map((key) => ` · ${key} ${options?.[key]}`);
+    return `${name}${over}${parts.join("")}${this.page.runName ? ` · ${this.page.runName}` : ""}`;
   }
 
   /** Returns the field for the channels or groups of the query. */
@@ -144,16 +149,19 @@ export class PanelBox {
     return made.element;
   }
 
-  /** Shows an answer whose data were `age` seconds old when it came. */
-  show(result: Result, age: number): void {
+  /** Shows the answer to a question, whose data were `age` seconds old when it came. */
+  show(question: string, result: Result, age: number): void {
     this.newest = Date.now() - age * 1000;
     this.result = result;
+    // What was held of another question does not belong to this one.
+    if (this.question !== undefined && this.question !== question) this.view.reset?.();
+    this.question = question;
     const texts = result.error === null ? result.notes : [result.error];
     this.element.classList.toggle("refused", result.error !== null);
     setText(this.message, texts.join(" · "));
     this.message.title = texts.join("\n");
     for (const [name, own] of this.knobs) own.refuse(result.error?.includes(name) ? result.error : undefined);
-    if (result.error === null) this.view.show(result);
+    if (result.error === null || this.panel.view === "number") this.view.show(result);
     this.tick();
   }
 
@@ -166,11 +174,26 @@ export class PanelBox {
 
   /** Shows the age of the data. */
   tick(): void {
-    if (this.newest === undefined) return setText(this.age, "waiting");
+    const isRefused = this.result !== undefined && this.result.error !== null;
+    if (this.newest === undefined || isRefused) {
+      this.element.classList.add("stale");
+      return setText(this.age, isRefused ? "not counted" : this.page.waitsFor());
+    }
     const seconds = Math.max(0, (Date.now() - this.newest) / 1000);
     const isStale = seconds >= STALE_S;
     this.element.classList.toggle("stale", isStale);
     setText(this.age, isStale ? `${span(seconds)} old` : "live");
+  }
+
+  /** Shows options in the head that were changed elsewhere. */
+  follow(): void {
+    for (const [name, own] of this.knobs) own.set(written(this.panel.options?.[name]));
+  }
+
+  /** Sets the size on the page. */
+  resize(): void {
+    this.element.style.setProperty("--w", String(this.panel.width));
+    this.element.style.setProperty("--h", String(this.panel.height));
   }
 
   reset(): void {

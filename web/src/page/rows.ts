@@ -1,7 +1,7 @@
 // Rows of answers: their names and their columns of numbers.
 
 import type { Answer, Channel, Row } from "./api";
-import { errorColumn } from "./numbers";
+import { errorColumn, line } from "./numbers";
 
 const nameOf = (channels: Channel[], channel: unknown): string =>
   channels.find((of) => of.channel === channel)?.name ?? String(channel);
@@ -9,19 +9,32 @@ const nameOf = (channels: Channel[], channel: unknown): string =>
 /** Returns the name of a channel of an answer. */
 export const channelName = (answer: Answer, channel: unknown): string => nameOf(answer.run.channels, channel);
 
-/** Returns the name of a row: its channel, or the channels of its group. */
-export function rowName(answer: Answer, row: Row): string {
-  if (Array.isArray(row.channels)) return row.channels.map((of) => channelName(answer, of)).join(",");
-  if ("channel" in row) return channelName(answer, row.channel);
-  if (typeof row.start_s === "number") return `${row.start_s} s`;
-  return "all";
+/** A row with its name, and a key that does not change with the names of channels. */
+export interface NamedRow {
+  key: string;
+  name: string;
+  row: Row;
+}
+
+/** Columns with the place of a bin. */
+const PLACES = ["start_s", "delay_s", "micro_s", "a_delay_s"];
+
+/** Whether the rows of an answer are bins. */
+export const isBinned = (answer: Answer): boolean => PLACES.some((place) => place in (answer.rows[0] ?? {}));
+
+function named(answer: Answer, row: Row): NamedRow {
+  const channels = Array.isArray(row.channels) ? row.channels : "channel" in row ? [row.channel] : [];
+  const place = PLACES.find((place) => typeof row[place] === "number");
+  const bin = place === undefined ? [] : [line(place, row[place] as number)];
+  const of = channels.map((channel) => channelName(answer, channel)).join(",");
+  const name = [of, ...bin].filter(Boolean).join(" at ") || "all";
+  return { key: `${channels.join(",")}${place === undefined ? "" : `@${String(row[place])}`}` || "all", name, row };
 }
 
 /** Returns the rows of an answer and its totals. */
-export function rowsOf(answer: Answer): { name: string; row: Row }[] {
-  const rows = answer.rows.map((row) => ({ name: rowName(answer, row), row }));
+export function rowsOf(answer: Answer): NamedRow[] {
   const totals = answer.total ? [answer.total].flat() : [];
-  return rows.concat(totals.map((row) => ({ name: "all", row })));
+  return [...answer.rows.map((row) => named(answer, row)), ...totals.map((row) => ({ key: "all", name: "all", row }))];
 }
 
 /** Returns the columns that hold numbers and are no standard errors. */

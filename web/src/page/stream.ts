@@ -82,8 +82,24 @@ export class Stream {
       this.source = undefined;
       this.open = "";
       this.changed("lost", reason);
+      if (reason === undefined) void refusal(source.url).then((why) => why && !this.source && this.changed("lost", why));
       this.later(RETRY_MS[Math.min(this.tries, RETRY_MS.length - 1)] ?? 5000);
       this.tries += 1;
     };
+  }
+}
+
+/** Returns why the server refuses a stream, which the browser does not tell; `undefined` if it does not answer, or not so. */
+async function refusal(url: string): Promise<string | undefined> {
+  const stop = new AbortController();
+  try {
+    const response = await fetch(url, { signal: stop.signal });
+    if (response.ok) return undefined;
+    const body = (await response.json().catch(() => undefined)) as { error?: string } | undefined;
+    return body?.error ?? `The server refuses the queries of this page: ${response.status} ${response.statusText}.`;
+  } catch {
+    return undefined;
+  } finally {
+    stop.abort();
   }
 }

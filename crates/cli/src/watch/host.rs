@@ -379,7 +379,7 @@ impl Progress for Host<'_> {
 impl Waiter for Host<'_> {
     type End = Wake;
 
-    fn changed(&self, change: &FollowChange) {
+    fn changed(&self, _: usize, change: &FollowChange) {
         // The same change may come again.
         self.new.borrow_mut().push(change.to_string());
     }

@@ -17,8 +17,8 @@ pub trait Waiter: Progress {
     /// ingested here.
     fn pause(&mut self, pause: Duration, rows: u64) -> ControlFlow<Self::End>;
 
-    /// Receives a change in the health of a run.
-    fn changed(&self, change: &FollowChange) {
+    /// Receives a change in the health of the run with this number.
+    fn changed(&self, _run: usize, change: &FollowChange) {
         self.note(&change.to_string());
     }
 
@@ -48,9 +48,9 @@ impl FollowLoop {
     pub fn wait<W: Waiter>(&mut self, waiter: &mut W) -> ControlFlow<W::End> {
         loop {
             let now = waiter.now();
-            for follower in &mut self.followers {
+            for (run, follower) in self.followers.iter_mut().enumerate() {
                 if let Some(change) = follower.advance_at(now, waiter) {
-                    waiter.changed(&change);
+                    waiter.changed(run, &change);
                 }
             }
             let is_due = self.interval.is_some_and(|interval| {
