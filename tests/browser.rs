@@ -13,7 +13,7 @@ use crate::{
 
 /// The browser is that of the system: none is downloaded.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-const LIBRARIES: [&str; 2] = ["playwright>=1.50", "pytest>=8"];
+const LIBRARIES: [&str; 3] = ["playwright>=1.50", "pytest>=8", "pytest-xdist>=3.6"];
 
 /// Returns the interpreter of an environment with all libraries, or why there is none.
 fn environment() -> Result<PathBuf, String> {
@@ -47,7 +47,8 @@ fn pages_work_in_a_browser() {
         }
     };
     let mut pytest = Command::new(interpreter);
-    pytest.args(["-m", "pytest", "--quiet", "--tb=short", "-p", "no:cacheprovider"]);
+    // Most of these tests wait for a recording.
+    pytest.args(["-m", "pytest", "--quiet", "--tb=short", "-p", "no:cacheprovider", "-n", "2"]);
     pytest.arg(root().join("tests/browser"));
     pytest.env("TAGQ_PROGRAM", env!("CARGO_BIN_EXE_tagq")).env("PYTHONDONTWRITEBYTECODE", "1");
     if let Some(folder) = web::built() {

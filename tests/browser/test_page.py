@@ -235,8 +235,8 @@ def test_a_layout_is_an_address(browser, still):
         window = knob(page, "window", 1)
         window.fill("7ns")
         window.press("Enter")
-        until(lambda: "layout=" in page.url)
-        url = page.url
+        until(lambda: "layout=" in page.evaluate("location.hash"))
+        url = page.evaluate("location.href")
         page.reload()
         page.wait_for_selector(".panel")
         answered(page)
