@@ -270,6 +270,43 @@ fn other_computers_need_the_token_that_is_printed_once() {
     assert!(wide.url.contains("/#token="), "{}", wide.url);
 }
 
+#[test]
+fn what_stops_the_ingest_of_a_run_is_said_until_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    ingested(folder.path());
+    let run = folder.path().join("run");
+    let files = fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path());
+    let source = files.filter(|path| path.is_file()).min().unwrap();
+    let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
+    let problem = |is_wanted: &dyn Fn(&Value) -> bool| {
+        for _ in 0..500 {
+            let mut reply = String::new();
+            server.send("GET /api/run", "").read_to_string(&mut reply).unwrap();
+            let (_, body) = reply.split_once("\r\n\r\n").unwrap();
+            let runs: Value = serde_json::from_str(body).unwrap();
+            if is_wanted(&runs["runs"][0]["problem"]) {
+                return runs["runs"][0]["problem"].clone();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("it is not said")
+    };
+    problem(&Value::is_null);
+    let bytes = fs::read(&source).unwrap();
+    let times = fs::metadata(&source).unwrap().modified().unwrap();
+    fs::write(&source, &bytes[..bytes.len() / 2]).unwrap();
+    let said = problem(&Value::is_string);
+    let said = said.as_str().unwrap();
+    assert!(said.starts_with("run") && said.ends_with("; trying again"), "{said}");
+    // What was counted before is still answered.
+    let answer = server
+        .ask(&json!({"query": "coincidences", "options": {"window": "2ns", "groups": [[1, 2]]}}));
+    assert_eq!(answer["rows"][0]["count"], 1_976);
+    fs::write(&source, &bytes).unwrap();
+    fs::File::options().write(true).open(&source).unwrap().set_modified(times).unwrap();
+    problem(&Value::is_null);
+}
+
 /// The browser is a script that writes the address that it shall open.
 #[cfg(target_os = "linux")]
 #[test]

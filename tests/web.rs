@@ -275,7 +275,7 @@ fn the_script_draws_what_the_program_draws() {
 }
 
 /// Numbers, durations and addresses of the page.
-const PAGE: &str = r##"
+const PAGE: &str = r#"
 import { added, duration, durationText, fragment, LAYOUTS, line, parsed, pitch, stepped, UNITS } from "./checks.mjs";
 const step = (text, up) => durationText(stepped(duration(text), up));
 const add = (text, by, steps) => durationText(added(duration(text), duration(by), steps));
@@ -300,7 +300,7 @@ console.log(JSON.stringify({
   wrong: ["", "nowhere", "layout=", "layout=AAAA", "layout=W10", "__proto__", "constructor"].map((text) => parsed(text) ?? null),
   pitches: [pitch(undefined, 1), pitch(5, undefined), pitch(5, 5), pitch(10, 5), pitch(1e9, 1), pitch(0, 1)],
 }));
-"##;
+"#;
 
 #[test]
 fn the_page_reads_and_writes_numbers_and_addresses() {

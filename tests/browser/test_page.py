@@ -450,7 +450,7 @@ def test_accessibility(browser, still, name, width, axe):
         assert wide <= 0
 
 
-def test_memory_does_not_grow(browser, tmp_path):
+def test_nothing_jumps_and_memory_does_not_grow(browser, tmp_path):
     file = tmp_path / "run" / "live.tags.zst"
     with Recorder(file), Server(tmp_path / "run") as server:
         page = opened(browser, f"{server.url}#count")
@@ -463,7 +463,16 @@ def test_memory_does_not_grow(browser, tmp_path):
 
         time.sleep(2)
         first = used()
+        page.evaluate(
+            """() => {
+              window.moved = 0;
+              const add = (list) => list.getEntries().forEach((entry) => (window.moved += entry.value));
+              new PerformanceObserver(add).observe({ type: "layout-shift" });
+            }"""
+        )
         update = int(page.evaluate("document.body.dataset.update"))
         time.sleep(8)
         assert int(page.evaluate("document.body.dataset.update")) > update + 10
         assert used() < first + 2_000_000
+        # The share of the page that moved while its numbers changed.
+        assert page.evaluate("window.moved") < 0.01
