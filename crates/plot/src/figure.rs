@@ -97,7 +97,7 @@ pub struct Point {
 /// Values one below the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
-    /// Axis of the values; starts at zero.
+    /// Axis of the values; starts at zero, or below it if values are negative.
     pub axis: Axis,
     /// In the order of the answer.
     pub bars: Vec<Bar>,

@@ -108,8 +108,44 @@ fn bars_of(values: &Values, bars: Vec<Bar>) -> Plot {
     let ends =
         bars.iter().flat_map(|bar| [bar.value.map(|value| value + bar.err), bar.accidentals]);
     let high = ends.flatten().fold(0.0, f64::max);
-    Plot::Bars(Bars {
-        axis: Axis::for_values(&values.label, values.quantity, 0.0, high, false),
-        bars,
-    })
+    let below = bars.iter().filter_map(|bar| Some((bar.value?, bar.err)));
+    let below = below.filter(|(value, _)| *value < 0.0).map(|(value, err)| value - err);
+    let low = below.fold(0.0, f64::min);
+    let mut axis = Axis::for_values(&values.label, values.quantity, 0.0, high, false);
+    if low < 0.0 {
+        let room = 0.05 * (high - low);
+        axis = Axis::linear(axis.label, axis.quantity, low - room, high.max(0.0) + room);
+    }
+    Plot::Bars(Bars { axis, bars })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Quantity, axis::Scale};
+
+    #[test]
+    fn the_axis_of_bars_has_room_for_negative_values() {
+        let bar = |value: f64, err: f64| Bar {
+            name: "1,2".into(),
+            value: Some(value),
+            err,
+            accidentals: None,
+        };
+        let ends = |bars: Vec<Bar>| {
+            let Plot::Bars(Bars { axis, .. }) =
+                bars_of(&Values::of("car", "CAR", Quantity::Ratio), bars)
+            else {
+                panic!("bars")
+            };
+            assert_eq!(axis.scale, Scale::Linear);
+            (axis.low, axis.high)
+        };
+        let (low, high) = ends(vec![bar(-0.5, 0.1), bar(0.4, 0.2)]);
+        assert!((low + 0.66).abs() < 1e-12 && (high - 0.66).abs() < 1e-12, "{low} {high}");
+        let (low, high) = ends(vec![bar(-0.5, 0.1)]);
+        assert!(low < -0.6 && high > 0.0, "{low} {high}");
+        // An error that reaches below zero does not move the start.
+        assert!(ends(vec![bar(0.1, 0.5), bar(2.0, 0.1)]).0.abs() < 1e-12);
+    }
 }

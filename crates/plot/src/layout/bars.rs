@@ -45,8 +45,8 @@ pub(super) fn draw(drawing: &mut Drawing, bars: &Bars, space: Space) -> f64 {
         drawing.words(text, (drawing.width - MARGIN, stands), TICK, Colour::Ink, Anchor::End);
         let Some(value) = bar.value else { continue };
         let half = 0.3 * step;
-        let from = (frame.left, y - half);
-        drawing.rectangle(from, (across(value), y + half), Colour::Series(0));
+        let (left, right) = (across(value.min(0.0)), across(value.max(0.0)));
+        drawing.rectangle((left, y - half), (right, y + half), Colour::Series(0));
         let (low, high) = (across(value - bar.err), across(value + bar.err));
         let error = vec![
             vec![(low, y), (high, y)],
@@ -67,6 +67,7 @@ pub(super) fn draw(drawing: &mut Drawing, bars: &Bars, space: Space) -> f64 {
         let x = frame.right - crate::font::width(words, HEADER) - 8.0;
         drawing.line((x, y - 7.0), (x, y + 7.0), Colour::Series(1), 3.0);
     }
-    drawing.line((frame.left, frame.top), (frame.left, frame.bottom), Colour::Faint, 1.2);
+    let zero = across(0.0);
+    drawing.line((zero, frame.top), (zero, frame.bottom), Colour::Faint, 1.2);
     end
 }

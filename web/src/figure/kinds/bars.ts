@@ -55,7 +55,8 @@ export class BarsContent implements Content {
       if (!this.isNarrow(width)) pen.words(this.texts[number]!, [width - 4, stands], TICK, palette.ink, "end");
       if (bar.value === null) return;
       const half = 0.3 * step;
-      pen.cell({ left: area.left, top: y - half, right: across(bar.value), bottom: y + half }, palette.series[0]!);
+      const [left, right] = [across(Math.min(bar.value, 0)), across(Math.max(bar.value, 0))];
+      pen.cell({ left, top: y - half, right, bottom: y + half }, palette.series[0]!);
       const [low, high] = [across(bar.value - bar.err), across(bar.value + bar.err)];
       const ends: [number, number][][] = [low, high].map((x) => [[x, y - 4], [x, y + 4]]);
       pen.lines([[[low, y], [high, y]], ...ends], palette.ink, 1.3, SOLID);
@@ -70,7 +71,7 @@ export class BarsContent implements Content {
       const x = area.right - pen.width("accidentals", HEADER) - 8;
       pen.lines([[[x, y - 7], [x, y + 7]]], palette.series[1]!, 3, SOLID);
     }
-    pen.lines([[[area.left, area.top], [area.left, area.bottom]]], palette.faint, 1.2, SOLID);
+    pen.lines([[[across(0), area.top], [across(0), area.bottom]]], palette.faint, 1.2, SOLID);
   }
 
   spotAt(at: Fraction, palette: Palette): Spot | null {
