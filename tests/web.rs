@@ -309,9 +309,18 @@ fn the_page_reads_and_writes_numbers_and_addresses() {
     fs::write(made.join("page.mjs"), PAGE).unwrap();
     let output = run(Command::new("node").arg("page.mjs").current_dir(made)).unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let axis = |quantity| serde_json::to_value(Axis::linear("", quantity, 0.0, 1.0)).unwrap();
-    assert_eq!(found["units"]["time"], axis(Quantity::Time)["units"]);
-    assert_eq!(found["units"]["rate"], axis(Quantity::Rate)["units"]);
+    for (name, quantity) in [("time", Quantity::Time), ("rate", Quantity::Rate)] {
+        let axis = serde_json::to_value(Axis::linear("", quantity, 0.0, 1.0)).unwrap();
+        let own = axis["units"].as_array().unwrap();
+        let units = found["units"][name].as_array().unwrap();
+        assert_eq!(units.len(), own.len(), "{name}");
+        for (unit, own) in units.iter().zip(own) {
+            assert_eq!(unit[0], own[0]);
+            for at in [1, 2] {
+                assert_eq!(unit[at].as_f64(), own[at].as_f64(), "{unit}");
+            }
+        }
+    }
     assert_eq!(
         found["lines"],
         json!([
