@@ -28,7 +28,7 @@ pub(crate) struct AnswerArgs {
 }
 
 impl AnswerArgs {
-    /// Returns the arguments that say of which tags an answer is, besides the options of its request and the runs.
+    /// Returns the arguments that select the tags, other than the options of the request and the runs.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let Self { sum, setup, query, .. } = self;
         let path = |path: &std::path::PathBuf| path.display().to_string();

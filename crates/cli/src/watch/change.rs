@@ -25,7 +25,7 @@ pub(super) enum Change {
     Groups(String),
     /// The interval that is shown beside the whole run.
     Last(String),
-    /// Only what is recorded from now on.
+    /// Counts only tags that are recorded from now on.
     Reset,
     /// The time that was given at first.
     Whole,
@@ -361,7 +361,7 @@ mod tests {
             after("coincidences", given, &[Change::DelayBy(4, 2), Change::DelayBy(4, 1)]),
             Ok(json!({ "delays": [["2", "1ns"], ["4", "2.5ns"]] }))
         );
-        // What was found, or is in the setup, is 10 ticks.
+        // The delay that was found, or that the setup has, is 10 ticks.
         assert_eq!(
             after("coincidences", json!({ "delays": ["auto"] }), &[Change::DelayBy(3, -12)]),
             Ok(json!({ "delays": ["auto", ["3", "-312.5ps"]] }))

@@ -49,7 +49,7 @@ pub(super) struct WatchedQuery {
 }
 
 impl WatchedQuery {
-    /// Whether it counts what comes after this time, at which its run ends.
+    /// Whether it begins at the end of its run, so that nothing is counted until new tags come.
     pub(super) fn is_reset_at(&self, end: Option<i64>) -> bool {
         let Question::Request(request) = &self.question else { return false };
         let from = request.options.get(FROM).and_then(|from| from.as_str());

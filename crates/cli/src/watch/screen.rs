@@ -80,7 +80,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Leaves what was drawn where it is, and draws below it from now on.
+    /// Keeps the drawn lines on the terminal; the next drawing begins below them.
     pub(super) fn forget(&mut self) {
         if let Self::Terminal { drawn, .. } = self {
             *drawn = 0;

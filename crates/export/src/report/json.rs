@@ -210,7 +210,7 @@ pub fn update(
     update_with(number, [at_s, took_s], answers.iter().map(Some), NOTHING)
 }
 
-/// Returns the same of answers of which some may be missing, and after them the keys of `more`.
+/// Returns an update as [`update`] does. A missing answer is `null`, and the keys of `more` follow the answers.
 ///
 /// # Errors
 /// Errors of the serializer.
