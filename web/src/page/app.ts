@@ -50,8 +50,8 @@ export class App {
   private typed: string | undefined;
   /** When the server answered last about its runs. */
   private polled = 0;
-  /** The newest data of the run of the page, once it was live here. */
-  private liveAt: number | undefined;
+  /** Whether the run of the page was live here. */
+  private wasLive = false;
   private addressTimer: number | undefined;
   /** When the data of the strip were the newest, and its run. */
   private stripAt = 0;
@@ -244,7 +244,10 @@ export class App {
 
   private build(): void {
     const run = runOf({ view: "info", width: 1, height: 1 }, this.layout, this.runs);
-    if (run !== this.stripRun) this.strip.clear();
+    if (run !== this.stripRun) {
+      this.strip.clear();
+      this.wasLive = false;
+    }
     this.stripRun = run;
     // A panel that shows the same kind of content stays, with what the person chose in it.
     const before = new Map(this.boxes.map((box) => [box.panel, box]));
@@ -398,8 +401,8 @@ export class App {
     const age = (Date.now() - this.stripAt) / 1000;
     this.strip.setStale(age >= STALE_S);
     // A recording that was seen live and has ended is an alarm, until it goes on.
-    if (age < STALE_S) this.liveAt = this.stripAt;
-    const hasEnded = this.liveAt !== undefined && age >= ENDED_S && !this.isFrozen;
+    if (age < STALE_S) this.wasLive = true;
+    const hasEnded = this.wasLive && age >= ENDED_S && !this.isFrozen;
     const since = new Date(this.stripAt).toLocaleTimeString();
     this.alarms.set(this, hasEnded ? `nothing new since ${since}` : undefined);
   }

@@ -1,6 +1,7 @@
 // What a person arranged: panels, mode, names, delays, groups, alarms. The address of the page holds it.
 
 import type { Kind, Options, Question, RunState } from "./api";
+import { QUESTIONS_MAX } from "./stream";
 
 export type View = "number" | "figure" | "matrix" | "table" | "info";
 
@@ -55,7 +56,7 @@ const BASE: Layout = {
 };
 
 /** Panels of a page at most: each asks one query, and the strip of rates another one. */
-export const PANELS_MAX = 15;
+export const PANELS_MAX = QUESTIONS_MAX - 1;
 
 /** The layouts that come with the page. */
 export const LAYOUTS: Record<string, { title: string; layout: Layout }> = {

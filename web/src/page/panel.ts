@@ -1,7 +1,6 @@
 // A panel: its head with controls and the age of its data, and its view.
 
-import type { Kind, OptionType } from "./api";
-import type { Options } from "./api";
+import type { Kind, Options, OptionType } from "./api";
 import { button, h, setText } from "./dom";
 import { figureView } from "./figure";
 import { read, written } from "./form";

@@ -1,7 +1,7 @@
 /** Places and ticks of an axis, as in crates/plot/src/axis.rs. */
 
 import type { Axis } from "../types";
-import { exponent, fixed, places, unitOf } from "./words";
+import { exponent, fixed, unitOf } from "./words";
 
 /** How far beyond its ends, as a fraction of its length, an axis has ticks. */
 const BEYOND = 2e-3;
@@ -128,10 +128,4 @@ export function fitted(axis: Axis, low: number, high: number): Axis {
   }
   const top = Math.max(high, 0) * (1 + room);
   return { ...axis, low: 0, high: top > 0 ? top : 1 };
-}
-
-/** Returns a value in the middle of a bin as a short number of its axis. */
-export function shortValue(axis: Axis, value: number): string {
-  const [unit, size] = unitOf(axis.units, Math.abs(value));
-  return `${fixed(value / size, places(value / size, 4))}${unit === "" ? "" : ` ${unit}`}`;
 }
