@@ -1,7 +1,7 @@
 //! The keys of `tagq watch`, in a terminal.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{Read as _, Write as _},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -124,6 +124,17 @@ impl Watch {
             thread::sleep(Duration::from_millis(10));
         }
     }
+
+    /// Waits until the system has stopped the process: a signal to continue that comes earlier has no effect.
+    fn until_stopped(&self) {
+        let stat = format!("/proc/{}/stat", self.process.0.id());
+        let begun = Instant::now();
+        // The state stands after the name of the program, which is in brackets.
+        while !fs::read_to_string(&stat).unwrap().rsplit(')').next().unwrap().starts_with(" T") {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", self.lines().join("\n"));
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 /// Returns the group and the count of a row of JSON, as a table shows them.
@@ -239,6 +250,7 @@ fn the_terminal_is_restored_however_a_watch_ends() {
             "\x1a" => {
                 watch.press(name);
                 watch.until_in_lines(true);
+                watch.until_stopped();
                 kill_process(Pid::from_child(&watch.process.0), Signal::CONT).unwrap();
                 watch.until_in_lines(false);
                 watch.press("q");
