@@ -1,4 +1,4 @@
-//! The bytes of a store: the mirror of docs/format.md, versions 1 and 2.
+//! The bytes of a store: the mirror of docs/format.md, versions 1 to 3.
 //!
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
 //! start after it, so that pages, cache lines and vector loads are aligned.
@@ -8,9 +8,9 @@ use std::path::Path;
 pub use crate::files::{FileKind, PerFile};
 use crate::{Error, RunId};
 
-/// The newest version of the format that this library reads and writes: stores with micro times or gaps. All
-/// others have version 1.
-pub const VERSION: u32 = 2;
+/// The newest version of the format that this library reads and writes: stores without a column of times. Other
+/// stores with micro times or gaps have version 2, and all others version 1.
+pub const VERSION: u32 = 3;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
 /// Length of the header page; the first value stands here.
@@ -26,6 +26,8 @@ pub const MICRO_NONE: u32 = u32::MAX;
 /// [`MICRO_NONE`] in a column of two bytes.
 pub const MICRO_NONE_U16: u16 = u16::MAX;
 
+/// Rows of a step: the first of them can be decoded without those before. A block has a whole number of steps.
+pub const STEP_ROWS: usize = 1_024;
 /// The largest gap that is stored; a longer one, and that of the first row of a source, is stored as this one.
 pub const GAP_MAX: u16 = u16::MAX;
 
@@ -236,6 +238,16 @@ pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
     } else {
         bytes.extend_from_slice(bytemuck::cast_slice(values));
     }
+}
+
+/// An entry of `steps.idx`: the first row of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Step {
+    /// The time of the row, in ticks.
+    pub time: i64,
+    /// The far distances of the rows before it.
+    pub far: u64,
 }
 
 /// One pair of `counts.idx`.

@@ -26,6 +26,7 @@ compile_error!("the columns are little-endian and mapped as they are: no big-end
 
 pub mod checksum;
 pub mod sealed;
+pub mod simd;
 pub mod units;
 
 mod error;
@@ -37,6 +38,7 @@ mod names;
 mod run_id;
 
 mod checked;
+mod decode;
 mod disk;
 mod growing;
 mod leftovers;

@@ -66,6 +66,9 @@ pub struct Manifest {
     pub channels: Vec<ChannelRows>,
     pub(crate) files: PerFile<Option<FileName>>,
     pub(crate) count_entries: u64,
+    /// Far distances committed; absent without their column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) far_entries: Option<u64>,
     pub(crate) chain: u32,
     pub(crate) last_block: Option<LastBlock>,
     /// Where the rows came from, in the order of their rows.
@@ -97,6 +100,8 @@ impl Manifest {
                 OnePer::Row => self.rows,
                 OnePer::FullBlock => self.full_blocks(),
                 OnePer::Count => self.count_entries,
+                OnePer::FarRow => self.far_entries.unwrap_or(0),
+                OnePer::Step => self.rows.div_ceil(format::STEP_ROWS as u64),
             };
             Committed { file, kind, values }
         })
@@ -132,6 +137,16 @@ impl Manifest {
         self.has(FileKind::Gap)
     }
 
+    /// Whether the store has a column of times. Without it, times are sums of gaps and far distances.
+    pub fn has_times(&self) -> bool {
+        self.has(FileKind::Time)
+    }
+
+    /// Whether the chain covers the values of a column: those of times are, also in a store without their column.
+    pub(crate) fn is_chained(&self, kind: FileKind) -> bool {
+        kind.at_in_entry().is_some() && (kind == FileKind::Time || self.has(kind))
+    }
+
     /// Sets the version of the format that its files need.
     pub(crate) fn set_version(&mut self) {
         self.version = self.version_of_files();
@@ -154,9 +169,11 @@ impl Manifest {
             files: PerFile::from_fn(|kind| {
                 let layout = kind.layout();
                 let name = format!("{}.{}", layout.key, layout.extension);
-                (!layout.is_optional).then(|| layout.entry(name, layout.values[0].1))
+                let is_there = !layout.is_optional || layout.kind == FileKind::Time;
+                is_there.then(|| layout.entry(name, layout.values[0].1))
             }),
             count_entries: 0,
+            far_entries: None,
             chain: 0,
             last_block: None,
             sources: Vec::new(),

@@ -211,7 +211,7 @@ impl Writer {
             let crc = block.checksums[kind];
             match kind.layout().checksum {
                 Checksum::InEntry(_) => entry.checksums[kind] = Some(crc),
-                Checksum::InFile(file) => self.append_to(file, &crc.to_le_bytes())?,
+                Checksum::InFile(file, _) => self.append_to(file, &crc.to_le_bytes())?,
                 Checksum::NotNeeded => {}
             }
         }

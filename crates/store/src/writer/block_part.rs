@@ -148,7 +148,11 @@ impl Buffers {
                 format::append_gaps(before, times, gaps);
                 return bytemuck::cast_slice(gaps);
             }
-            FileKind::Blocks | FileKind::Counts | FileKind::GapBlocks => {
+            FileKind::Blocks
+            | FileKind::Counts
+            | FileKind::GapBlocks
+            | FileKind::Far
+            | FileKind::Steps => {
                 unreachable!("not a column")
             }
         }
