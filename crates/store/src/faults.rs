@@ -210,7 +210,7 @@ fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
         if step == GAPS_MADE {
             writer.make_gaps()?;
         } else if step == GAPS_DROPPED {
-            writer.drop_gaps();
+            writer.drop_gaps()?;
         }
         writer.begin_source();
         writer.append_with_micro(&time[start..], &label[start..], &micro[start..])?;
