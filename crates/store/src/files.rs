@@ -396,7 +396,9 @@ mod tests {
             assert_eq!(layout.checksum != Checksum::NotNeeded, is_of_rows, "{}", layout.key);
             if let Checksum::InFile(file, at) = layout.checksum {
                 assert_eq!(file.layout().one_per, OnePer::FullBlock);
-                assert!(file.layout().values.iter().any(|&(_, width)| usize::from(width) >= at + 4));
+                assert!(
+                    file.layout().values.iter().any(|&(_, width)| usize::from(width) >= at + 4)
+                );
             }
         }
     }

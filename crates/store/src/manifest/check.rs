@@ -66,7 +66,8 @@ impl Manifest {
         let unit_fits = self.micro_tick.is_none() || self.has_micro();
         // Times have a column, or are sums of distances.
         let is_derived = !self.has_times();
-        let are_distances = [FileKind::Far, FileKind::Steps].map(|kind| self.has(kind) == is_derived);
+        let are_distances =
+            [FileKind::Far, FileKind::Steps].map(|kind| self.has(kind) == is_derived);
         let others = [
             ("the version of the format".to_owned(), self.version == self.version_of_files()),
             ("the unit of micro times".to_owned(), unit_fits),
