@@ -414,7 +414,7 @@ fn check_on_threads(folder: &Path, context: &str) -> usize {
     };
     let steps = store.manifest().sources.len();
     let rows = [0, 2, 2 + MANY_ROWS][steps];
-    assert!(store.tags().time.iter().copied().eq((-2..).take(rows)), "{context}");
+    assert!(store.tags().time.to_vec().iter().copied().eq((-2..).take(rows)), "{context}");
     for block in store.blocks().unwrap() {
         store.check_block(&block).unwrap();
     }

@@ -48,6 +48,7 @@ mod writer;
 
 pub mod os;
 mod threads;
+mod times;
 
 #[cfg(test)]
 mod faults;
@@ -70,6 +71,7 @@ pub use snapshot::{
     tags::{Channels, MicroColumn, Tags},
 };
 pub use threads::threads;
+pub use times::Times;
 pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writer::{Creation, Writer};
 

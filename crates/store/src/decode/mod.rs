@@ -13,7 +13,7 @@ pub(crate) enum Far<'a> {
     U64(&'a [u64]),
 }
 
-impl<'a> Far<'a> {
+impl Far<'_> {
     /// Returns those from this one on; none if there are fewer.
     pub(crate) fn from(self, first: usize) -> Self {
         match self {
@@ -77,4 +77,15 @@ fn plain<D: Copy + Into<u64>, T>(
         *out = of(distance);
     }
     next
+}
+
+/// Returns the time of the last row with these gaps, as [`times`] writes it; `before` without any.
+pub(crate) fn last_time(gaps: &[u16], far: Far<'_>, before: i64) -> i64 {
+    let sum: u64 = gaps.iter().filter(|&&gap| gap < GAP_MAX).map(|&gap| u64::from(gap)).sum();
+    let rows = far_rows(gaps);
+    let far = match far {
+        Far::U32(far) => far.iter().take(rows).map(|&far| u64::from(far)).sum::<u64>(),
+        Far::U64(far) => far.iter().take(rows).fold(0, |sum: u64, far| sum.wrapping_add(*far)),
+    };
+    before.wrapping_add_unsigned(sum).wrapping_add_unsigned(far)
 }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Store;
+use super::{Store, columns::TypedColumn};
 use crate::{
     ChannelRows, Error,
-    files::{FileKind, PerFile},
+    files::{Checksum, FileKind, PerFile},
     format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
 };
 
@@ -64,7 +64,7 @@ impl Store {
                 rows: start..start + BLOCK_ROWS as u64,
                 time_min: entry.time_min,
                 time_max: entry.time_max,
-                checksums: self.with_gaps(entry.checksums, i),
+                checksums: self.with_distances(entry.checksums, i),
                 channels: decode_counts(counts),
             });
         }
@@ -77,7 +77,7 @@ impl Store {
                 rows: start..start + u64::from(last.rows),
                 time_min: last.time_min,
                 time_max: last.time_max,
-                checksums: last.checksums,
+                checksums: self.with_distances(last.checksums, blocks.len()),
                 channels: last.counts.clone(),
             });
         }
@@ -141,12 +141,21 @@ impl Store {
     }
 
     fn entry_of(&self, bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<BlockEntry> {
-        BlockEntry::decode(bytes, |kind| self.manifest.has(kind))
+        BlockEntry::decode(bytes, |kind| self.manifest.is_chained(kind))
     }
 
-    /// The checksums of the columns of a full block: those of its entry, and that of its gaps.
-    fn with_gaps(&self, mut checksums: PerFile<Option<u32>>, block: usize) -> PerFile<Option<u32>> {
-        checksums[FileKind::Gap] = self.gaps.as_ref().and_then(|gaps| gaps.checksum(block));
+    /// The checksums of the columns of a block: those of its entry, and those of its gaps and distances.
+    fn with_distances(
+        &self,
+        mut checksums: PerFile<Option<u32>>,
+        block: usize,
+    ) -> PerFile<Option<u32>> {
+        for kind in
+            FileKind::all().filter(|kind| matches!(kind.layout().checksum, Checksum::InFile(..)))
+        {
+            let checks = self.checks.as_ref().filter(|_| self.manifest.has(kind));
+            checksums[kind] = checks.and_then(|checks| checks.checksum(kind, block));
+        }
         checksums
     }
 
@@ -157,26 +166,45 @@ impl Store {
         self.counts.get(start..start.checked_add(len)?)
     }
 
-    /// Verifies the checksums of `block`, and that its rows are in order of time from its first
-    /// time to its last.
+    /// Verifies the checksums of `block`, that its rows are in order of time from its first time to its last, and that
+    /// gaps, far distances and steps are those of its times.
     ///
     /// # Errors
     /// [`Error::Damaged`] naming the column and the block.
     pub fn check_block(&self, block: &Block) -> Result<(), Error> {
+        let has_file = |&(kind, _): &(FileKind, &u32)| self.manifest.has(kind);
+        for (kind, &expected) in block.checksums.present().filter(has_file) {
+            let number = usize::try_from(block.rows.start).unwrap_or(usize::MAX) / BLOCK_ROWS;
+            let found = self.block_bytes(kind, number).map(crate::checksum::crc32c);
+            self.check_checksum(block, kind, expected, found)?;
+        }
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let rows = block.rows.start as usize..block.rows.end as usize;
-        for (kind, &expected) in block.checksums.present() {
-            let column = self.columns[kind].as_ref();
-            let bytes = column.and_then(|column| column.bytes(rows.clone()));
-            let found = bytes.map(crate::checksum::crc32c);
-            if found != Some(expected) {
-                let found = found.map_or("no such rows".into(), |found| format!("{found:08x}"));
-                let named = (self.manifest.name_of(kind), "the checksum");
-                return Err(self.damaged_block(block, named, format!("{expected:08x}"), found));
-            }
+        let mut buffer = Vec::new();
+        let times = self.tags().time.read(rows.clone(), &mut buffer);
+        if let Some(expected) =
+            block.checksums[FileKind::Time].filter(|_| !self.manifest.has_times())
+        {
+            let found = crate::checksum::crc32c(bytemuck::cast_slice(times));
+            self.check_checksum(block, FileKind::Gap, expected, Some(found))?;
         }
-        self.check_times(block, &self.tags().time[rows.clone()])?;
-        self.check_gaps(block, &rows)
+        self.check_times(block, times)?;
+        self.check_distances(block, &rows, times)
+    }
+
+    fn check_checksum(
+        &self,
+        block: &Block,
+        kind: FileKind,
+        expected: u32,
+        found: Option<u32>,
+    ) -> Result<(), Error> {
+        if found == Some(expected) {
+            return Ok(());
+        }
+        let found = found.map_or("no such rows".into(), |found| format!("{found:08x}"));
+        let named = (self.manifest.name_of(kind), "the checksum");
+        Err(self.damaged_block(block, named, format!("{expected:08x}"), found))
     }
 
     /// Verifies that the times of a block are in order from its first time to its last. The checksums of rows that a
@@ -187,7 +215,8 @@ impl Store {
             return Ok(());
         }
         let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
-        let file = self.manifest.name_of(FileKind::Time);
+        let kind = if self.manifest.has_times() { FileKind::Time } else { FileKind::Gap };
+        let file = self.manifest.name_of(kind);
         Err(self.damaged_block(block, (file, "the times"), expected, "something else".into()))
     }
 
@@ -211,27 +240,69 @@ impl Store {
         }
     }
 
-    /// Verifies that the gaps of a block are those of its times, if the store has gaps.
-    fn check_gaps(&self, block: &Block, rows: &Range<usize>) -> Result<(), Error> {
+    /// Verifies that the gaps, far distances and steps of a block are those of its times, if the store has them.
+    fn check_distances(
+        &self,
+        block: &Block,
+        rows: &Range<usize>,
+        times: &[i64],
+    ) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
-        let found = &gaps[rows.clone()];
-        let time = self.tags().time;
-        let mut expected = Vec::with_capacity(found.len());
+        let before = rows.start.checked_sub(1).map(|row| self.tags().time.at(row));
+        let mut expected = format::RowDistances::default();
+        let mut steps = Vec::new();
+        let number = rows.start / BLOCK_ROWS;
+        let far_before = self.steps().first().map_or(0, |step| step.far);
+        let first_step = rows.start / format::STEP_ROWS;
         for (_, of_source) in self.sources() {
             let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
-            if !part.is_empty() {
-                let before = (part.start > of_source.start).then(|| time[part.start - 1]);
-                format::append_gaps(before, &time[part], &mut expected);
+            if part.is_empty() {
+                continue;
             }
+            let time = |row: usize| match row.checked_sub(rows.start) {
+                Some(row) => times.get(row).copied(),
+                None => before,
+            };
+            let last = (part.start > of_source.start).then(|| time(part.start - 1)).flatten();
+            expected.append(last, &times[part.start - rows.start..part.end - rows.start]);
         }
-        if expected == found {
+        if expected.gaps != gaps[rows.clone()] {
+            let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
+            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
+        }
+        if self.manifest.has_times() {
             return Ok(());
         }
-        let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
-        let (expected, found) = ("as its times say".into(), "something else".into());
-        Err(self.damaged_block(block, named, expected, found))
+        let mut far = self.steps().get(first_step).map_or(far_before, |step| step.far);
+        for start in (0..times.len()).step_by(format::STEP_ROWS) {
+            steps.push(format::Step { time: times[start], far });
+            let end = times.len().min(start + format::STEP_ROWS);
+            far += crate::decode::far_rows(&expected.gaps[start..end]) as u64;
+        }
+        if self.block_bytes(FileKind::Steps, number) != Some(bytemuck::cast_slice(&steps)) {
+            let named = (self.manifest.name_of(FileKind::Steps), "the steps");
+            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
+        }
+        let is_far_right = match &self.columns[FileKind::Far] {
+            Some(TypedColumn::U32(_)) => {
+                let narrow = expected.far.iter().map(|&far| u32::try_from(far).unwrap_or(u32::MAX));
+                let narrow: Vec<u32> = narrow.collect();
+                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&narrow))
+            }
+            _ => {
+                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&expected.far))
+            }
+        };
+        if !is_far_right {
+            let named = (self.manifest.name_of(FileKind::Far), "the far distances");
+            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
+        }
+        Ok(())
     }
 }
+
+const TIMES: &str = "as its times say";
+const OTHER: &str = "something else";
 
 fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
     let (entries, _) = bytes.as_chunks::<COUNT_ENTRY_BYTES>();
