@@ -5,7 +5,7 @@ use std::{mem, sync::Arc};
 use super::{
     Writer,
     block_part::{BlockPart, OpenColumn, Place, RowFiles},
-    distances::Distances,
+    distances::DistancePart,
     planned::{InFlight, Planned},
     workers::Workers,
 };
@@ -198,7 +198,7 @@ impl Writer {
     /// Appends the far distances and the steps of rows in one block, which come after so many rows.
     pub(super) fn append_distances(
         &mut self,
-        part: &Distances,
+        part: &DistancePart,
         rows_before: u64,
     ) -> Result<(), Error> {
         if part.far.width() > self.manifest.width_of(FileKind::Far) {

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use super::distances::Distances;
+use super::distances::DistancePart;
 use crate::{
     ChannelRows, Error,
     files::{FileKind, PerFile},
@@ -47,7 +47,7 @@ pub(super) struct BlockPart {
     /// Ascending.
     pub channels: Vec<ChannelRows>,
     /// Empty in a store with a column of times. They have no fixed places in their files.
-    pub distances: Distances,
+    pub distances: DistancePart,
 }
 
 /// Values as they are written.

@@ -6,7 +6,7 @@ use crate::format::{self, GAP_MAX, STEP_ROWS, Step};
 
 /// The far distances and the steps of rows that follow each other.
 #[derive(Debug, Default)]
-pub(super) struct Distances {
+pub(super) struct DistancePart {
     pub far: FarValues,
     /// Their far distances are counted from the first of these rows on.
     pub steps: Vec<Step>,
@@ -19,7 +19,7 @@ pub(super) enum FarValues {
     U64(Vec<u64>),
 }
 
-impl Distances {
+impl DistancePart {
     /// Adds rows, of which the first has the number `row`, and appends their gaps to `gaps`. `before` is the time of the
     /// row before, `None` if the first row is that of a source.
     pub(super) fn add(
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn distances_from_the_largest_gap_on_are_far() {
-        let mut distances = Distances::default();
+        let mut distances = DistancePart::default();
         let mut gaps = Vec::new();
         // The first row of a source, in the middle of a step.
         distances.add(7, None, &[-10, -10, 65_524, 131_059], &mut gaps);
@@ -140,7 +140,7 @@ mod tests {
         // A whole step of far rows, and one of near rows.
         let times: Vec<i64> = (0..1_024).map(|row| row * 70_000).collect();
         let near = vec![times[1_023]; 1_024];
-        let mut distances = Distances::default();
+        let mut distances = DistancePart::default();
         distances.add(0, Some(-70_000), &[times, near].concat(), &mut gaps);
         assert_eq!(distances.far, FarValues::U32(vec![70_000; 1_024]));
         let second = Step { time: 1_023 * 70_000, far: 1_024 };

@@ -1,6 +1,6 @@
 //! The column of times: dropped when distances replace it, and made again from them.
 
-use super::{Writer, distances::Distances, gaps::RowRange};
+use super::{Writer, distances::DistancePart, gaps::RowRange};
 use crate::{
     Error,
     decode::{self, Far},
@@ -75,7 +75,7 @@ impl Writer {
             let times: Vec<i64> = self.read_values(FileKind::Time, start, rows)?;
             self.check_order(start, &times, before, source_first)?;
             crc_time = crate::checksum::crc32c_append(crc_time, bytemuck::cast_slice(&times));
-            let mut part = Distances::default();
+            let mut part = DistancePart::default();
             gaps.clear();
             part.add(start, before.filter(|_| source_first.is_none()), &times, &mut gaps);
             self.append_distances(&part, start)?;

@@ -4,7 +4,7 @@ use std::{fmt::Debug, fs, path::Path};
 
 use proptest::prelude::*;
 use serde_json::Value;
-use tagq_store::{Error, Rows, SourceFacts, Writer, format::HEADER_BYTES};
+use tagq_store::{Access, Error, Rows, SourceFacts, Store, Writer, format::HEADER_BYTES};
 
 use crate::{BLOCK_ROWS, creation, lengths};
 
@@ -126,6 +126,17 @@ fn check(folder: &Path, sources: &[Vec<i64>]) {
     names.sort_unstable();
     let found = lengths(folder);
     assert_eq!(found.iter().map(|(name, _)| name).collect::<Vec<_>>(), names);
+    for access in [Access::Mapped, Access::Copied] {
+        check_times(folder, access, &times);
+    }
+}
+
+fn check_times(folder: &Path, access: Access, times: &[i64]) {
+    let store = Store::open(folder, access).unwrap();
+    assert!(store.tags().time == times);
+    for block in &store.blocks().unwrap() {
+        store.check_block(block).unwrap();
+    }
 }
 
 /// The two stores have the same rows and the same bytes in these files.
@@ -187,6 +198,7 @@ proptest! {
         writer.make_times().unwrap();
         writer.commit().unwrap();
         check_equal(later.path(), plain.path(), &[&INDEX[..], &["time"]].concat());
+        check_times(later.path(), Access::Mapped, &rows.concat());
         prop_assert_eq!(&manifest(later.path())["version"], 2);
         writer.drop_gaps().unwrap();
         writer.commit().unwrap();
