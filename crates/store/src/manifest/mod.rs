@@ -360,6 +360,27 @@ mod tests {
         manifest
     }
 
+    /// The same rows without a column of times.
+    fn without_times() -> Manifest {
+        let mut manifest = example();
+        manifest.version = 3;
+        manifest.far_entries = Some(2);
+        manifest.files[FileKind::Time] = None;
+        let files = [
+            (FileKind::Gap, 2, "gap.4.col"),
+            (FileKind::GapBlocks, 12, "gaps.4.idx"),
+            (FileKind::Far, 4, "far.4.col"),
+            (FileKind::Steps, 16, "steps.4.idx"),
+        ];
+        for (kind, width, name) in files {
+            manifest.files[kind] = Some(kind.layout().entry(name.into(), width));
+            if kind != FileKind::GapBlocks {
+                manifest.last_block.as_mut().unwrap().checksums[kind] = Some(9);
+            }
+        }
+        manifest
+    }
+
     #[test]
     fn a_manifest_comes_back() {
         let bytes = example().encode().unwrap();
@@ -373,6 +394,14 @@ mod tests {
         assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), with_micro());
         let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!((&parsed["version"], &parsed["micro_tick"]), (&2.into(), &"4000000/1".into()));
+        assert_eq!(parsed.get("far_entries"), None);
+        let bytes = without_times().encode().unwrap();
+        assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), without_times());
+        let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&parsed["version"], &parsed["far_entries"]), (&3.into(), &2.into()));
+        for key in ["crc_time", "crc_gap", "crc_far", "crc_steps"] {
+            assert!(parsed["last_block"][key].is_u64(), "{key}");
+        }
     }
 
     #[test]
@@ -449,9 +478,31 @@ mod tests {
             |m| m.last_block.as_mut().unwrap().checksums[FileKind::Micro] = None,
             |m| *m = Manifest { version: 2, ..example() },
         ];
+        let distance_changes: [Change; 15] = [
+            |m| m.version = 2,
+            // Neither times nor distances, both, and some of the files of distances.
+            |m| m.files[FileKind::Far] = None,
+            |m| m.files[FileKind::Steps] = None,
+            |m| m.files[FileKind::Gap] = None,
+            |m| m.files[FileKind::GapBlocks] = None,
+            |m| m.files[FileKind::Time] = example().files[FileKind::Time].clone(),
+            |m| m.files = example().files,
+            |m| {
+                let entry = FileKind::GapBlocks.layout().entry("gaps.4.idx".into(), 4);
+                m.files[FileKind::GapBlocks] = Some(entry);
+            },
+            |m| m.far_entries = None,
+            |m| m.far_entries = Some(4),
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Time] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Gap] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Far] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Steps] = None,
+            |m| *m = Manifest { far_entries: Some(0), ..example() },
+        ];
         let plain = changes.into_iter().map(|change| (change, example()));
         let micro = micro_changes.into_iter().map(|change| (change, with_micro()));
-        for (i, (change, mut manifest)) in plain.chain(micro).enumerate() {
+        let distances = distance_changes.into_iter().map(|change| (change, without_times()));
+        for (i, (change, mut manifest)) in plain.chain(micro).chain(distances).enumerate() {
             change(&mut manifest);
             let bytes = manifest.encode().unwrap();
             let error = Manifest::decode(&bytes, Path::new("m")).expect_err(&format!("change {i}"));
