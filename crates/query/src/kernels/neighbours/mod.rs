@@ -51,26 +51,6 @@ impl DistanceColumn<'_> {
         }
     }
 
-    /// Returns how many rows before `row` are at most `reach` ticks before it.
-    pub(crate) fn rows_before(self, row: usize, reach: i64) -> usize {
-        self.rows_within(reach, (1..=row).rev())
-    }
-
-    /// Returns how many rows after `row` are at most `reach` ticks after it.
-    pub(crate) fn rows_after(self, row: usize, reach: i64) -> usize {
-        self.rows_within(reach, row + 1..self.len())
-    }
-
-    /// Returns how many gaps of these rows add up to at most `reach`.
-    fn rows_within(self, reach: i64, rows: impl Iterator<Item = usize>) -> usize {
-        let mut distance = 0_i64;
-        let is_reached = |row: usize| {
-            distance = distance.saturating_add(self.gap(row));
-            distance <= reach
-        };
-        rows.map(is_reached).take_while(|&is_reached| is_reached).count()
-    }
-
     /// Returns the number of rows.
     pub(crate) fn len(self) -> usize {
         match self {
