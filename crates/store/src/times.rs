@@ -63,6 +63,12 @@ impl<'a> From<&'a [i64]> for Times<'a> {
     }
 }
 
+impl<'a, const N: usize> From<&'a [i64; N]> for Times<'a> {
+    fn from(times: &'a [i64; N]) -> Self {
+        times[..].into()
+    }
+}
+
 impl<'a> Times<'a> {
     /// Times that are sums of these distances.
     pub(crate) fn of(distances: Distances<'a>) -> Self {

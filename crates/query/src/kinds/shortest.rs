@@ -147,7 +147,7 @@ mod tests {
     use crate::{kernels::simd::Simd, oracle};
 
     fn of(time: &[i64], channels: Channels<'_>, morsel_rows: usize) -> Vec<(u16, Option<u64>)> {
-        let recording = Recording::from_tags(Tags { time, channels });
+        let recording = Recording::from_tags(Tags { time: time.into(), channels });
         let execution = Execution { simd: Simd::best(), morsel_rows: Some(morsel_rows) };
         let shortest = shortest_intervals(&recording, &execution).unwrap();
         shortest.iter().map(|of| (of.channel, of.ticks)).collect()

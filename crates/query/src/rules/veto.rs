@@ -219,11 +219,8 @@ impl AllowedRows {
         own_labels.extend_from_slice(&stored.labels[head..end]);
         // Gaps decide about all distances below the largest gap.
         let is_exact = veto.guard < GAP_MAX.into();
-        let column = if is_exact {
-            StoredColumn::Gaps(gaps)
-        } else {
-            StoredColumn::Times(source.tags.time)
-        };
+        let column =
+            if is_exact { StoredColumn::Gaps(gaps) } else { StoredColumn::Times(source.tags.time) };
         let first = head - column.rows_before(head, veto.guard);
         let last = end + column.rows_after(end - 1, veto.guard);
         if !is_exact && !source.is_in_order(simd, first..last) {

@@ -57,7 +57,8 @@ pub(crate) struct Interval {
 impl Interval {
     /// Returns the interval into which `delay` moves these rows; no row before or after them has the same time.
     pub(crate) fn of_rows(time: Times<'_>, rows: &Range<usize>, delay: i64) -> Self {
-        let start = if rows.start == 0 { i64::MIN } else { time.at(rows.start).saturating_add(delay) };
+        let start =
+            if rows.start == 0 { i64::MIN } else { time.at(rows.start).saturating_add(delay) };
         Self { start, end: time.get(rows.end).map(|time| time.saturating_add(delay)) }
     }
 

@@ -246,7 +246,8 @@ impl Selection {
             let steps = piece.start / MASK_ROWS..piece.end.div_ceil(MASK_ROWS);
             let masks = masks.each_ref().map(|masks| &masks[steps.clone()]);
             let mut at = taken.iter();
-            let lists = into.each_mut().map(|list| &mut list.time[at.next().copied().unwrap_or(0)..]);
+            let lists =
+                into.each_mut().map(|list| &mut list.time[at.next().copied().unwrap_or(0)..]);
             let follows = times.first().is_none_or(|&first| before <= first);
             if !follows || !kernels::compress(simd, times, masks, delays, lists) {
                 return leave_out(source, simd, rows, into);

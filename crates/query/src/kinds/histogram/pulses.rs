@@ -105,12 +105,7 @@ impl Stops<'_> {
     }
 
     /// Adds the pairs of a row.
-    fn add(
-        &self,
-        row: usize,
-        times: &mut TimeReader<'_>,
-        (counts, dropped): &mut (Vec<u64>, u64),
-    ) {
+    fn add(&self, row: usize, times: &mut TimeReader<'_>, (counts, dropped): &mut (Vec<u64>, u64)) {
         let Self { histogram, source, pulses, ends: [start, stop] } = self;
         if source.tags.channels.label(row) != stop.label {
             return;
