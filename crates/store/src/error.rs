@@ -157,6 +157,16 @@ pub enum Error {
         /// The other one.
         asked: String,
     },
+    /// A store without a column of times needs its gaps.
+    #[error(
+        "{path}: gaps cannot be dropped: this store has no column of times, and computes times from gaps; make the \
+         column first with `tagq set {path} --times on`",
+        path = path.display()
+    )]
+    GapsNeeded {
+        /// The store.
+        path: PathBuf,
+    },
     /// An earlier write failed, and what is on disk is not known any more.
     #[error("{path}: not written, because an earlier write to this store failed", path = path.display())]
     Poisoned {

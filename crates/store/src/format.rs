@@ -159,8 +159,8 @@ impl BlockEntry {
         bytes
     }
 
-    /// The entry in `bytes`, of a store that has the files for which `has` is true; `None` when reserved bytes are not
-    /// zero.
+    /// The entry in `bytes`, of a store whose chain covers the columns for which `has` is true; `None` when reserved
+    /// bytes are not zero.
     pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES], has: impl Fn(FileKind) -> bool) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
         let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));
@@ -291,8 +291,8 @@ mod tests {
 
     /// Released constants: a new value is a new format version, with a new golden store.
     #[test]
-    fn constants_of_versions_1_and_2_never_change() {
-        assert_eq!(VERSION, 2);
+    fn constants_of_versions_1_to_3_never_change() {
+        assert_eq!(VERSION, 3);
         assert_eq!(&MAGIC, b"TAGQCOL\n");
         assert_eq!(
             (HEADER_BYTES, BLOCK_ROWS, BLOCK_ENTRY_BYTES, COUNT_ENTRY_BYTES),
@@ -307,7 +307,16 @@ mod tests {
         assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x06\x02\x02\0");
         let page = encode_header(FileKind::GapBlocks, 4, RUN);
         assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x07\x02\x04\0");
-        assert_eq!(GAP_MAX, 65_535);
+        for (width, low) in [(4, b'\x04'), (8, b'\x08')] {
+            let page = encode_header(FileKind::Far, width, RUN);
+            assert_eq!(page[..16], *[&b"TAGQCOL\n\x03\0\0\0\x08\x02"[..], &[low, 0]].concat());
+        }
+        let page = encode_header(FileKind::Steps, 16, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x03\0\0\0\x09\x03\x10\0");
+        assert_eq!((GAP_MAX, STEP_ROWS), (65_535, 1_024));
+        let step = Step { time: -2, far: 0x0102 };
+        let bytes = [[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [2, 1, 0, 0, 0, 0, 0, 0]];
+        assert_eq!(bytemuck::bytes_of(&step), bytes.concat());
         assert_eq!((MICRO_NONE, MICRO_NONE_U16), (4_294_967_295, 65_535));
         assert_eq!(encode_count(0x0102, 0x0304_0506), [2, 1, 6, 5, 4, 3]);
     }
@@ -334,7 +343,7 @@ mod tests {
         assert!(refused(FileKind::Time, 4, RUN).contains("their width"));
         assert!(refused(FileKind::Time, 8, RunId([8; 16])).contains("the run that it belongs to"));
         let mut newer = page;
-        for (version, named) in [(3, "version 3"), (2, "the format version")] {
+        for (version, named) in [(4, "version 4"), (2, "the format version")] {
             newer[8] = version;
             let crc = crc32c::crc32c(&newer[..CRC_AT]);
             newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());

@@ -51,17 +51,13 @@ impl Manifest {
     fn check_optional(&self, fault: &Fault<'_>) -> Result<(), Error> {
         let fits = |kind: FileKind| {
             let last = self.last_block.as_ref();
-            let has_checksum = |is_needed: bool| {
-                last.is_none_or(|last| last.checksums[kind].is_some() == is_needed)
+            let is_needed = self.is_checksummed(kind);
+            let has_place = match kind.layout().checksum {
+                Checksum::InFile(file, at) => usize::from(self.width_of(file)) >= at + 4,
+                Checksum::InEntry(_) | Checksum::NotNeeded => is_needed,
             };
-            match kind.layout().checksum {
-                Checksum::InEntry(_) => has_checksum(self.is_chained(kind)),
-                Checksum::InFile(file, at) => {
-                    let has_place = usize::from(self.width_of(file)) >= at + 4;
-                    has_checksum(self.has(kind)) && has_place == self.has(kind)
-                }
-                Checksum::NotNeeded => last.is_none_or(|last| last.checksums[kind].is_none()),
-            }
+            has_place == is_needed
+                && last.is_none_or(|last| last.checksums[kind].is_some() == is_needed)
         };
         let unit_fits = self.micro_tick.is_none() || self.has_micro();
         // Times have a column, or are sums of distances.
@@ -90,11 +86,15 @@ impl Manifest {
             ("the number of its commit", self.commit),
             ("the number of rows", self.rows),
             ("count_entries", self.count_entries),
-            ("far_entries", self.far_entries.unwrap_or(0)),
         ] {
             if number >= NUMBER_MAX {
                 return fault.is(what, "below 2^56".into(), number.to_string());
             }
+        }
+        let far_entries = self.far_entries.unwrap_or(0);
+        if far_entries > self.rows {
+            let expected = format!("at most {} rows", self.rows);
+            return fault.is("far_entries", expected, far_entries.to_string());
         }
         let in_sources = self.sources.iter().map(|source| u128::from(source.rows)).sum();
         fault.unless_equal("the sum over sources", self.rows, in_sources)?;

@@ -16,7 +16,7 @@ use source::{ChannelRows, Source};
 use crate::{
     Error, Folder, RunId, Tick,
     checked::Committed,
-    files::{FileKind, FileName, OnePer, PerFile, checksums},
+    files::{Checksum, FileKind, FileName, OnePer, PerFile, checksums},
     format,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct LastBlock {
     pub rows: u32,
     pub time_min: i64,
     pub time_max: i64,
-    /// The crc32c of its bytes in each column that the store has.
+    /// The crc32c of its times, and of its bytes in each other file with values of rows that the store has.
     #[serde(flatten, with = "checksums")]
     pub checksums: PerFile<Option<u32>>,
     pub counts: Vec<ChannelRows>,
@@ -145,6 +145,15 @@ impl Manifest {
     /// Whether the chain covers the values of a column: those of times are, also in a store without their column.
     pub(crate) fn is_chained(&self, kind: FileKind) -> bool {
         kind.at_in_entry().is_some() && (kind == FileKind::Time || self.has(kind))
+    }
+
+    /// Whether each block has a checksum of these values.
+    pub(crate) fn is_checksummed(&self, kind: FileKind) -> bool {
+        match kind.layout().checksum {
+            Checksum::InEntry(_) => self.is_chained(kind),
+            Checksum::InFile(..) => self.has(kind),
+            Checksum::NotNeeded => false,
+        }
     }
 
     /// Sets the version of the format that its files need.
@@ -385,7 +394,7 @@ mod tests {
             |text: &str| Manifest::decode(text.as_bytes(), Path::new("m")).unwrap_err().to_string();
         assert!(refused("{\"name\": \"web app\"}").contains("no manifest of tagq"));
         let text = String::from_utf8(example().encode().unwrap()).unwrap();
-        for version in [0, 3] {
+        for version in [0, 4] {
             let other = text.replace("\"version\": 1", &format!("\"version\": {version}"));
             assert!(
                 refused(&other).contains(&format!("version {version},")),

@@ -7,6 +7,7 @@
     reason = "a test says so by failing"
 )]
 
+mod compact;
 mod gaps;
 mod micro;
 

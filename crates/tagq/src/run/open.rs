@@ -406,7 +406,7 @@ pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) ->
     }
     match changes.gaps {
         Some(true) => writer.make_gaps()?,
-        Some(false) => writer.drop_gaps(),
+        Some(false) => writer.drop_gaps()?,
         None => {}
     }
     Ok(writer.commit()?)
