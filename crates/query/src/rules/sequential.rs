@@ -137,7 +137,9 @@ fn run_chains<M: Machine>(
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members), rows| {
             let is_sound = || match column {
-                DistanceColumn::Gaps(_) => source.has_right_gaps(rows.clone(), 0),
+                DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) => {
+                    source.has_right_gaps(rows.clone(), 0)
+                }
                 DistanceColumn::Times(_) => true,
             };
             if pieces.begin().is_ok() && is_sound() {

@@ -173,7 +173,7 @@ impl DistanceColumn<'_> {
     pub(crate) fn rows(self) -> CompareIn {
         match self {
             DistanceColumn::Gaps(_) => CompareIn::Gaps,
-            DistanceColumn::Times(_) => CompareIn::Times,
+            DistanceColumn::WideGaps(_) | DistanceColumn::Times(_) => CompareIn::Times,
         }
     }
 }

@@ -39,7 +39,7 @@ impl Compared<'_> {
     pub(super) fn row_ranges(&self) -> (Route, Range<usize>) {
         let rows = &self.rows;
         match self.column {
-            DistanceColumn::Gaps(_) => (Route::Gaps, rows.clone()),
+            DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) => (Route::Gaps, rows.clone()),
             DistanceColumn::Times(_) => {
                 (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
             }

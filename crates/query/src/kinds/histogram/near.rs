@@ -97,18 +97,22 @@ impl PairScan {
         let first = rows.start.saturating_sub(REACH);
         match compared.column {
             // The counts are rejected.
-            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
+            DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_)
+                if !source.has_right_gaps(rows.clone(), REACH) =>
+            {
+                return;
+            }
             // Differences could overflow 64 bits: record where rows are out of order.
             DistanceColumn::Times(_) if !source.spans(&time[first..rows.end]) => {
                 source.is_in_order(self.simd, first..rows.end);
                 return;
             }
-            DistanceColumn::Gaps(_) | DistanceColumn::Times(_) => {}
+            DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) | DistanceColumn::Times(_) => {}
         }
         let Err(crowded) = self.count_near(compared, thread, counts) else { return };
         let head = compared.head(crowded);
         let first = match compared.column {
-            DistanceColumn::Gaps(_) => head,
+            DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) => head,
             DistanceColumn::Times(_) => head.min(first),
         };
         if source.is_in_order(self.simd, first..rows.end) {

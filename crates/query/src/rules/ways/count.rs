@@ -225,10 +225,12 @@ impl<'p> Counter<'p> {
         match column {
             DistanceColumn::Times(time) if !source.spans(&time[rows.clone()]) => return None,
             // The counts are rejected.
-            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
+            DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_)
+                if !source.has_right_gaps(rows.clone(), REACH) =>
+            {
                 return Some(());
             }
-            DistanceColumn::Times(_) | DistanceColumn::Gaps(_) => {}
+            DistanceColumn::Times(_) | DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) => {}
         }
         let number_of = &self.number_of_label;
         let mut rows = ComparedRows { column, labels, range: rows.clone(), number_of };

@@ -57,7 +57,9 @@ impl GroupScan {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
                 MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
-                    DistanceColumn::Gaps(_) => vec![(Route::Gaps, rows)],
+                    DistanceColumn::Gaps(_) | DistanceColumn::WideGaps(_) => {
+                        vec![(Route::Gaps, rows)]
+                    }
                     DistanceColumn::Times(_) => {
                         let own = Interval::of_rows(time, &rows, 0);
                         vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
@@ -189,7 +191,9 @@ impl GroupScan {
         }
         let window = self.near.as_ref()?;
         let column = route::column(source, window.reach);
-        if let (DistanceColumn::Times(_), Some(_)) = (column, &self.veto) {
+        if let (DistanceColumn::WideGaps(_) | DistanceColumn::Times(_), Some(_)) =
+            (column, &self.veto)
+        {
             // Vetoes change gaps and labels.
             return None;
         }
