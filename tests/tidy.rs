@@ -152,6 +152,8 @@ fn unsafe_code_stands_in_few_files() {
         "query/src/kernels/neighbours/gaps/vbmi2.rs",
         "query/src/kernels/neighbours/times/avx2.rs",
         "query/src/kernels/neighbours/times/avx512.rs",
+        "query/src/kernels/neighbours/wide_gaps/avx2.rs",
+        "query/src/kernels/neighbours/wide_gaps/avx512.rs",
         "query/src/kernels/prefetch.rs",
         "query/src/kernels/two_lists.rs",
         "store/src/decode/avx2.rs",
