@@ -35,12 +35,12 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "store",
         floors: &[
-            &["error", "checksum", "run_id", "units", "threads"],
+            &["error", "checksum", "run_id", "simd", "units", "threads"],
             &["os", "sealed"],
             &["folder"],
             &["files", "disk"],
             &["format"],
-            &["checked", "rows"],
+            &["checked", "decode", "rows"],
             &["manifest", "growing"],
             &["names", "snapshot"],
             &["leftovers"],

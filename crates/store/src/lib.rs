@@ -71,7 +71,7 @@ pub use snapshot::{
     tags::{Channels, MicroColumn, Tags},
 };
 pub use threads::threads;
-pub use times::Times;
+pub use times::{TimeReader, Times};
 pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writer::{Creation, Writer};
 

@@ -5,6 +5,7 @@ use std::{fmt, ops::Range};
 use crate::{
     decode::{self, Far},
     format::{STEP_ROWS, Step},
+    os,
     simd::Simd,
 };
 
@@ -59,6 +60,12 @@ pub(crate) trait CheckRows: Sync {
 impl<'a> From<&'a [i64]> for Times<'a> {
     fn from(times: &'a [i64]) -> Self {
         Self { stored: Stored::Column(times), rows: (0, times.len()) }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [i64; N]> for Times<'a> {
+    fn from(times: &'a [i64; N]) -> Self {
+        times[..].into()
     }
 }
 
@@ -206,6 +213,14 @@ impl<'a> Times<'a> {
         row - start
     }
 
+    /// Works like [`Times::partition_point`]. A column is searched from near row `hint` on.
+    pub fn seek(&self, hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
+        match self.column() {
+            Some(times) => seek(times, hint, is_before),
+            None => self.partition_point(is_before),
+        }
+    }
+
     /// Returns whether times never decrease. Decodes all.
     pub fn is_sorted(&self) -> bool {
         let mut before = i64::MIN;
@@ -228,15 +243,116 @@ impl<'a> Times<'a> {
         times
     }
 
-    /// Divides the rows into ranges that are decoded one after the other in the cache.
+    /// Tells the system that the rows will be read: it fetches their files together.
+    pub fn will_need(&self) {
+        let (start, end) = self.rows;
+        match self.stored {
+            Stored::Column(times) => os::will_need(&times[start..end]),
+            Stored::Distances(Distances { gaps, .. }) => os::will_need(&gaps[start..end]),
+        }
+    }
+
+    /// Divides the rows into ranges to be [read](Self::read) one after the other: one range of a column, else ranges whose
+    /// times stay in the cache, with a multiple of 64 rows in each but the last.
     pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let len = self.len();
-        (0..len).step_by(PIECE_ROWS).map(move |start| start..len.min(start + PIECE_ROWS))
+        let (start, len) = (self.rows.0, self.len());
+        let piece = match self.stored {
+            Stored::Column(_) => len,
+            Stored::Distances(_) => PIECE_ROWS,
+        };
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let first = next;
+            // Pieces begin near the beginning of a step, so that few rows are decoded twice.
+            let rows = (piece - (start + first) % STEP_ROWS.min(piece.max(1))).next_multiple_of(64);
+            next = len.min(first.saturating_add(rows));
+            (first < len).then_some(first..next)
+        })
     }
 }
 
 /// Rows that are decoded at once where nobody says how many: 64 KiB of times.
 const PIECE_ROWS: usize = 8 * STEP_ROWS;
+
+/// Reads times row by row, mostly in ascending order: they are decoded piece by piece.
+#[derive(Debug, Clone)]
+pub struct TimeReader<'a> {
+    times: Times<'a>,
+    /// The rows in the buffer.
+    rows: Range<usize>,
+    buffer: Vec<i64>,
+    /// The place of the first of these rows.
+    lead: usize,
+}
+
+impl<'a> TimeReader<'a> {
+    /// Prepares to read these times.
+    pub fn new(times: Times<'a>) -> Self {
+        Self { times, rows: 0..0, buffer: Vec::new(), lead: 0 }
+    }
+
+    /// Returns the time of a row; `None` if there is no such row.
+    #[inline]
+    pub fn get(&mut self, row: usize) -> Option<i64> {
+        (row < self.times.len()).then(|| self.at(row))
+    }
+
+    /// Returns the time of a row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[inline]
+    pub fn at(&mut self, row: usize) -> i64 {
+        if let Stored::Column(times) = self.times.stored {
+            return times[self.times.rows.0 + row];
+        }
+        if !self.rows.contains(&row) {
+            self.fill(row);
+        }
+        self.buffer[self.lead + row - self.rows.start]
+    }
+
+    #[cold]
+    fn fill(&mut self, row: usize) {
+        let of_run = self.times.rows.0 + row;
+        let first = row - (of_run % STEP_ROWS).min(row);
+        let rows = first..self.times.len().min(first + STEP_ROWS);
+        let len = self.times.read(rows.clone(), &mut self.buffer).len();
+        self.lead = (self.times.rows.0 + first) % STEP_ROWS;
+        debug_assert_eq!(len, rows.len());
+        self.rows = rows;
+    }
+}
+
+/// Returns the first row for which `is_before` is false; it must be true for all rows before that row and for no other
+/// row. Starts the search near row `hint`.
+fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
+    let hint = hint.min(time.len());
+    let (mut low, mut high) = (0, time.len());
+    let mut reach = 1;
+    if hint < high && is_before(time[hint]) {
+        low = hint + 1;
+        while low + reach < high {
+            if !is_before(time[low + reach]) {
+                high = low + reach;
+                break;
+            }
+            low += reach + 1;
+            reach *= 2;
+        }
+    } else {
+        high = hint;
+        while high > reach {
+            if is_before(time[high - reach]) {
+                low = high - reach + 1;
+                break;
+            }
+            high -= reach;
+            reach *= 2;
+        }
+    }
+    low + time[low..high].partition_point(|&time| is_before(time))
+}
 
 impl<'a> Distances<'a> {
     /// Decodes the times of these rows into `buffer`.

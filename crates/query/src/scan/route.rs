@@ -11,12 +11,9 @@ use std::ops::Range;
 use tagq_store::format::GAP_MAX;
 
 use crate::{
-    kernels::{
-        neighbours::DistanceColumn,
-        simd::{Level, Simd},
-    },
+    kernels::simd::{Level, Simd},
     run::recording::Source,
-    scan::morsels::Execution,
+    scan::{column::StoredColumn, morsels::Execution},
 };
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
@@ -168,22 +165,22 @@ impl Work {
     }
 }
 
-impl DistanceColumn<'_> {
+impl StoredColumn<'_> {
     /// Returns where neighbours are compared if this column is read.
     pub(crate) fn rows(self) -> CompareIn {
         match self {
-            DistanceColumn::Gaps(_) => CompareIn::Gaps,
-            DistanceColumn::Times(_) => CompareIn::Times,
+            StoredColumn::Gaps(_) => CompareIn::Gaps,
+            StoredColumn::Times(_) => CompareIn::Times,
         }
     }
 }
 
 /// Returns the column that is read to compare rows up to `reach` ticks apart. Gaps have a quarter of the bytes of times, and
 /// are taken if they are exact up to this distance.
-pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> DistanceColumn<'a> {
+pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> StoredColumn<'a> {
     match source.gaps {
-        Some(gaps) if reach < GAP_MAX.into() => DistanceColumn::Gaps(gaps),
-        _ => DistanceColumn::Times(source.tags.time),
+        Some(gaps) if reach < GAP_MAX.into() => StoredColumn::Gaps(gaps),
+        _ => StoredColumn::Times(source.tags.time),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Channels, Times};
 
 use crate::{
     kernels,
@@ -57,6 +57,7 @@ pub(crate) struct Selected<'b> {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     masks: [Vec<u64>; 2],
+    times: Vec<i64>,
     lists: Vec<List>,
     merged: Vec<List>,
 }
@@ -185,21 +186,23 @@ impl Selection {
                 if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
-                    self.take(simd, source, both, wanted, &mut buffers.masks, into);
+                    let buffers = (&mut buffers.masks, &mut buffers.times);
+                    self.take(simd, source, both, wanted, buffers, into);
                     continue;
                 }
             }
             for (one, into) in wanted.iter().zip(lists) {
                 let rows = rows(one);
                 let masks = std::array::from_mut(&mut buffers.masks[0]);
-                self.take(simd, source, rows.clone(), [(one, rows)], masks, [into]);
+                let buffers = (masks, &mut buffers.times);
+                self.take(simd, source, rows.clone(), [(one, rows)], buffers, [into]);
             }
         }
         &mut buffers.lists
     }
 
     /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
-    pub(crate) fn row_ranges(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+    pub(crate) fn row_ranges(&self, time: Times<'_>, interval: Interval) -> Vec<Range<usize>> {
         let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
         let of = |wanted: &[Wanted]| match wanted {
             [a, b] => {
@@ -218,7 +221,7 @@ impl Selection {
         source: &Source<'_>,
         rows: Range<usize>,
         wanted: [(&Wanted, Range<usize>); N],
-        masks: &mut [Vec<u64>; N],
+        (masks, buffer): (&mut [Vec<u64>; N], &mut Vec<i64>),
         mut into: [&mut List; N],
     ) {
         let tags = source.tags.rows(rows.clone());
@@ -236,10 +239,23 @@ impl Selection {
             into.clear_for(masks.iter().map(|mask| mask.count_ones() as usize).sum());
             self.take_numbers(simd, tags.channels, wanted, masks, into);
         }
-        let masks = masks.each_ref().map(|masks| &masks[..]);
-        let times = into.each_mut().map(|list| &mut list.time[..]);
-        if !kernels::compress(simd, tags.time, masks, delays, times) {
-            leave_out(source, simd, rows, into);
+        let mut taken = [0; N];
+        let mut before = i64::MIN;
+        for piece in tags.time.pieces() {
+            let times = tags.time.read(piece.clone(), buffer);
+            let steps = piece.start / MASK_ROWS..piece.end.div_ceil(MASK_ROWS);
+            let masks = masks.each_ref().map(|masks| &masks[steps.clone()]);
+            let mut at = taken.iter();
+            let lists =
+                into.each_mut().map(|list| &mut list.time[at.next().copied().unwrap_or(0)..]);
+            let follows = times.first().is_none_or(|&first| before <= first);
+            if !follows || !kernels::compress(simd, times, masks, delays, lists) {
+                return leave_out(source, simd, rows, into);
+            }
+            before = times.last().copied().unwrap_or(before);
+            for (taken, masks) in taken.iter_mut().zip(masks) {
+                *taken += masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>();
+            }
         }
     }
 

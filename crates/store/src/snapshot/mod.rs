@@ -423,6 +423,12 @@ impl Store {
         self.are_right(first + rows.start..first + rows.end, Checked::Gaps)
     }
 
+    /// Returns how often scans of this snapshot met a block of gaps, far distances or steps without its checksums, and the
+    /// last of these blocks.
+    pub fn damage_met(&self) -> (u64, u64) {
+        self.checks.as_ref().map_or((0, 0), |checks| (checks.met(), checks.damaged()))
+    }
+
     fn are_right(&self, rows: Range<usize>, what: Checked) -> bool {
         let found = |kind, block| self.block_bytes(kind, block).map(crate::checksum::crc32c);
         self.checks.as_ref().is_some_and(|checks| checks.are_right(rows, what, found))
@@ -475,8 +481,7 @@ impl Store {
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let columns = self.columns.present();
         let guard = Guard::arm(columns.filter_map(|(_, column)| column.mapped()));
-        let met = || self.checks.as_ref().map_or(0, BlockChecks::met);
-        let before = met();
+        let (before, _) = self.damage_met();
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
@@ -484,15 +489,15 @@ impl Store {
             let path = self.rows_path();
             return Err(io_error(&path, "read this column or one beside it")(missing_page()));
         }
-        if met() != before {
-            return Err(self.damaged_distances());
+        let (met, block) = self.damage_met();
+        if met != before {
+            return Err(self.damaged_distances(block));
         }
         Ok(answer)
     }
 
-    /// The error for the block of gaps or distances that was last found damaged.
-    fn damaged_distances(&self) -> Error {
-        let block = self.checks.as_ref().map_or(0, BlockChecks::damaged);
+    /// The error for a block of gaps or distances that was found damaged.
+    fn damaged_distances(&self, block: u64) -> Error {
         let first = block * BLOCK_ROWS as u64;
         let last = (first + BLOCK_ROWS as u64).min(self.manifest.rows).saturating_sub(1);
         let is_right = |&kind: &FileKind| {

@@ -91,7 +91,7 @@ pub(super) fn without_stop(
     let range = query.scope.range;
     let of = |source: &Source<'_>| {
         let last = last_row_of(source, stop.label, source.tags.len());
-        let last = last.map(|row| source.tags.time[row].wrapping_add(stop.delay));
+        let last = last.map(|row| source.tags.time.at(row).wrapping_add(stop.delay));
         if query.start == query.stop {
             return u64::from(last.is_some_and(|last| range.contains(last)));
         }
@@ -160,14 +160,14 @@ impl<'a> NearestScan<'a> {
     fn last_partner_before(&self, source: &Source<'_>, limit: Option<i64>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
-        last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
+        last_row_of(source, label, end).map(|row| source.tags.time.at(row).wrapping_add(delay))
     }
 
     /// Returns the delayed time of the first stop or of the last start among the rows.
     fn partner_in(&self, source: &Source<'_>, rows: Range<usize>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let row = row_among(source, label, rows, self.query.mode == Mode::Last);
-        row.map(|row| source.tags.time[row].wrapping_add(delay))
+        row.map(|row| source.tags.time.at(row).wrapping_add(delay))
     }
 
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.

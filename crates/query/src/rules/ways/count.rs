@@ -22,7 +22,8 @@ use crate::{
     },
     run::recording::{Recording, Source},
     scan::{
-        morsels::{Execution, Interval, seek},
+        column::StoredColumn,
+        morsels::{Execution, Interval},
         selection::{Buffers, List, Selected},
     },
 };
@@ -76,6 +77,7 @@ struct Counter<'p> {
     buffers: Buffers,
     vetoes: Buffers,
     allowed: AllowedRows,
+    times: Vec<i64>,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
     tally: PairTally,
@@ -97,6 +99,7 @@ impl<'p> Counter<'p> {
             buffers: Buffers::default(),
             vetoes: Buffers::default(),
             allowed: AllowedRows::default(),
+            times: Vec::new(),
             number_of_label: part.selection.narrow_numbers(others),
             tally: PairTally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
@@ -135,7 +138,7 @@ impl<'p> Counter<'p> {
             return Ok(());
         }
         let (part, time) = (self.part, source.tags.time);
-        if let DistanceColumn::Times(_) = neighbours.column {
+        if let StoredColumn::Times(_) = neighbours.column {
             // Times may decrease where the interval does not show it.
             let first = rows.start.saturating_sub(REACH);
             if !source.is_in_order(self.simd, first..rows.end) {
@@ -223,23 +226,26 @@ impl<'p> Counter<'p> {
     ) -> Option<()> {
         let (part, simd) = (self.part, self.simd);
         match column {
-            DistanceColumn::Times(time) if !source.spans(&time[rows.clone()]) => return None,
+            StoredColumn::Times(time) if !source.spans(time.rows(rows.clone())) => return None,
             // The counts are rejected.
-            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
+            StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
                 return Some(());
             }
-            DistanceColumn::Times(_) | DistanceColumn::Gaps(_) => {}
+            StoredColumn::Times(_) | StoredColumn::Gaps(_) => {}
         }
         let number_of = &self.number_of_label;
-        let mut rows = ComparedRows { column, labels, range: rows.clone(), number_of };
-        if let (Some(veto), DistanceColumn::Gaps(gaps)) = (&part.veto, column) {
+        let rows = if let (Some(veto), StoredColumn::Gaps(gaps)) = (&part.veto, column) {
+            let stored = DistanceColumn::Gaps(gaps);
+            let rows = ComparedRows { column: stored, labels, range: rows.clone(), number_of };
             let Some(allowed) = self.allowed.fill(simd, veto, source, (gaps, &rows), window.reach)
             else {
                 // The counts are rejected.
                 return Some(());
             };
-            rows = allowed;
-        }
+            allowed
+        } else {
+            column.compared(rows, labels, number_of, &mut self.times).0
+        };
         match &part.method {
             Method::Pair => {
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
@@ -268,15 +274,16 @@ impl<'p> Counter<'p> {
         counts: &mut [u128],
     ) {
         let (part, simd, time) = (self.part, self.simd, source.tags.time);
-        let earliest = time[rows.start].saturating_sub(window.reach);
-        let head = seek(time, rows.start, |time| time < earliest);
+        let earliest = time.at(rows.start).saturating_sub(window.reach);
+        let head = time.seek(rows.start, |time| time < earliest);
         if !source.is_in_order(simd, head..rows.end) {
             return;
         }
-        let mut pairs = |rows: Range<usize>| {
-            let numbers =
-                labels[rows.clone()].iter().map(|&l| self.number_of_label[usize::from(l)]);
-            let in_use = time[rows].iter().zip(numbers).filter_map(|(&time, number)| {
+        let time = time.read(head..rows.end, &mut self.times);
+        let labels = &labels[head..rows.end];
+        let mut pairs = |end: usize| {
+            let numbers = labels[..end].iter().map(|&l| self.number_of_label[usize::from(l)]);
+            let in_use = time[..end].iter().zip(numbers).filter_map(|(&time, number)| {
                 let delay = part.delays.get(usize::from(number))?;
                 Some((time + delay, number))
             });
@@ -288,7 +295,7 @@ impl<'p> Counter<'p> {
             self.tally.add(part, simd, part.window, ready, &mut counts);
             counts
         };
-        let (all, before) = (pairs(head..rows.end), pairs(head..rows.start));
+        let (all, before) = (pairs(rows.end - head), pairs(rows.start - head));
         for (count, (all, before)) in counts.iter_mut().zip(all.into_iter().zip(before)) {
             *count += all - before;
         }

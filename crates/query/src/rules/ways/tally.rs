@@ -38,7 +38,7 @@ impl PairTally {
         counts: &mut [u128],
     ) {
         let crowded = Work::Pairs.crowded(CompareIn::List, simd, false);
-        let is_crowded = rows_within_window(ready.time, window) >= crowded;
+        let is_crowded = rows_within_window(ready.time.into(), window) >= crowded;
         // The delays are in the times.
         let all = DelayedWindow { ticks: window, reach: window, delays: None };
         if is_crowded || self.add_near(part, simd, &all, &ready.rows(), counts).is_none() {
