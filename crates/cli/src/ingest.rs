@@ -4,7 +4,7 @@ use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
-    args::{Gaps, IngestArgs, SetArgs},
+    args::{Column, IngestArgs, SetArgs},
     follow::{self, tell},
     input,
     progress::Reporter,
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         threads: args.threads.unwrap_or(0),
         gaps: !args.no_gaps,
+        times: args.times,
         tick: args.store.tick,
         tick_here: None,
         ..args.store.options()
@@ -77,6 +78,10 @@ fn first_tick(
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let changes =
-        tagq::StoreChanges { tick: args.tick, gaps: args.gaps.map(|gaps| gaps == Gaps::On) };
+        tagq::StoreChanges {
+            tick: args.tick,
+            times: args.times.map(|times| times == Column::On),
+            gaps: args.gaps.map(|gaps| gaps == Column::On),
+        };
     Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
 }

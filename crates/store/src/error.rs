@@ -39,6 +39,20 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// Not enough memory for all times of a store without their column.
+    #[error(
+        "{path}: its times would take {bytes} bytes of memory, and {available} are available, of which half are used at \
+         most; read them in batches, or make their column with `tagq set {path} --times on`",
+        path = path.display()
+    )]
+    Memory {
+        /// The folder of the store.
+        path: PathBuf,
+        /// Bytes of the times.
+        bytes: u64,
+        /// Bytes of memory that are available.
+        available: u64,
+    },
     /// The manifest belongs to something else, or to another version of tagq.
     #[error("{path}: {reason}", path = path.display())]
     Foreign {

@@ -39,9 +39,7 @@ impl Recorder {
             )));
         }
         let facts = SourceFacts::named(&format!("{NAME}{}", sources.len() + 1));
-        if writer.manifest().commit == 0 {
-            writer.make_gaps()?;
-        }
+        choose_columns(&mut writer, true, false)?;
         writer.set_tick(tick, false)?;
         if let Some(tick) = micro_tick {
             writer.set_micro_tick(tick)?;

@@ -13,6 +13,7 @@
 
 use rayon::prelude::*;
 use tagq_query::{Recording, Source, TimeRange};
+use tagq_store::TimeReader;
 
 use crate::run::Run;
 
@@ -149,10 +150,11 @@ impl Place {
         let rows = source.rows_in(taken);
         let step = rows.len() / (CROWDED * ROWS) + 1;
         let mut counts = [[0.0; 2]; BINS];
+        let mut times = TimeReader::new(tags.time);
         for row in rows.step_by(step) {
             let label = tags.channels.label(row);
             let Some(of) = channels.iter().position(|&channel| channel == label) else { continue };
-            let at = usize::try_from(tags.time[row].saturating_sub(start) / bin).ok();
+            let at = usize::try_from(times.at(row).saturating_sub(start) / bin).ok();
             // Damaged times may be out of order.
             if let Some(count) = at.and_then(|at| counts.get_mut(at)) {
                 count[of] += step as f64;

@@ -7,12 +7,16 @@ pub(crate) mod extract;
 mod first;
 pub(crate) mod index;
 pub(crate) mod tags;
+mod whole;
 
 use std::{
     io,
     ops::{Range, RangeInclusive},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use checks::{BlockChecks, Checked};
@@ -28,7 +32,7 @@ use crate::{
     files::{FileKind, OnePer, PerFile},
     format::{BLOCK_ROWS, STEP_ROWS, Step},
     manifest::starts_as_manifest,
-    os::{self, Guard},
+    os::{self, Guard, Memory},
     simd::Simd,
     times::{CheckRows, Distances, SourceStart, Times},
 };
@@ -47,6 +51,10 @@ pub struct Store {
     far: Range<usize>,
     source_starts: Vec<SourceStart>,
     simd: Simd,
+    /// The times of all opened rows, once they were decoded.
+    decoded: OnceLock<Memory>,
+    /// Held while they are decoded.
+    decoding: Mutex<()>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
     /// A page of a column was missing.
@@ -288,6 +296,8 @@ impl Store {
             far: 0..0,
             source_starts: Vec::new(),
             simd: Simd::best(),
+            decoded: OnceLock::new(),
+            decoding: Mutex::new(()),
             blocks: Vec::new(),
             counts: Vec::new(),
             broken: AtomicBool::new(false),
@@ -490,7 +500,8 @@ impl Store {
             return Err(io_error(&path, "read this column or one beside it")(missing_page()));
         }
         let (met, block) = self.damage_met();
-        if met != before {
+        // Where the times have a column, only those who compare gaps are concerned, and say so.
+        if met != before && !self.manifest.has_times() {
             return Err(self.damaged_distances(block));
         }
         Ok(answer)
@@ -525,6 +536,11 @@ impl Store {
             *start = rows.end;
             Some((source, rows))
         })
+    }
+
+    /// The file of the column of gaps; `None` if the store has none.
+    pub fn gaps_path(&self) -> Option<PathBuf> {
+        self.manifest.has_gaps().then(|| self.folder.join(self.manifest.name_of(FileKind::Gap)))
     }
 
     /// The file from which the times of rows are read: the column of times, or that of gaps.

@@ -204,7 +204,7 @@ impl Run {
     fn named(&self, error: tagq_query::Error) -> Error {
         match error {
             tagq_query::Error::Unordered { row, block } => {
-                Error::Unordered { path: self.store.time_path(), row, block }
+                Error::Unordered { path: self.store.rows_path(), row, block }
             }
             tagq_query::Error::Gaps { block } => match self.store.gaps_path() {
                 Some(path) => Error::Gaps { path, block },
@@ -388,6 +388,8 @@ pub struct StoreChanges {
     pub tick: Option<Tick>,
     /// Whether the store has a column of gaps (docs/format.md, section "Gaps").
     pub gaps: Option<bool>,
+    /// Whether the store has a column of times (docs/format.md, section "Far distances").
+    pub times: Option<bool>,
 }
 
 /// Changes the store of a run permanently.
@@ -407,6 +409,11 @@ pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) ->
     match changes.gaps {
         Some(true) => writer.make_gaps()?,
         Some(false) => writer.drop_gaps()?,
+        None => {}
+    }
+    match changes.times {
+        Some(true) => writer.make_times()?,
+        Some(false) => writer.drop_times()?,
         None => {}
     }
     Ok(writer.commit()?)
