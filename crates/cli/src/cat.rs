@@ -66,9 +66,9 @@ fn each_time(
         if some.is_empty() {
             return Ok(());
         }
-        let times = run.store().guarded(|_| {
-            some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>()
-        })?;
+        let times = run
+            .store()
+            .guarded(|_| some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>())?;
         some.into_iter().zip(times).try_for_each(|(row, time)| take(row, time))?;
     }
 }

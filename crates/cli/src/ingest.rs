@@ -77,11 +77,10 @@ fn first_tick(
 }
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
-    let changes =
-        tagq::StoreChanges {
-            tick: args.tick,
-            times: args.times.map(|times| times == Column::On),
-            gaps: args.gaps.map(|gaps| gaps == Column::On),
-        };
+    let changes = tagq::StoreChanges {
+        tick: args.tick,
+        times: args.times.map(|times| times == Column::On),
+        gaps: args.gaps.map(|gaps| gaps == Column::On),
+    };
     Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
 }

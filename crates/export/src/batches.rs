@@ -81,8 +81,7 @@ impl Selection {
     /// Fails if the index is damaged, or if floats of the unit cannot represent the tick.
     pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
         let store = run.shared_store();
-        let stretches =
-            store.guarded(|store| plan::stretches(store, store.tags(), self))??;
+        let stretches = store.guarded(|store| plan::stretches(store, store.tags(), self))??;
         let maker = Maker::new(run, self)?;
         Ok(Batches {
             micro: view::micro_times(&store).filter(|_| maker.columns.micro),

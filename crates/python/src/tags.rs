@@ -48,7 +48,9 @@ impl PyColumn {
         let tags = self.store.unguarded_tags();
         let (address, kind) = match self.kind {
             ColumnKind::Time => {
-                let times = py.detach(|| self.store.whole_times()).map_err(|error| errors::of_run(&error.into()))?;
+                let times = py
+                    .detach(|| self.store.whole_times())
+                    .map_err(|error| errors::of_run(&error.into()))?;
                 (times.as_ptr().expose_provenance(), "<i8")
             }
             ColumnKind::Channel => match tags.channels {

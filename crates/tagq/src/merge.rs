@@ -5,7 +5,8 @@ use std::path::Path;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedMul as _};
 use tagq_store::{
-    Duration, MicroColumn, Recording, SourceFacts, Store, Tick, TimeReader, format::MICRO_NONE};
+    Duration, MicroColumn, Recording, SourceFacts, Store, Tick, TimeReader, format::MICRO_NONE,
+};
 
 use crate::{
     error::Error,

@@ -14,7 +14,7 @@ use crate::{
     destination::{check_outside_stores, folder_of},
     error::Error,
     progress::Silent,
-    run::{Run, open::open, options::OpenOptions},
+    run::{Run, open::open, options::OpenOptions, writer::choose_columns},
 };
 
 /// An unfinished store: created next to its target, and renamed when it is complete and durable. If it

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 
-use crate::{destination::check_outside_stores, error::Error};
+use crate::{destination::check_outside_stores, error::Error, run::writer::choose_columns};
 
 /// Start of the names of the sources that recorders write; a number follows.
 const NAME: &str = "recorder-";

@@ -84,6 +84,17 @@ pub(crate) fn far_rows(gaps: &[u16]) -> usize {
     gaps.iter().filter(|&&gap| gap == GAP_MAX).count()
 }
 
+/// Returns the time of the last row with these gaps, as [`times`] writes it; `before` without any.
+pub(crate) fn last_time(gaps: &[u16], far: Far<'_>, before: i64) -> i64 {
+    let sum: u64 = gaps.iter().filter(|&&gap| gap < GAP_MAX).map(|&gap| u64::from(gap)).sum();
+    let rows = far_rows(gaps);
+    let far = match far {
+        Far::U32(far) => far.iter().take(rows).map(|&far| u64::from(far)).sum::<u64>(),
+        Far::U64(far) => far.iter().take(rows).fold(0, |sum: u64, far| sum.wrapping_add(*far)),
+    };
+    before.wrapping_add_unsigned(sum).wrapping_add_unsigned(far)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,15 +166,4 @@ mod tests {
             }
         }
     }
-}
-
-/// Returns the time of the last row with these gaps, as [`times`] writes it; `before` without any.
-pub(crate) fn last_time(gaps: &[u16], far: Far<'_>, before: i64) -> i64 {
-    let sum: u64 = gaps.iter().filter(|&&gap| gap < GAP_MAX).map(|&gap| u64::from(gap)).sum();
-    let rows = far_rows(gaps);
-    let far = match far {
-        Far::U32(far) => far.iter().take(rows).map(|&far| u64::from(far)).sum::<u64>(),
-        Far::U64(far) => far.iter().take(rows).fold(0, |sum: u64, far| sum.wrapping_add(*far)),
-    };
-    before.wrapping_add_unsigned(sum).wrapping_add_unsigned(far)
 }

@@ -8,7 +8,7 @@ pub(crate) mod location;
 pub(crate) mod memo;
 
 mod room;
-mod writer;
+pub(crate) mod writer;
 
 mod update;
 
