@@ -24,7 +24,7 @@ use crate::{
     },
     scan::{
         chains::{self, Member},
-        column::StoredColumn,
+        column::{Decoded, StoredColumn},
         morsels::{Execution, Interval, intervals},
         selection::{Buffers, Selected, Selection, keep_only},
     },
@@ -133,16 +133,16 @@ fn run_chains<M: Machine>(
     let pieces = pass.over(source.tags.len()).in_pieces(ranges.len());
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
     // The tags of each number in longer chains.
-    let thread = || (zero(), Matrix::new(side), vec![0_u64; side], Vec::new());
+    let thread = || (zero(), Matrix::new(side), vec![0_u64; side], Decoded::default());
     let threads: Vec<_> = ranges
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members, mut times), stored| {
             let is_sound = || match column {
                 StoredColumn::Gaps(_) => source.has_right_gaps(stored.clone(), 0),
-                StoredColumn::Times(_) => true,
+                StoredColumn::WideGaps(_) | StoredColumn::Times(_) => true,
             };
             if pieces.begin().is_ok() && is_sound() {
-                let (rows, _) = column.compared(&stored, labels, &number_of, &mut times);
+                let (rows, _) = column.compared(&stored, REACH, (labels, &number_of), &mut times);
                 let mut machines = machines.to_vec();
                 let walked =
                     chains::walk(simd, window.reach, &rows, &mut pairs, |Member { row, time }| {

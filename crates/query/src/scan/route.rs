@@ -84,6 +84,8 @@ pub(crate) enum Reads {
 pub(crate) enum CompareIn {
     /// Gaps of all channels, 16 or 32 at once.
     Gaps,
+    /// Gaps of 32 bits of all channels, decoded, eight or 16 at once.
+    WideGaps,
     /// Times of all channels, four or eight at once.
     Times,
     /// Times of the channels in use.
@@ -156,9 +158,9 @@ impl Work {
             (Self::Groups { fewest }, CompareIn::Gaps | CompareIn::List) => fewest,
             (Self::Differences, CompareIn::Gaps) => 4,
             // Of these rows, starts and stops alone count.
-            (Self::Differences, CompareIn::Times | CompareIn::List) => 9,
-            (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
-            | (Self::Groups { .. }, CompareIn::Times)
+            (Self::Differences, CompareIn::WideGaps | CompareIn::Times | CompareIn::List) => 9,
+            (Self::Pair | Self::Pairs, CompareIn::WideGaps | CompareIn::Times | CompareIn::List)
+            | (Self::Groups { .. }, CompareIn::WideGaps | CompareIn::Times)
             // Most rows would be in long chains.
             | (Self::Heralds { .. } | Self::Matches, _) => 1,
         }
@@ -170,16 +172,21 @@ impl StoredColumn<'_> {
     pub(crate) fn rows(self) -> CompareIn {
         match self {
             StoredColumn::Gaps(_) => CompareIn::Gaps,
+            StoredColumn::WideGaps(_) => CompareIn::WideGaps,
             StoredColumn::Times(_) => CompareIn::Times,
         }
     }
 }
 
 /// Returns the column that is read to compare rows up to `reach` ticks apart. Gaps have a quarter of the bytes of times, and
-/// are taken if they are exact up to this distance.
+/// are taken if they are exact up to this distance. Where times have no column, gaps of 32 bits are decoded in less time than
+/// times, and compared faster.
 pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> StoredColumn<'a> {
     match source.gaps {
         Some(gaps) if reach < GAP_MAX.into() => StoredColumn::Gaps(gaps),
+        _ if source.tags.time.column().is_none() && reach < u32::MAX.into() => {
+            StoredColumn::WideGaps(source.tags.time)
+        }
         _ => StoredColumn::Times(source.tags.time),
     }
 }

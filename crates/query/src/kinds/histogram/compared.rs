@@ -16,7 +16,6 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct StoredRows<'a> {
     pub column: StoredColumn<'a>,
-    pub time: Times<'a>,
     pub labels: &'a [u8],
     /// The rows that are counted as the later ones of their pairs.
     pub rows: Range<usize>,
@@ -61,20 +60,20 @@ pub(super) enum Near<'a> {
 
 impl StoredRows<'_> {
     /// Returns the rows that are read, and how.
-    pub(super) fn row_ranges(&self) -> (Route, Range<usize>) {
+    pub(super) fn row_ranges(&self, time: Times<'_>) -> (Route, Range<usize>) {
         let rows = &self.rows;
         match self.column {
             StoredColumn::Gaps(_) => (Route::Gaps, rows.clone()),
-            StoredColumn::Times(_) => {
-                (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
+            StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {
+                (Route::Columns(Work::Differences), self.head(time, rows.start)..rows.end)
             }
         }
     }
 
     /// Returns the first row within reach of this one.
-    pub(super) fn head(&self, row: usize) -> usize {
-        let earliest = self.time.at(row).saturating_sub(self.distances.reach());
-        self.time.seek(row, |time| time < earliest)
+    pub(super) fn head(&self, time: Times<'_>, row: usize) -> usize {
+        let earliest = time.at(row).saturating_sub(self.distances.reach());
+        time.seek(row, |time| time < earliest)
     }
 }
 

@@ -32,11 +32,14 @@ impl PairScan {
         let have_one_delay = start.delay == stop.delay;
         let stored = self.stored(source, range);
         if let Some(stored) = &stored
-            && let StoredColumn::Gaps(_) = stored.column
+            && match stored.column {
+                StoredColumn::Gaps(_) => stored.distances.are_16_bits(),
+                StoredColumn::WideGaps(_) => stored.distances.are_32_bits(),
+                StoredColumn::Times(_) => false,
+            }
             && (have_one_delay || range == TimeRange::default())
-            && stored.distances.are_16_bits()
-            && rows_within_window(stored.time, stored.distances.reach())
-                < crowded(route::CompareIn::Gaps)
+            && rows_within_window(source.tags.time, stored.distances.reach())
+                < crowded(stored.column.rows())
         {
             return Some(Near::Columns(stored.clone()));
         }
@@ -52,7 +55,7 @@ impl PairScan {
         let is_most = 2 * both >= source.tags.len() as u64;
         match stored {
             Some(stored) if is_most && have_one_delay => {
-                let column = StoredColumn::Times(stored.time);
+                let column = StoredColumn::Times(source.tags.time);
                 Some(Near::Columns(StoredRows { column, ..stored }))
             }
             _ => self.distances([0; 2]).map(Near::OneList),
@@ -68,7 +71,6 @@ impl PairScan {
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         Some(StoredRows {
             column: route::column(source, distances.reach()),
-            time: source.tags.time,
             labels,
             rows: inside.rows(source.tags.time, start.delay),
             ends: [u8::try_from(start.label).ok()?, u8::try_from(stop.label).ok()?],
@@ -93,7 +95,8 @@ impl PairScan {
         thread: &mut Thread,
         counts: &mut [u64],
     ) {
-        let StoredRows { time, labels, ref rows, ends, delays, distances, .. } = *stored;
+        let StoredRows { labels, ref rows, ends, delays, distances, .. } = *stored;
+        let time = source.tags.time;
         let first = rows.start.saturating_sub(REACH);
         match stored.column {
             // The counts are rejected.
@@ -103,23 +106,25 @@ impl PairScan {
                 source.is_in_order(self.simd, first..rows.end);
                 return;
             }
-            StoredColumn::Gaps(_) | StoredColumn::Times(_) => {}
+            StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {}
         }
-        let mut buffer = std::mem::take(&mut thread.times);
-        let (of_rows, _) = stored.column.compared(rows, labels, &NUMBERS, &mut buffer);
-        let ComparedRows { column, labels: of_labels, range, .. } = of_rows;
-        let compared = Compared { column, labels: of_labels, rows: range, ends, distances };
-        let counted = self.count_near(&compared, thread, counts);
-        if let Err(crowded) = counted {
-            let crowded = first + crowded;
-            let head = stored.head(crowded);
+        let mut decoded = std::mem::take(&mut thread.decoded);
+        let labelled = (labels, &NUMBERS);
+        let crowded = stored.column.parts(rows).find_map(|rows| {
+            let (rows, first) = stored.column.compared(&rows, REACH, labelled, &mut decoded);
+            let ComparedRows { column, labels, range: rows, .. } = rows;
+            let compared = Compared { column, labels, rows, ends, distances };
+            self.count_near(&compared, thread, counts).err().map(|crowded| first + crowded)
+        });
+        if let Some(crowded) = crowded {
+            let head = stored.head(time, crowded);
             let ordered = match stored.column {
-                StoredColumn::Gaps(_) => head,
+                StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) => head,
                 StoredColumn::Times(_) => head.min(first),
             };
             if source.is_in_order(self.simd, ordered..rows.end) {
                 let rest = Crowded {
-                    time: time.read(head..rows.end, &mut buffer),
+                    time: time.read(head..rows.end, &mut decoded.times),
                     labels: &labels[head..rows.end],
                     row: crowded - head,
                     ends,
@@ -128,7 +133,7 @@ impl PairScan {
                 self.count_rest(source, &rest, thread, counts);
             }
         }
-        thread.times = buffer;
+        thread.decoded = decoded;
     }
 
     /// Counts pairs by comparing rows. Returns as an error the first row whose pairs were not counted.

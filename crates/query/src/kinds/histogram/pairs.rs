@@ -19,6 +19,7 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
+        column::Decoded,
         morsels::{Execution, Interval, intervals, row_ranges},
         plan,
         route::{BUFFER_ROWS, Route, Work, column_rows},
@@ -131,8 +132,7 @@ impl PairMorsel<'_> {
 /// The buffers of one thread.
 pub(super) struct Thread {
     both: Buffers,
-    /// Decoded times.
-    pub(super) times: Vec<i64>,
+    pub(super) decoded: Decoded,
     pub(super) lists: Lists,
     pub(super) bucket: Bucket,
 }
@@ -205,7 +205,7 @@ impl PairScan {
         let bins = self.bins.count();
         let thread = || Thread {
             both: Buffers::default(),
-            times: Vec::new(),
+            decoded: Decoded::default(),
             lists: Lists::default(),
             bucket: Bucket::new(bins),
         };
@@ -257,8 +257,8 @@ impl PairScan {
     /// Returns the rows that a task reads, each by its route.
     fn row_ranges(&self, task: &Task<'_>) -> Vec<(Route, Range<usize>)> {
         let (route, ranges) = match task {
-            Task::Columns(_, compared) => {
-                let (route, rows) = compared.row_ranges();
+            Task::Columns(source, compared) => {
+                let (route, rows) = compared.row_ranges(source.tags.time);
                 (route, vec![rows])
             }
             Task::OneList(morsel, distances) => {

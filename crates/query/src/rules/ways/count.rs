@@ -22,7 +22,7 @@ use crate::{
     },
     run::recording::{Recording, Source},
     scan::{
-        column::StoredColumn,
+        column::{Decoded, StoredColumn},
         morsels::{Execution, Interval},
         selection::{Buffers, List, Selected},
     },
@@ -77,7 +77,7 @@ struct Counter<'p> {
     buffers: Buffers,
     vetoes: Buffers,
     allowed: AllowedRows,
-    times: Vec<i64>,
+    decoded: Decoded,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
     tally: PairTally,
@@ -99,7 +99,7 @@ impl<'p> Counter<'p> {
             buffers: Buffers::default(),
             vetoes: Buffers::default(),
             allowed: AllowedRows::default(),
-            times: Vec::new(),
+            decoded: Decoded::default(),
             number_of_label: part.selection.narrow_numbers(others),
             tally: PairTally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
@@ -231,37 +231,57 @@ impl<'p> Counter<'p> {
             StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
                 return Some(());
             }
-            StoredColumn::Times(_) | StoredColumn::Gaps(_) => {}
+            StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {}
         }
-        let number_of = &self.number_of_label;
-        let rows = if let (Some(veto), StoredColumn::Gaps(gaps)) = (&part.veto, column) {
-            let stored = DistanceColumn::Gaps(gaps);
-            let rows = ComparedRows { column: stored, labels, range: rows.clone(), number_of };
-            let Some(allowed) = self.allowed.fill(simd, veto, source, (gaps, &rows), window.reach)
-            else {
-                // The counts are rejected.
-                return Some(());
-            };
-            allowed
-        } else {
-            column.compared(rows, labels, number_of, &mut self.times).0
+        let is_of_pairs = matches!(part.method, Method::Pair | Method::Pairs);
+        let look_back = match part.method {
+            // Groups are walked through to the beginning of their window.
+            Method::Folds(_) => column.rows_before(rows.start, window.reach).max(REACH),
+            _ => REACH,
         };
-        match &part.method {
-            Method::Pair => {
-                if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
-                    let count = neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
-                    counts[0] += u128::from(count);
+        let whole = (!is_of_pairs).then(|| rows.clone());
+        let parts = is_of_pairs.then(|| column.parts(rows)).into_iter().flatten();
+        let mut pairs = 0;
+        self.tally.clear();
+        for rows in parts.chain(whole) {
+            let labels = (labels, &self.number_of_label);
+            let rows = match (&part.veto, column) {
+                (Some(veto), StoredColumn::Gaps(gaps)) => {
+                    let column = DistanceColumn::Gaps(gaps);
+                    let (labels, number_of) = labels;
+                    let stored = ComparedRows { column, labels, range: rows, number_of };
+                    let stored = (gaps, &stored);
+                    match self.allowed.fill(simd, veto, source, stored, window.reach) {
+                        Some(allowed) => allowed,
+                        // The counts are rejected.
+                        None => return Some(()),
+                    }
                 }
-                Some(())
+                _ => column.compared(&rows, look_back, labels, &mut self.decoded).0,
+            };
+            match &part.method {
+                Method::Pair => {
+                    if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
+                        pairs += neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
+                    }
+                }
+                Method::Pairs => self.tally.take(simd, window, &rows)?,
+                Method::Folds(folds) => {
+                    folds.count_near(simd, part.window, &rows, &mut self.inside, counts)?;
+                }
+                Method::Heralds { once } => {
+                    self.heralds.count(part, simd, &rows, *once, counts)?;
+                }
+                // Counted from gap to gap elsewhere.
+                Method::Matches => {}
             }
-            Method::Folds(folds) => {
-                folds.count_near(simd, part.window, &rows, &mut self.inside, counts)
-            }
-            Method::Heralds { once } => self.heralds.count(part, simd, &rows, *once, counts),
-            Method::Pairs => self.tally.add_near(part, simd, window, &rows, counts),
-            // Counted from gap to gap elsewhere.
-            Method::Matches => Some(()),
         }
+        match part.method {
+            Method::Pair => counts[0] += u128::from(pairs),
+            Method::Pairs => self.tally.add_to(part, counts),
+            Method::Folds(_) | Method::Heralds { .. } | Method::Matches => {}
+        }
+        Some(())
     }
 
     /// Counts pairs with different delays whose later row is one of these: those among these rows and the rows that they
@@ -279,7 +299,7 @@ impl<'p> Counter<'p> {
         if !source.is_in_order(simd, head..rows.end) {
             return;
         }
-        let time = time.read(head..rows.end, &mut self.times);
+        let time = time.read(head..rows.end, &mut self.decoded.times);
         let labels = &labels[head..rows.end];
         let mut pairs = |end: usize| {
             let numbers = labels[..end].iter().map(|&l| self.number_of_label[usize::from(l)]);

@@ -59,7 +59,7 @@ impl GroupScan {
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
                 MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
                     StoredColumn::Gaps(_) => vec![(Route::Gaps, rows)],
-                    StoredColumn::Times(_) => {
+                    StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {
                         let own = Interval::of_rows(time, &rows, 0);
                         vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
                     }
@@ -191,7 +191,8 @@ impl GroupScan {
         }
         let window = self.near.as_ref()?;
         let column = route::column(source, window.reach);
-        if let (StoredColumn::Times(_), Some(_)) = (column, &self.veto) {
+        if let (StoredColumn::WideGaps(_) | StoredColumn::Times(_), Some(_)) = (column, &self.veto)
+        {
             // Vetoes change gaps and labels.
             return None;
         }
