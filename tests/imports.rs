@@ -40,7 +40,7 @@ const FLOORS: [Floors; 10] = [
             &["folder"],
             &["files", "disk"],
             &["format"],
-            &["checked", "decode", "rows"],
+            &["checked", "decode", "encode", "rows"],
             &["manifest", "growing"],
             &["names", "snapshot"],
             &["leftovers"],

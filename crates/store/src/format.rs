@@ -225,27 +225,6 @@ pub(crate) fn append_gaps(before: Option<i64>, times: &[i64], gaps: &mut Vec<u16
     gaps.extend(times.iter().zip(&times[1..]).map(|(&before, &time)| gap(before, time)));
 }
 
-/// The gaps of rows, and the distances of those whose gap is the largest one.
-#[derive(Debug, Default)]
-pub(crate) struct RowDistances {
-    pub gaps: Vec<u16>,
-    /// 0 for the first row of a source.
-    pub far: Vec<u64>,
-}
-
-impl RowDistances {
-    /// Appends rows of one source in order of time. `before` is the time of the row before the first one, `None` if it is
-    /// the first of its source.
-    pub(crate) fn append(&mut self, before: Option<i64>, times: &[i64]) {
-        let first = self.gaps.len();
-        append_gaps(before, times, &mut self.gaps);
-        for (row, _) in self.gaps[first..].iter().enumerate().filter(|&(_, &gap)| gap == GAP_MAX) {
-            let before = row.checked_sub(1).map(|row| times[row]).or(before);
-            self.far.push(before.map_or(0, |before| times[row].abs_diff(before)));
-        }
-    }
-}
-
 /// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values fit in them, and of
 /// [`MICRO_NONE`] every byte is the same.
 pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {

@@ -40,6 +40,7 @@ mod run_id;
 mod checked;
 mod decode;
 mod disk;
+mod encode;
 mod growing;
 mod leftovers;
 mod rows;

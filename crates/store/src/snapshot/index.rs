@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Store, columns::TypedColumn};
+use super::Store;
 use crate::{
     ChannelRows, Error,
+    encode::DistancePart,
     files::{Checksum, FileKind, PerFile},
     format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
 };
@@ -248,61 +249,49 @@ impl Store {
         times: &[i64],
     ) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
-        let before = rows.start.checked_sub(1).map(|row| self.tags().time.at(row));
-        let mut expected = format::RowDistances::default();
-        let mut steps = Vec::new();
-        let number = rows.start / BLOCK_ROWS;
-        let far_before = self.steps().first().map_or(0, |step| step.far);
-        let first_step = rows.start / format::STEP_ROWS;
+        let mut expected = DistancePart::default();
+        let mut of_block = Vec::new();
+        let mut before = rows.start.checked_sub(1).and_then(|row| self.tags().time.get(row));
         for (_, of_source) in self.sources() {
             let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
             if part.is_empty() {
                 continue;
             }
-            let time = |row: usize| match row.checked_sub(rows.start) {
-                Some(row) => times.get(row).copied(),
-                None => before,
-            };
-            let last = (part.start > of_source.start).then(|| time(part.start - 1)).flatten();
-            expected.append(last, &times[part.start - rows.start..part.end - rows.start]);
+            let last = before.filter(|_| part.start > of_source.start);
+            let times = &times[part.start - rows.start..part.end - rows.start];
+            expected.add(part.start as u64, last, times, &mut of_block);
+            before = times.last().copied();
         }
-        if expected.gaps != gaps[rows.clone()] {
-            let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
-            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
-        }
-        if self.manifest.has_times() {
-            return Ok(());
-        }
-        let mut far = self.steps().get(first_step).map_or(far_before, |step| step.far);
-        for start in (0..times.len()).step_by(format::STEP_ROWS) {
-            steps.push(format::Step { time: times[start], far });
-            let end = times.len().min(start + format::STEP_ROWS);
-            far += crate::decode::far_rows(&expected.gaps[start..end]) as u64;
-        }
-        if self.block_bytes(FileKind::Steps, number) != Some(bytemuck::cast_slice(&steps)) {
-            let named = (self.manifest.name_of(FileKind::Steps), "the steps");
-            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
-        }
-        let is_far_right = match &self.columns[FileKind::Far] {
-            Some(TypedColumn::U32(_)) => {
-                let narrow = expected.far.iter().map(|&far| u32::try_from(far).unwrap_or(u32::MAX));
-                let narrow: Vec<u32> = narrow.collect();
-                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&narrow))
-            }
-            _ => {
-                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&expected.far))
-            }
+        let is_same = |kind: FileKind, expected: &[u8]| {
+            self.block_bytes(kind, rows.start / BLOCK_ROWS) == Some(expected)
         };
-        if !is_far_right {
-            let named = (self.manifest.name_of(FileKind::Far), "the far distances");
-            return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
+        let first = rows.start / format::STEP_ROWS;
+        let far_before = self.steps().get(first).map_or(0, |step| step.far);
+        expected.steps.iter_mut().for_each(|step| step.far += far_before);
+        let wrong = if of_block != gaps[rows.clone()] {
+            Some((FileKind::Gap, "the gaps"))
+        } else if self.manifest.has_times() {
+            None
+        } else if !is_same(FileKind::Steps, bytemuck::cast_slice(&expected.steps)) {
+            Some((FileKind::Steps, "the steps"))
+        } else if !is_same(
+            FileKind::Far,
+            &expected.far.encode(self.manifest.width_of(FileKind::Far)),
+        ) {
+            Some((FileKind::Far, "the far distances"))
+        } else {
+            None
+        };
+        match wrong {
+            Some((kind, what)) => {
+                let named = (self.manifest.name_of(kind), what);
+                let (expected, found) = ("as its times say".into(), "something else".into());
+                Err(self.damaged_block(block, named, expected, found))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
-
-const TIMES: &str = "as its times say";
-const OTHER: &str = "something else";
 
 fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
     let (entries, _) = bytes.as_chunks::<COUNT_ENTRY_BYTES>();

@@ -5,12 +5,12 @@ use std::{mem, sync::Arc};
 use super::{
     Writer,
     block_part::{BlockPart, OpenColumn, Place, RowFiles},
-    distances::DistancePart,
     planned::{InFlight, Planned},
     workers::Workers,
 };
 use crate::{
     Error,
+    encode::DistancePart,
     files::{Checksum, FileKind, PerFile},
     format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, Step},
     manifest::source::ChannelRows,

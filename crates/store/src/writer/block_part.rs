@@ -2,9 +2,9 @@
 
 use std::{mem, sync::Arc};
 
-use super::distances::DistancePart;
 use crate::{
     ChannelRows, Error,
+    encode::DistancePart,
     files::{FileKind, PerFile},
     format::{self, BLOCK_ROWS, HEADER_BYTES, MICRO_NONE},
     growing::OpenFile,

@@ -2,7 +2,6 @@
 
 mod append;
 mod block_part;
-mod distances;
 mod gaps;
 mod lock;
 mod open;

@@ -1,9 +1,10 @@
 //! The column of times: dropped when distances replace it, and made again from them.
 
-use super::{Writer, distances::DistancePart, gaps::RowRange};
+use super::{Writer, gaps::RowRange};
 use crate::{
     Error,
     decode::{self, Far},
+    encode::DistancePart,
     files::FileKind,
     format::{BLOCK_ROWS, STEP_ROWS, Step},
     simd::Simd,

@@ -1,8 +1,8 @@
 //! A column that is written again: with wider values, or with micro times for rows that had none.
 
-use super::{Writer, distances};
+use super::Writer;
 use crate::{
-    Error,
+    Error, encode,
     files::{FileKind, FileName},
     format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES, STEP_ROWS, Step},
     growing::Growing,
@@ -84,7 +84,7 @@ impl Writer {
             if crate::checksum::crc32c(bytemuck::cast_slice(&narrow)) != expected {
                 return Err(self.damaged_block(FileKind::Far, "the checksum", block));
             }
-            let values = distances::widen(&narrow);
+            let values = encode::widen(&narrow);
             let bytes: &[u8] = bytemuck::cast_slice(&values);
             wide.append(bytes)?;
             checksums[1] = crate::checksum::crc32c(bytes);

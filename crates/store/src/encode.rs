@@ -1,4 +1,4 @@
-//! The columns of a store without times: gaps, far distances and steps, made from times.
+//! Gaps, far distances and steps from times.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::format::{self, GAP_MAX, STEP_ROWS, Step};
 
 /// The far distances and the steps of rows that follow each other.
 #[derive(Debug, Default)]
-pub(super) struct DistancePart {
+pub(crate) struct DistancePart {
     pub far: FarValues,
     /// Their far distances are counted from the first of these rows on.
     pub steps: Vec<Step>,
@@ -14,7 +14,7 @@ pub(super) struct DistancePart {
 
 /// Far distances in the width that they need.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum FarValues {
+pub(crate) enum FarValues {
     U32(Vec<u32>),
     U64(Vec<u64>),
 }
@@ -22,7 +22,7 @@ pub(super) enum FarValues {
 impl DistancePart {
     /// Adds rows, of which the first has the number `row`, and appends their gaps to `gaps`. `before` is the time of the
     /// row before, `None` if the first row is that of a source.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         row: u64,
         mut before: Option<i64>,
@@ -66,7 +66,7 @@ impl DistancePart {
 }
 
 impl FarValues {
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         let len = match self {
             Self::U32(far) => far.len(),
             Self::U64(far) => far.len(),
@@ -75,7 +75,7 @@ impl FarValues {
     }
 
     /// Returns the bytes of a value.
-    pub(super) fn width(&self) -> u16 {
+    pub(crate) fn width(&self) -> u16 {
         match self {
             Self::U32(_) => 4,
             Self::U64(_) => 8,
@@ -83,7 +83,7 @@ impl FarValues {
     }
 
     /// Returns the values in `width` bytes each, at least as many as they have.
-    pub(super) fn encode(&self, width: u16) -> Cow<'_, [u8]> {
+    pub(crate) fn encode(&self, width: u16) -> Cow<'_, [u8]> {
         match self {
             Self::U32(far) if width == 8 => Cow::Owned(bytemuck::cast_slice(&widen(far)).to_vec()),
             Self::U32(far) => Cow::Borrowed(bytemuck::cast_slice(far)),
@@ -112,7 +112,7 @@ impl Default for FarValues {
 }
 
 /// Returns far distances in eight bytes each.
-pub(super) fn widen(far: &[u32]) -> Vec<u64> {
+pub(crate) fn widen(far: &[u32]) -> Vec<u64> {
     far.iter().map(|&value| value.into()).collect()
 }
 
