@@ -101,8 +101,12 @@ impl Source<'_> {
         }
     }
 
-    /// Checks the order of the rows near the row that a search for a time found.
+    /// Checks the order of the rows near the row that a search for a time found. Decoded times are in order, or their files do
+    /// not have their checksums.
     pub(crate) fn check_near(&self, row: usize) {
+        if self.tags.time.column().is_none() {
+            return;
+        }
         let rows = row.saturating_sub(AROUND_END)..(row + AROUND_END).min(self.tags.len());
         self.is_in_order(Simd::best(), rows);
     }

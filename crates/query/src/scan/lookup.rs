@@ -36,14 +36,18 @@ impl<'a> Lookup<'a> {
     /// Returns the first row whose time is `time`, in ticks, or later; the number of rows if all are earlier.
     ///
     /// # Errors
-    /// [`Error::Unordered`] if the rows around it, or the index, are out of order.
+    /// [`Error::Unordered`] if the rows around it, or the index, are out of order. Damage of a store without a column of times is
+    /// known to [`Store::damage_met`].
     pub fn row(&self, time: i64) -> Result<usize, Error> {
         let block = self.ends.partition_point(|&end| end < time);
         let first = (block * BLOCK_ROWS).min(self.time.len());
         let of_block = self.time.rows(first..(first + BLOCK_ROWS).min(self.time.len()));
         let row = first + of_block.seek(self.guess(block, time, of_block.len()), |at| at < time);
-        let is_found = self.time.get(row).is_none_or(|at| at >= time)
-            && row.checked_sub(1).is_none_or(|before| self.time.at(before) < time);
+        // Decoded times are in order unless their files are damaged, which has been noticed.
+        let is_found = self.time.column().is_none_or(|times| {
+            times.get(row).is_none_or(|&at| at >= time)
+                && row.checked_sub(1).is_none_or(|before| times[before] < time)
+        });
         if is_found {
             Ok(row)
         } else {

@@ -154,12 +154,18 @@ impl Work {
                 Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20,
             },
             (Self::Pairs, CompareIn::Gaps) => 2,
+            (Self::Pair | Self::Pairs, CompareIn::WideGaps) => match simd.level() {
+                Level::Scalar => 1,
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 2,
+            },
             // Only rows with as many others before them as the smallest group needs are visited.
             (Self::Groups { fewest }, CompareIn::Gaps | CompareIn::List) => fewest,
             (Self::Differences, CompareIn::Gaps) => 4,
             // Of these rows, starts and stops alone count.
-            (Self::Differences, CompareIn::WideGaps | CompareIn::Times | CompareIn::List) => 9,
-            (Self::Pair | Self::Pairs, CompareIn::WideGaps | CompareIn::Times | CompareIn::List)
+            (Self::Differences, CompareIn::Times | CompareIn::List) => 9,
+            (Self::Differences, CompareIn::WideGaps)
+            | (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
             | (Self::Groups { .. }, CompareIn::WideGaps | CompareIn::Times)
             // Most rows would be in long chains.
             | (Self::Heralds { .. } | Self::Matches, _) => 1,
