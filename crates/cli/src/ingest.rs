@@ -1,6 +1,6 @@
 //! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
-use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
+use tagq::{Input, OpenOptions, Progress as _, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
@@ -82,5 +82,10 @@ pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
         times: args.times.map(|times| times == Column::On),
         gaps: args.gaps.map(|gaps| gaps == Column::On),
     };
-    Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
+    let reporter = Reporter::new(false);
+    let sizes = tagq::change_store(&args.run, args.store.as_deref(), changes, &reporter)?;
+    if let Some(sizes) = sizes {
+        reporter.note(&format!("{}: {sizes}", args.run.display()));
+    }
+    Ok(())
 }
