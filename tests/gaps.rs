@@ -25,6 +25,7 @@ fn the_column_of_gaps_is_made_kept_and_dropped() {
         let words = ["coincidences", "--group", "3,15", "--window", "2ns", "--explain"];
         ask(&words).stdout.windows(12).any(|part| part == b"sums of gaps")
     };
+    ask(&["ingest", "--times"]);
     let before = pairs();
     assert!(info()["gap_column"] == true && kernel());
     let bytes = info()["store_bytes"].as_u64().unwrap();
@@ -68,7 +69,7 @@ fn damaged_gaps_are_refused_and_can_be_made_again() {
     let run = fixture_copy(folder.path());
     let store = run.join(".tagq");
     let ask = |args: &str| output(command().args(args.split(' ')).arg(&run));
-    assert_eq!(ask("ingest -q").code, 0);
+    assert_eq!(ask("ingest -q --times").code, 0);
     let column = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
     let column = column.into_iter().find(|path| path.to_str().unwrap().contains("/gap.")).unwrap();
     let whole = fs::read(&column).unwrap();
