@@ -182,7 +182,7 @@ fn a_file_that_changed_is_refused_until_everything_is_taken_anew() {
     let info = info(&run);
     assert_eq!((&info["tick"], &info["commit"]), (&"4000000/1".into(), &2.into()));
     let names: Vec<_> = fs::read_dir(run.join(".tagq")).unwrap().collect();
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(names.len(), 9, "{names:?}");
     assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 2);
 }
 
