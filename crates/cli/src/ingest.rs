@@ -4,7 +4,7 @@ use tagq::{Input, OpenOptions, Progress as _, Treatment, requests::Setup, store:
 
 use crate::{
     Usage,
-    args::{Column, IngestArgs, SetArgs},
+    args::{IngestArgs, SetArgs, Switch},
     follow::{self, tell},
     input,
     progress::Reporter,
@@ -79,8 +79,8 @@ fn first_tick(
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let changes = tagq::StoreChanges {
         tick: args.tick,
-        times: args.times.map(|times| times == Column::On),
-        gaps: args.gaps.map(|gaps| gaps == Column::On),
+        times: args.times.map(|times| times == Switch::On),
+        gaps: args.gaps.map(|gaps| gaps == Switch::On),
     };
     let reporter = Reporter::new(false);
     let sizes = tagq::change_store(&args.run, args.store.as_deref(), changes, &reporter)?;
