@@ -38,7 +38,7 @@ def test_facts_checks_and_delays_are_those_of_the_command_line(run: tagq.Run, fo
         run.delays([1])
     with pytest.raises(TypeError, match=r"delays\(\) .* did you mean range\?"):
         run.delays([1, 2], rnage="1us")  # type: ignore[arg-type]
-    rows = next(folder.rglob("time*"))
+    rows = next(folder.rglob("gap.*"))
     with rows.open("r+b") as file:
         file.seek(10_000)
         file.write(b"\xff" * 8)
