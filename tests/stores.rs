@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-fn info(run: &Path) -> serde_json::Value {
+fn info(run: &Path) -> Value {
     tagq(["info".as_ref(), run.as_os_str()]).json()
 }
 
