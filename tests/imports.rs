@@ -41,7 +41,7 @@ const FLOORS: [Floors; 10] = [
             &["files", "disk"],
             &["format"],
             &["checked", "decode", "encode", "rows"],
-            &["manifest", "growing"],
+            &["manifest", "growing", "times"],
             &["names", "snapshot"],
             &["leftovers"],
             &["writer"],

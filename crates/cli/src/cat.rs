@@ -68,7 +68,8 @@ fn each_time(
         }
         let times = run
             .store()
-            .guarded(|_| some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>())?;
+            .guarded(|_| some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>())
+            .map_err(tagq::Error::from)?;
         some.into_iter().zip(times).try_for_each(|(row, time)| take(row, time))?;
     }
 }

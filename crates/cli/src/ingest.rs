@@ -1,10 +1,10 @@
 //! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
-use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
+use tagq::{Input, OpenOptions, Progress as _, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
-    args::{Column, IngestArgs, SetArgs},
+    args::{IngestArgs, SetArgs, Switch},
     follow::{self, tell},
     input,
     progress::Reporter,
@@ -79,8 +79,13 @@ fn first_tick(
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let changes = tagq::StoreChanges {
         tick: args.tick,
-        times: args.times.map(|times| times == Column::On),
-        gaps: args.gaps.map(|gaps| gaps == Column::On),
+        times: args.times.map(|times| times == Switch::On),
+        gaps: args.gaps.map(|gaps| gaps == Switch::On),
     };
-    Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
+    let reporter = Reporter::new(false);
+    let sizes = tagq::change_store(&args.run, args.store.as_deref(), changes, &reporter)?;
+    if let Some(sizes) = sizes {
+        reporter.note(&format!("{}: {sizes}", args.run.display()));
+    }
+    Ok(())
 }

@@ -226,7 +226,7 @@ pub(crate) fn set(
     gaps: Option<bool>,
 ) -> PyResult<()> {
     let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
-    let changed = py
-        .detach(|| tagq::change_store(&path, store.as_deref(), StoreChanges { tick, times, gaps }));
-    changed.map_err(|e| errors::of_run(&e))
+    let changes = StoreChanges { tick, times, gaps };
+    let changed = py.detach(|| tagq::change_store(&path, store.as_deref(), changes, &tagq::Silent));
+    changed.map(drop).map_err(|e| errors::of_run(&e))
 }

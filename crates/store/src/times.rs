@@ -103,6 +103,18 @@ impl<'a> Times<'a> {
         }
     }
 
+    /// Returns the bytes that decoding a row reads besides its gap, as a mean over all opened rows: of far distances and
+    /// steps. `None` if the times have a column.
+    pub fn bytes_beside_gap(&self) -> Option<f64> {
+        match self.stored {
+            Stored::Column(_) => None,
+            Stored::Distances(Distances { gaps, far, steps, .. }) => {
+                let bytes = far.bytes() + size_of_val(steps);
+                Some(bytes as f64 / gaps.len().max(1) as f64)
+            }
+        }
+    }
+
     /// Returns the times of these rows: of the column, or decoded into `buffer`.
     ///
     /// # Panics
@@ -271,8 +283,8 @@ impl<'a> Times<'a> {
     }
 }
 
-/// Rows that are decoded at once where nobody says how many: 64 KiB of times.
-const PIECE_ROWS: usize = 8 * STEP_ROWS;
+/// Rows that are decoded at once where nobody says how many: 16 KiB of times, which stay in the fastest cache.
+const PIECE_ROWS: usize = 2 * STEP_ROWS;
 
 /// Reads times row by row, mostly in ascending order: they are decoded piece by piece.
 #[derive(Debug, Clone)]

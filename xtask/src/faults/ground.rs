@@ -269,7 +269,7 @@ fn source_name(i: usize) -> String {
 /// Creates leftovers of an earlier writer: rows without a commit, and files that no commit names, one of them
 /// under the name used for widening.
 fn litter(store: &Path) -> Checked<()> {
-    for name in ["time.col", "counts.idx"] {
+    for name in ["channel.col", "counts.idx"] {
         let path = store.join(name);
         OpenOptions::new().append(true).open(path)?.write_all(&[0xA5; 1000])?;
     }

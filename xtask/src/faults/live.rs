@@ -75,7 +75,8 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     }
     let anew = folder.path().join("anew.tagq");
     program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
-    for name in ["time.col", "channel.col", "blocks.idx", "counts.idx"] {
+    let distances = ["gap.1.col", "far.1.col", "steps.1.idx", "gaps.1.idx"];
+    for name in ["channel.col", "blocks.idx", "counts.idx"].into_iter().chain(distances) {
         if !have_same_values(&run.join(".tagq").join(name), &anew.join(name))? {
             return Err(format!("{name} is not what an ingest of the same files makes").into());
         }

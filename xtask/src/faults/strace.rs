@@ -117,8 +117,10 @@ pub(super) fn calls_of(mut traced: Traced) -> Checked<Vec<Call>> {
 
 /// Returns all paths that an ingest of this run may touch.
 fn paths(stage: &Stage<'_>) -> Vec<PathBuf> {
-    let columns = (1..=9).flat_map(|n| ["time", "channel"].map(|name| format!("{name}.{n}.col")));
-    let indexes = (1..=9).flat_map(|n| ["blocks", "counts"].map(|name| format!("{name}.{n}.idx")));
+    let columns = ["time", "channel", "gap", "far"];
+    let columns = (1..=9).flat_map(|n| columns.map(|name| format!("{name}.{n}.col")));
+    let indexes = ["blocks", "counts", "gaps", "steps"];
+    let indexes = (1..=9).flat_map(|n| indexes.map(|name| format!("{name}.{n}.idx")));
     let names = ["lock", "manifest.json", "manifest.json.new", "time.col", "channel.col"];
     let names = names.into_iter().chain(["blocks.idx", "counts.idx"]).map(str::to_owned);
     let in_store = names.chain(columns).chain(indexes).map(|name| stage.store.join(name));

@@ -131,10 +131,10 @@ pub(crate) struct SetArgs {
     pub tick: Option<Tick>,
     /// Make the column of times, or drop it
     #[arg(long, value_enum, value_name = "ON|OFF", group = "change")]
-    pub times: Option<Column>,
+    pub times: Option<Switch>,
     /// Make the column of gaps beside that of times, or drop it
     #[arg(long, value_enum, value_name = "ON|OFF", group = "change")]
-    pub gaps: Option<Column>,
+    pub gaps: Option<Switch>,
     /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -142,7 +142,7 @@ pub(crate) struct SetArgs {
 
 /// Whether a store has a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Column {
+pub(crate) enum Switch {
     /// It has it
     On,
     /// It does not

@@ -356,7 +356,8 @@ class Run(Requests):
 
     @property
     def time(self) -> numpy.ndarray:
-        """All times in ticks: int64, in order, shape (tags,). A read-only view, not a copy."""
+        """All times in ticks: int64, in order, shape (tags,). Read-only, and the same memory each time: a view of the file,
+        not a copy, if the store has a column of times; else they are decoded once for all who ask this run."""
         return self._array(self._run.time())
 
     @property

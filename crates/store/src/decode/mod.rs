@@ -28,6 +28,14 @@ pub(crate) enum Far<'a> {
 }
 
 impl Far<'_> {
+    /// Returns the number of bytes of all of them.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::U32(far) => size_of_val(far),
+            Self::U64(far) => size_of_val(far),
+        }
+    }
+
     /// Returns those from this one on; none if there are fewer.
     pub(crate) fn from(self, first: usize) -> Self {
         match self {

@@ -127,6 +127,25 @@ impl Manifest {
         self.files.present().map(|(kind, _)| u64::from(kind.layout().version)).max().unwrap_or(1)
     }
 
+    /// The keys of the files that hold values of rows, in their order here.
+    pub fn columns(&self) -> Vec<&'static str> {
+        let has_rows = |of: OnePer| match of {
+            OnePer::Row | OnePer::FarRow | OnePer::Step => true,
+            OnePer::FullBlock | OnePer::Count => false,
+        };
+        let layouts = self.files.present().map(|(kind, _)| kind.layout());
+        layouts.filter(|layout| has_rows(layout.one_per)).map(|layout| layout.key).collect()
+    }
+
+    /// The bytes that the next row will take, without the index, if it has micro times like the rows before it: far
+    /// distances by their mean in all rows, none in a store without rows.
+    pub fn row_bytes(&self) -> f64 {
+        let bytes = |kind: FileKind| f64::from(self.width_of(kind));
+        let far = self.far_entries.unwrap_or(0) as f64 / self.rows.max(1) as f64;
+        let of_rows: f64 = FileKind::columns().map(bytes).sum();
+        of_rows + far * bytes(FileKind::Far) + bytes(FileKind::Steps) / format::STEP_ROWS as f64
+    }
+
     /// Whether the store has a column of micro times.
     pub fn has_micro(&self) -> bool {
         self.has(FileKind::Micro)

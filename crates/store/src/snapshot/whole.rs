@@ -1,6 +1,6 @@
 //! All times of a store in memory at once, for views that outlive a scan.
 
-use std::{sync::PoisonError, thread};
+use std::{path::Path, sync::PoisonError, thread};
 
 use super::Store;
 use crate::{
@@ -43,11 +43,7 @@ impl Store {
     fn decode_all(&self) -> Result<Memory, Error> {
         let times = self.tags().time;
         let bytes = times.len() as u64 * size_of::<i64>() as u64;
-        let available = os::available_memory();
-        if bytes > available / 2 {
-            let folder = self.folder().to_path_buf();
-            return Err(Error::Memory { path: folder, bytes, available });
-        }
+        check_memory(self.folder(), bytes, os::available_memory())?;
         let path = self.rows_path();
         let memory = Memory::filled(times.len() * size_of::<i64>(), |bytes| {
             let decoded: &mut [i64] = bytemuck::cast_slice_mut(bytes);
@@ -70,5 +66,32 @@ impl Store {
             });
         });
         memory.map_err(crate::error::io_error(&path, "get memory for its times"))
+    }
+}
+
+/// Refuses memory that would leave less than half of the available memory to others.
+fn check_memory(folder: &Path, bytes: u64, available: u64) -> Result<(), Error> {
+    if bytes > available / 2 {
+        return Err(Error::Memory { path: folder.into(), bytes, available });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_take_half_of_the_available_memory_at_most() {
+        for (bytes, available, is_refused) in
+            [(0, 0, false), (8, 16, false), (8, 15, true), (u64::MAX, u64::MAX, true)]
+        {
+            let checked = check_memory(Path::new("run/.tagq"), bytes, available);
+            assert_eq!(checked.is_err(), is_refused, "{bytes} of {available}");
+            if let Err(error) = checked {
+                let text = error.to_string();
+                assert!(text.contains("run/.tagq") && text.contains("--times on"), "{text}");
+            }
+        }
     }
 }

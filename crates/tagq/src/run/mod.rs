@@ -7,7 +7,7 @@ pub(crate) mod options;
 pub(crate) mod location;
 pub(crate) mod memo;
 
-mod room;
+pub(crate) mod room;
 pub(crate) mod writer;
 
 mod update;

@@ -10,6 +10,7 @@ use tagq_store::{Access, RunId, Tick};
 
 /// Options for opening a run.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "options that do not depend on each other")]
 pub struct OpenOptions {
     /// Location of the store, if not the default one.
     pub store: Option<PathBuf>,
