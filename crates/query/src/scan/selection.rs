@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{Channels, Times};
+use tagq_store::{Channels, Tags, Times};
 
 use crate::{
     kernels,
@@ -58,6 +58,7 @@ pub(crate) struct Selected<'b> {
 pub(crate) struct Buffers {
     masks: [Vec<u64>; 2],
     times: Vec<i64>,
+    all_times: Vec<i64>,
     lists: Vec<List>,
     merged: Vec<List>,
 }
@@ -179,15 +180,20 @@ impl Selection {
     ) -> &'b mut [List] {
         buffers.lists.resize_with(self.lists.len().max(1), List::default);
         buffers.lists[0].len = 0;
+        let (time, first) = self.times(source.tags.time, interval, &mut buffers.all_times);
+        let times = |rows: &Range<usize>| time.rows(rows.start - first..rows.end - first);
+        let rows = |wanted: &Wanted| {
+            let rows = interval.rows(time, wanted.delay);
+            first + rows.start..first + rows.end
+        };
         for (wanted, lists) in self.lists.chunks(2).zip(buffers.lists.chunks_mut(2)) {
-            let rows = |wanted: &Wanted| interval.rows(source.tags.time, wanted.delay);
             if let ([a, b], [into_a, into_b]) = (wanted, &mut *lists) {
                 let (rows_a, rows_b) = (rows(a), rows(b));
                 if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
                     let buffers = (&mut buffers.masks, &mut buffers.times);
-                    self.take(simd, source, both, wanted, buffers, into);
+                    self.take(simd, source, (times(&both), both), wanted, buffers, into);
                     continue;
                 }
             }
@@ -195,10 +201,33 @@ impl Selection {
                 let rows = rows(one);
                 let masks = std::array::from_mut(&mut buffers.masks[0]);
                 let buffers = (masks, &mut buffers.times);
-                self.take(simd, source, rows.clone(), [(one, rows)], buffers, [into]);
+                let wanted = [(one, rows.clone())];
+                self.take(simd, source, (times(&rows), rows), wanted, buffers, [into]);
             }
         }
         &mut buffers.lists
+    }
+
+    /// Returns the times in which the rows of the lists are found, and the row that is the first of them. If times have to be
+    /// decoded, those of many lists are decoded together, unless their delays are far apart.
+    fn times<'b>(
+        &self,
+        time: Times<'b>,
+        interval: Interval,
+        buffer: &'b mut Vec<i64>,
+    ) -> (Times<'b>, usize) {
+        let delays = || self.lists.iter().map(|list| list.delay);
+        if self.lists.len() > 2
+            && time.column().is_none()
+            && let (Some(least), Some(most)) = (delays().min(), delays().max())
+        {
+            let (late, early) = (interval.rows(time, least), interval.rows(time, most));
+            let all = early.start.min(late.start)..late.end.max(early.end);
+            if all.len() <= self.lists.len() / 2 * late.len() {
+                return (time.read(all.clone(), buffer).into(), all.start);
+            }
+        }
+        (time, 0)
     }
 
     /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
@@ -219,12 +248,12 @@ impl Selection {
         &self,
         simd: Simd,
         source: &Source<'_>,
-        rows: Range<usize>,
+        (time, rows): (Times<'_>, Range<usize>),
         wanted: [(&Wanted, Range<usize>); N],
         (masks, buffer): (&mut [Vec<u64>; N], &mut Vec<i64>),
         mut into: [&mut List; N],
     ) {
-        let tags = source.tags.rows(rows.clone());
+        let tags = Tags { time, channels: source.tags.rows(rows.clone()).channels };
         // A very large number of rows is extracted only after their order is checked: the number may be so
         // large because of damage.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
