@@ -244,6 +244,15 @@ impl RowDistances {
             self.far.push(before.map_or(0, |before| times[row].abs_diff(before)));
         }
     }
+
+    /// Returns the far distances in `width` bytes each.
+    pub(crate) fn encode_far(&self, width: u16) -> Vec<u8> {
+        let narrow = |&far: &u64| u32::try_from(far).unwrap_or(u32::MAX).to_le_bytes();
+        match width {
+            4 => self.far.iter().flat_map(narrow).collect(),
+            _ => bytemuck::cast_slice(&self.far).to_vec(),
+        }
+    }
 }
 
 /// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values fit in them, and of

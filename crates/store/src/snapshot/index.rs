@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Store, columns::TypedColumn};
+use super::Store;
 use crate::{
     ChannelRows, Error,
     files::{Checksum, FileKind, PerFile},
@@ -249,23 +249,8 @@ impl Store {
     ) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
         let before = rows.start.checked_sub(1).map(|row| self.tags().time.at(row));
-        let mut expected = format::RowDistances::default();
-        let mut steps = Vec::new();
         let number = rows.start / BLOCK_ROWS;
-        let far_before = self.steps().first().map_or(0, |step| step.far);
-        let first_step = rows.start / format::STEP_ROWS;
-        for (_, of_source) in self.sources() {
-            let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
-            if part.is_empty() {
-                continue;
-            }
-            let time = |row: usize| match row.checked_sub(rows.start) {
-                Some(row) => times.get(row).copied(),
-                None => before,
-            };
-            let last = (part.start > of_source.start).then(|| time(part.start - 1)).flatten();
-            expected.append(last, &times[part.start - rows.start..part.end - rows.start]);
-        }
+        let expected = self.distances_of(rows, times, before);
         if expected.gaps != gaps[rows.clone()] {
             let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
             return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
@@ -273,32 +258,79 @@ impl Store {
         if self.manifest.has_times() {
             return Ok(());
         }
-        let mut far = self.steps().get(first_step).map_or(far_before, |step| step.far);
-        for start in (0..times.len()).step_by(format::STEP_ROWS) {
-            steps.push(format::Step { time: times[start], far });
-            let end = times.len().min(start + format::STEP_ROWS);
-            far += crate::decode::far_rows(&expected.gaps[start..end]) as u64;
-        }
+        let first_step = self.steps().get(rows.start / format::STEP_ROWS);
+        let steps = steps_of(times, &expected.gaps, first_step.map_or(0, |step| step.far));
         if self.block_bytes(FileKind::Steps, number) != Some(bytemuck::cast_slice(&steps)) {
             let named = (self.manifest.name_of(FileKind::Steps), "the steps");
             return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
         }
-        let is_far_right = match &self.columns[FileKind::Far] {
-            Some(TypedColumn::U32(_)) => {
-                let narrow = expected.far.iter().map(|&far| u32::try_from(far).unwrap_or(u32::MAX));
-                let narrow: Vec<u32> = narrow.collect();
-                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&narrow))
-            }
-            _ => {
-                self.block_bytes(FileKind::Far, number) == Some(bytemuck::cast_slice(&expected.far))
-            }
-        };
-        if !is_far_right {
+        let far = expected.encode_far(self.manifest.width_of(FileKind::Far));
+        if self.block_bytes(FileKind::Far, number) != Some(&far) {
             let named = (self.manifest.name_of(FileKind::Far), "the far distances");
             return Err(self.damaged_block(block, named, TIMES.into(), OTHER.into()));
         }
         Ok(())
     }
+}
+
+impl Store {
+    /// Returns the distances of the rows of a block with these times. `before` is the time of the row before them.
+    fn distances_of(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        before: Option<i64>,
+    ) -> format::RowDistances {
+        let mut distances = format::RowDistances::default();
+        for (_, of_source) in self.sources() {
+            let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
+            if part.is_empty() {
+                continue;
+            }
+            let before = match part.start - rows.start {
+                _ if part.start == of_source.start => None,
+                0 => before,
+                row => Some(times[row - 1]),
+            };
+            distances.append(before, &times[part.start - rows.start..part.end - rows.start]);
+        }
+        distances
+    }
+
+    /// Returns the checksums of the gaps, far distances and steps of the rows after the last full block, which have these
+    /// times. `far` is the number of far distances before them.
+    pub(super) fn checksums_of_last(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        far: u64,
+    ) -> PerFile<Option<u32>> {
+        let before = self.mark(rows.start as u64).ok().flatten().map(|mark| mark.time);
+        let distances = self.distances_of(rows, times, before);
+        let steps = steps_of(times, &distances.gaps, far);
+        PerFile::from_fn(|kind| {
+            Some(crate::checksum::crc32c(match kind {
+                FileKind::Gap => bytemuck::cast_slice(&distances.gaps),
+                FileKind::Steps => bytemuck::cast_slice(&steps),
+                FileKind::Far => {
+                    let far = distances.encode_far(self.manifest.width_of(kind));
+                    return Some(crate::checksum::crc32c(&far));
+                }
+                _ => return None,
+            }))
+        })
+    }
+}
+
+/// Returns the steps of rows with these times and gaps, the first of which begins a step. `far` is the number of far
+/// distances before them.
+fn steps_of(times: &[i64], gaps: &[u16], mut far: u64) -> Vec<format::Step> {
+    let of_step = |(times, gaps): (&[i64], &[u16])| {
+        let step = format::Step { time: times[0], far };
+        far = far.saturating_add(crate::decode::far_rows(gaps) as u64);
+        step
+    };
+    times.chunks(format::STEP_ROWS).zip(gaps.chunks(format::STEP_ROWS)).map(of_step).collect()
 }
 
 const TIMES: &str = "as its times say";
