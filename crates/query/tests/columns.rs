@@ -149,7 +149,7 @@ impl Run {
         Self { times, labels, micro, sources }
     }
 
-    /// Writes the run into `folder`, with a commit after each source; the columns are chosen before one of them.
+    /// Writes the run into `folder`, with a commit after some sources; the columns are chosen before one of them.
     fn write(&self, folder: &Path, columns: Columns, before_source: usize) {
         let creation =
             Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([3; 16])) };
@@ -162,7 +162,9 @@ impl Run {
             let (times, labels) = (&self.times[rows.clone()], &self.labels[rows.clone()]);
             writer.append_with_micro(times, labels, &self.micro[rows.clone()]).unwrap();
             writer.finish_source(SourceFacts::named(&i.to_string()));
-            writer.commit().unwrap();
+            if i == before_source {
+                writer.commit().unwrap();
+            }
         }
         columns.choose(&mut writer);
         writer.commit().unwrap();
@@ -238,6 +240,8 @@ impl Columns {
 struct Question {
     name: String,
     answer: Box<dyn Fn(&Recording<'_>, &Execution) -> String>,
+    /// Whether the answer has numbers of rows, which rows in memory do not have.
+    has_rows: bool,
 }
 
 fn question<K: Kind + Debug + Clone + 'static>(query: &K) -> Question
@@ -250,6 +254,7 @@ where
         answer: Box::new(move |recording, execution| {
             format!("{:?}", query.run(recording, execution))
         }),
+        has_rows: false,
     }
 }
 
@@ -271,6 +276,7 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         answer: Box::new(|recording, execution| {
             format!("{:?}", shortest_intervals(recording, execution))
         }),
+        has_rows: false,
     });
     all
 }
@@ -330,7 +336,8 @@ fn coincidences(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         let mut tuples = String::new();
         let left = if listed.rule == Rule::Cluster {
             listed.list_clusters(recording, execution, &mut |batch| {
-                tuples += &format!("{batch:?}");
+                batch.iter().for_each(|tag| tuples += &format!("{tag:?}"));
+                tuples.truncate(20_001);
                 if tuples.len() > 20_000 {
                     ControlFlow::Break(())
                 } else {
@@ -356,8 +363,8 @@ fn coincidences(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
     };
     vec![
         question(&query),
-        Question { name: format!("list of {query:?}"), answer: Box::new(list) },
-        Question { name: format!("heralds of {query:?}"), answer: Box::new(left) },
+        Question { name: format!("list of {query:?}"), answer: Box::new(list), has_rows: true },
+        Question { name: format!("heralds of {query:?}"), answer: Box::new(left), has_rows: false },
     ]
 }
 
@@ -413,7 +420,8 @@ fn check(run: &Run, random: &mut Random, reach: usize) -> Result<(), TestCaseErr
         .map(|(path, access)| Store::open(path, access).unwrap())
         .collect();
     for question in &questions {
-        let expected = (question.answer)(&plain, &execution());
+        let known = if question.has_rows { &Recording::of(&stores[0]) } else { &plain };
+        let expected = (question.answer)(known, &execution());
         let mut of_joined = None;
         for store in &stores {
             let execution = execution();
@@ -482,7 +490,7 @@ fn check_prefix(
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn short_runs(seed: u64, rows in 0..150_usize) {
@@ -513,7 +521,7 @@ fn runs_of_some_blocks() {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn counts_of_distances_are_those_of_the_oracle(seed: u64, rows in 0..70_usize) {

@@ -214,7 +214,12 @@ impl Store {
             {
                 return Err(other("its columns were widened since, which changes all checksums"));
             }
-            let far_entries = match far_before(&at, &current, earlier.rows) {
+            // A copy of a part of a store may not have what these are counted from.
+            let known = earlier.far_entries.filter(|_| !current.has_times());
+            let far_entries = match known.map_or_else(
+                || far_before(&at, &current, earlier.rows),
+                |far_entries| Ok(Some(far_entries)),
+            ) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                     let newer = last_commit(folder)?;
                     if newer.1.commit == current.commit {
