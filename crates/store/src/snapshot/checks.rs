@@ -45,11 +45,11 @@ impl Checked {
 }
 
 impl BlockChecks {
-    /// Opens the checksums. `last` has those of a last block that is not full; `None` where it is known to be right.
+    /// Opens the checksums. `last` has those of a last block that is not full.
     pub(super) fn open(
         file: CheckedFile,
         width: u16,
-        last: Option<PerFile<Option<u32>>>,
+        last: PerFile<Option<u32>>,
         blocks: usize,
     ) -> Result<Self, Error> {
         let bytes = file.copy()?;
@@ -60,14 +60,9 @@ impl BlockChecks {
                 let (_, of_kind) = block.split_at_checked(at)?;
                 of_kind.first_chunk().map(|&crc| u32::from_le_bytes(crc))
             });
-            full.chain(last.and_then(|last| last[kind])).collect()
+            full.chain(last[kind]).collect()
         });
-        let verified: Box<[AtomicU8]> = (0..blocks).map(|_| AtomicU8::new(0)).collect();
-        if last.is_none()
-            && let Some(verified) = verified.get(of_blocks.len())
-        {
-            verified.store(u8::MAX, Relaxed);
-        }
+        let verified = (0..blocks).map(|_| AtomicU8::new(0)).collect();
         Ok(Self { checksums, verified, met: AtomicU64::new(0), damaged: AtomicU64::new(0) })
     }
 

@@ -249,35 +249,20 @@ impl Store {
         times: &[i64],
     ) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
-        let mut expected = DistancePart::default();
-        let mut of_block = Vec::new();
-        let mut before = rows.start.checked_sub(1).and_then(|row| self.tags().time.get(row));
-        for (_, of_source) in self.sources() {
-            let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
-            if part.is_empty() {
-                continue;
-            }
-            let last = before.filter(|_| part.start > of_source.start);
-            let times = &times[part.start - rows.start..part.end - rows.start];
-            expected.add(part.start as u64, last, times, &mut of_block);
-            before = times.last().copied();
-        }
+        let before = rows.start.checked_sub(1).and_then(|row| self.tags().time.get(row));
+        let far = self.steps().get(rows.start / format::STEP_ROWS).map_or(0, |step| step.far);
+        let (expected, expected_gaps) = self.distances_of(rows, times, before, far);
         let is_same = |kind: FileKind, expected: &[u8]| {
             self.block_bytes(kind, rows.start / BLOCK_ROWS) == Some(expected)
         };
-        let first = rows.start / format::STEP_ROWS;
-        let far_before = self.steps().get(first).map_or(0, |step| step.far);
-        expected.steps.iter_mut().for_each(|step| step.far += far_before);
-        let wrong = if of_block != gaps[rows.clone()] {
+        let far = || expected.far.encode(self.manifest.width_of(FileKind::Far));
+        let wrong = if expected_gaps != gaps[rows.clone()] {
             Some((FileKind::Gap, "the gaps"))
         } else if self.manifest.has_times() {
             None
         } else if !is_same(FileKind::Steps, bytemuck::cast_slice(&expected.steps)) {
             Some((FileKind::Steps, "the steps"))
-        } else if !is_same(
-            FileKind::Far,
-            &expected.far.encode(self.manifest.width_of(FileKind::Far)),
-        ) {
+        } else if !is_same(FileKind::Far, &far()) {
             Some((FileKind::Far, "the far distances"))
         } else {
             None
@@ -290,6 +275,51 @@ impl Store {
             }
             None => Ok(()),
         }
+    }
+
+    /// Returns the far distances, steps and gaps of rows of one block with these times. `before` is the time of the row
+    /// before them, and `far` the number of far distances before them.
+    fn distances_of(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        mut before: Option<i64>,
+        far: u64,
+    ) -> (DistancePart, Vec<u16>) {
+        let (mut distances, mut gaps) = (DistancePart::default(), Vec::new());
+        for (_, of_source) in self.sources() {
+            let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
+            if part.is_empty() {
+                continue;
+            }
+            let last = before.filter(|_| part.start > of_source.start);
+            let times = &times[part.start - rows.start..part.end - rows.start];
+            distances.add(part.start as u64, last, times, &mut gaps);
+            before = times.last().copied();
+        }
+        distances.steps.iter_mut().for_each(|step| step.far = step.far.saturating_add(far));
+        (distances, gaps)
+    }
+
+    /// Returns the checksums of the gaps, far distances and steps of the rows after the last full block, which have these
+    /// times. `far` is the number of far distances before them.
+    pub(super) fn checksums_of_last(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        far: u64,
+    ) -> PerFile<Option<u32>> {
+        let before = self.mark(rows.start as u64).ok().flatten().map(|mark| mark.time);
+        let (distances, gaps) = self.distances_of(rows, times, before, far);
+        let far = distances.far.encode(self.manifest.width_of(FileKind::Far));
+        PerFile::from_fn(|kind| {
+            Some(crate::checksum::crc32c(match kind {
+                FileKind::Gap => bytemuck::cast_slice(&gaps),
+                FileKind::Steps => bytemuck::cast_slice(&distances.steps),
+                FileKind::Far => &far,
+                _ => return None,
+            }))
+        })
     }
 }
 

@@ -113,8 +113,9 @@ impl Store {
         let committed = manifest.rows as usize;
         let mut rows = 0..committed;
         let all = RowFiles { manifest, files: &files, sources: &store.source_starts };
+        let mut of_last = None;
         if let Some(times) = times {
-            store.check_rows_of_manifest(&all)?;
+            of_last = store.check_rows_of_manifest(&all)?;
             if *times != (i64::MIN..=i64::MAX) {
                 rows = store.rows_between(&all, committed, times)?;
             }
@@ -125,7 +126,7 @@ impl Store {
         let of_blocks = start..end;
         let far = all.far(of_blocks.clone())?;
         let steps = start / STEP_ROWS..end.div_ceil(STEP_ROWS);
-        store.checks = store.open_checks(files[FileKind::GapBlocks].take(), times.is_some())?;
+        store.checks = store.open_checks(files[FileKind::GapBlocks].take(), of_last)?;
         for (kind, file) in manifest.files.present() {
             let rows = match kind.layout().one_per {
                 // Without a checksum they are not read.
@@ -145,25 +146,23 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the checksums of gaps and distances; `None` if there are none, or the gaps cannot be used. As of an earlier
-    /// commit, whose last block was compared with the checksum of its times, this block may have had other files.
+    /// Opens the checksums of gaps and distances; `None` if there are none, or the gaps cannot be used. `of_last` has those
+    /// of the last block as of an earlier commit, which may have had other files.
     fn open_checks(
         &self,
         file: Option<CheckedFile>,
-        is_earlier: bool,
+        of_last: Option<PerFile<Option<u32>>>,
     ) -> Result<Option<BlockChecks>, Error> {
         let manifest = &self.manifest;
         let Some(file) = file else { return Ok(None) };
-        let last = manifest.last_block.as_ref().map(|last| last.checksums);
-        let is_known = is_earlier && !manifest.has_times();
-        if !is_known && last.is_some_and(|last| last[FileKind::Gap].is_none()) {
+        let last = of_last.or(manifest.last_block.as_ref().map(|last| last.checksums));
+        if last.is_some_and(|last| last[FileKind::Gap].is_none()) {
             return Ok(None);
         }
-        let last = if is_known { None } else { last.or(Some(PerFile::default())) };
         #[expect(clippy::cast_possible_truncation, reason = "blocks of an opened column")]
         let blocks = manifest.rows.div_ceil(BLOCK_ROWS as u64) as usize;
         let width = manifest.width_of(FileKind::GapBlocks);
-        BlockChecks::open(file, width, last, blocks).map(Some)
+        BlockChecks::open(file, width, last.unwrap_or_default(), blocks).map(Some)
     }
 
     /// Opens the rows with these times, in ticks, of the store in `folder` as of an earlier commit, whose manifest is
@@ -215,7 +214,12 @@ impl Store {
             {
                 return Err(other("its columns were widened since, which changes all checksums"));
             }
-            let far_entries = match far_before(&at, &current, earlier.rows) {
+            // A copy of a part of a store may not have what these are counted from.
+            let known = earlier.far_entries.filter(|_| !current.has_times());
+            let far_entries = match known.map_or_else(
+                || far_before(&at, &current, earlier.rows),
+                |far_entries| Ok(Some(far_entries)),
+            ) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                     let newer = last_commit(folder)?;
                     if newer.1.commit == current.commit {
@@ -232,19 +236,28 @@ impl Store {
         }
     }
 
-    /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest.
-    fn check_rows_of_manifest(&self, all: &RowFiles<'_>) -> Result<(), Error> {
+    /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest. Returns the
+    /// checksums of gaps, far distances and steps of these later rows if there are any.
+    fn check_rows_of_manifest(
+        &self,
+        all: &RowFiles<'_>,
+    ) -> Result<Option<PerFile<Option<u32>>>, Error> {
         let Manifest { chain, last_block, rows, .. } = &self.manifest;
         let full = self.manifest.full_rows();
         let has_chain =
             full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
         let mut is_same = has_chain;
+        let mut checksums = None;
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let of_last = full as usize..*rows as usize;
         for (kind, &expected) in last_block.iter().flat_map(|last| last.checksums.present()) {
             if kind == FileKind::Time {
                 let times = all.times(of_last.clone())?;
                 is_same &= crate::checksum::crc32c(bytemuck::cast_slice(&times)) == expected;
+                if !self.manifest.has_times() {
+                    let far = all.far(of_last.start..of_last.start)?.start as u64;
+                    checksums = Some(self.checksums_of_last(&of_last, &times, far));
+                }
             } else if let Some(file) = &all.files[kind]
                 && kind.is_column()
             {
@@ -254,7 +267,7 @@ impl Store {
             }
         }
         if is_same {
-            return Ok(());
+            return Ok(checksums);
         }
         let what = "they have other checksums";
         Err(Error::OtherRows { path: self.folder.clone(), rows: *rows, what })

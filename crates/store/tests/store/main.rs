@@ -10,6 +10,7 @@
 mod compact;
 mod gaps;
 mod micro;
+mod times;
 
 use std::{fs, ops::Range, path::Path};
 
