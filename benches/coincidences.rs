@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let made = made_run(rows)?;
     let tags = made.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
+    let time = made.store.whole_times()?;
     let recording = Recording::of(&made.store);
     let times = Recording::from_tags(tags);
     println!(
@@ -41,18 +42,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         rayon::current_num_threads(),
         Simd::best().name()
     );
-    let lists = Lists::new(LazyCell::new(Box::new(|| plain::times_of_channels(tags.time, label))));
+    let lists = Lists::new(LazyCell::new(Box::new(|| plain::times_of_channels(time, label))));
     let mut bench = Bench { recording: &recording, times: &times, lists, cases: Vec::new() };
     bench.cases.push(Case {
         name: "floor: sum of both columns".into(),
-        run: Box::new(move || vec![sum_of_columns(tags.time, label)]),
+        run: Box::new(move || vec![sum_of_columns(time, label)]),
         answer: None,
     });
     bench.pairs();
     bench.groups();
     bench.delays();
     bench.vetoes();
-    bench.rules(tags, label);
+    bench.rules(time, label);
     bench.ranges(tags);
     Suite { rows: tags.len() as u64, row_bytes: 9, cases: bench.cases }.run(rounds);
 
@@ -190,7 +191,7 @@ impl<'a> Bench<'a> {
         self.add("one pair, 2 ns, a veto 10 ns around", Simd::best(), &query, answer.as_ref());
     }
 
-    fn rules(&mut self, tags: Tags<'a>, label: &'a [u8]) {
+    fn rules(&mut self, time: &'a [i64], label: &'a [u8]) {
         let by_rule =
             |groups: &[&[u16]], rule, window| Coincidences { rule, ..query(groups, window, &[]) };
         let best = Simd::best();
@@ -223,9 +224,8 @@ impl<'a> Bench<'a> {
             }
             for channels in [&[1, 2, 3][..], &[1, 2, 3, 4, 5, 6, 7, 8]] {
                 let wanted = channels.to_vec();
-                let answer = tagq_benches::answer(move || {
-                    plain::clusters(tags.time, label, &wanted, window)
-                });
+                let answer =
+                    tagq_benches::answer(move || plain::clusters(time, label, &wanted, window));
                 let mut query = by_rule(&[], Rule::Cluster, window);
                 query.scope.channels = Some(channels.to_vec());
                 let name = format!("Cluster of {} channels, {name}", channels.len());
@@ -235,7 +235,7 @@ impl<'a> Bench<'a> {
     }
 
     fn ranges(&mut self, tags: Tags<'a>) {
-        let (first, last) = (tags.time[0], tags.time[tags.len() - 1]);
+        let (first, last) = (tags.time.at(0), tags.time.at(tags.len() - 1));
         let from = last - SECOND;
         let mut query = query(&[&[1, 2]], NARROW, &[]);
         query.scope.range = TimeRange { from: Some(from), to: None };

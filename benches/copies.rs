@@ -34,10 +34,11 @@ pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
     let mut writer = Writer::open(&folder, &creation)?;
     writer.begin_source();
-    let step = tags.time[tags.len() - 1] - tags.time[0] + GAP;
+    let times = tags.time.to_vec();
+    let step = times[times.len() - 1] - times[0] + GAP;
     let mut later = Vec::with_capacity(SLAB_ROWS);
     for copy in 0..i64::from(copies) {
-        for (time, label) in tags.time.chunks(SLAB_ROWS).zip(labels.chunks(SLAB_ROWS)) {
+        for (time, label) in times.chunks(SLAB_ROWS).zip(labels.chunks(SLAB_ROWS)) {
             later.clear();
             later.extend(time.iter().map(|time| time + copy * step));
             writer.append(&later, label)?;

@@ -25,11 +25,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The same times with two main labels: every row is a start or a stop, except one in 64 of another
     // channel.
     let rows = tags.len() / 2;
-    let time = &tags.time[..rows];
+    let time = &made.store.whole_times()?[..rows];
     let two: Vec<u8> = (label[..rows].iter().zip(time))
         .map(|(&label, &time)| if time % 64 == 0 { 3 } else { label % 2 + 1 })
         .collect();
-    let tags = Tags { time, channels: Channels::U8(&two) };
+    let tags = Tags { time: time.into(), channels: Channels::U8(&two) };
     println!();
     let times = Recording::from_tags(tags);
     suite(tags, &two, [&times; 2], "2 channels")?.run(rounds);
@@ -43,9 +43,10 @@ fn suite<'a>(
     [recording, times]: [&'a Recording<'a>; 2],
     what: &'a str,
 ) -> Result<Suite<'a>, Box<dyn Error>> {
+    let Some(time) = tags.time.column() else { return Err("a column of times expected".into()) };
     let floor = Case {
         name: format!("floor: sum of both columns, {what}"),
-        run: Box::new(move || vec![sum_of_columns(tags.time, label)]),
+        run: Box::new(move || vec![sum_of_columns(time, label)]),
         answer: None,
     };
     let mut cases = vec![floor];
@@ -59,11 +60,11 @@ fn suite<'a>(
                     .map(|rated| rated.trace.map_or(rated.sources[0].counts.clone(), |t| t.counts))
                     .unwrap_or_default()
             }),
-            answer: answer(move || rates_plainly(tags, label, bin)),
+            answer: answer(move || rates_plainly(time, label, bin)),
         });
     }
     let starts_stops =
-        Rc::new(LazyCell::new(move || [1, 2].map(|channel| times_of(tags, label, channel))));
+        Rc::new(LazyCell::new(move || [1, 2].map(|channel| times_of(time, label, channel))));
     let mut add = |name: &str, simd: Simd, bins: Bins, delay: i64, answer: Option<Answer<'a>>| {
         let delays = vec![Delay { channel: 2, ticks: delay }];
         let scope = Scope { delays, ..Scope::default() };
@@ -107,7 +108,7 @@ fn suite<'a>(
     cases.push(Case {
         name: "a plain loop for ±10 us, channels taken out".into(),
         run: Box::new(move || {
-            pairs_plainly(&[1, 2].map(|channel| times_of(tags, label, channel)), &wide, 0)
+            pairs_plainly(&[1, 2].map(|channel| times_of(time, label, channel)), &wide, 0)
         }),
         answer: of_wide,
     });
@@ -136,19 +137,19 @@ fn suite<'a>(
     Ok(Suite { rows: tags.len() as u64, row_bytes: 9, cases })
 }
 
-fn times_of(tags: Tags<'_>, label: &[u8], channel: u8) -> Vec<i64> {
-    let tags = tags.time.iter().zip(label);
+fn times_of(time: &[i64], label: &[u8], channel: u8) -> Vec<i64> {
+    let tags = time.iter().zip(label);
     tags.filter(|&(_, &label)| label == channel).map(|(&time, _)| time).collect()
 }
 
 /// Counts one tag after another, without index and vectors.
-fn rates_plainly(tags: Tags<'_>, label: &[u8], bin: Option<i64>) -> Vec<u64> {
-    let origin = tags.time[0];
-    let last = tags.time[tags.len() - 1];
+fn rates_plainly(time: &[i64], label: &[u8], bin: Option<i64>) -> Vec<u64> {
+    let origin = time[0];
+    let last = time[time.len() - 1];
     let number =
         |time: i64| usize::try_from(bin.map_or(0, |bin| (time - origin) / bin)).unwrap_or(0);
     let mut counts = vec![[0_u64; 256]; number(last) + 1];
-    for (&time, &label) in tags.time.iter().zip(label) {
+    for (&time, &label) in time.iter().zip(label) {
         counts[number(time)][usize::from(label)] += 1;
     }
     let used = (0..256).filter(|&label| counts.iter().any(|bin| bin[label] > 0));

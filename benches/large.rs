@@ -139,7 +139,7 @@ fn samples(tags: Tags<'_>, query: &Coincidences) -> Result<(), Box<dyn Error>> {
     for start in (0..tags.len() - 1_000).step_by(tags.len() / 40) {
         let part = tags.rows(start..start + 1_000);
         let list: Vec<(i64, u16)> =
-            (0..part.len()).map(|row| (part.time[row], part.channels.label(row))).collect();
+            (0..part.len()).map(|row| (part.time.at(row), part.channels.label(row))).collect();
         let delays: Vec<(u16, i64)> =
             query.scope.delays.iter().map(|d| (d.channel, d.ticks)).collect();
         for simd in Simd::available() {

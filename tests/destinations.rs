@@ -136,7 +136,7 @@ fn nothing_is_written_into_a_store() {
     fs::rename(place.path("night.tagq"), place.path("night")).unwrap();
     // Also in a store under any name, and a file that is not there yet.
     for (store, file) in
-        [("run/.tagq", "time.col"), ("run/.tagq", "manifest.json"), ("night", "time.col")]
+        [("run/.tagq", "channel.col"), ("run/.tagq", "manifest.json"), ("night", "channel.col")]
     {
         let whole = fs::read(place.path(store).join(file)).unwrap();
         for line in WRITING {
@@ -213,9 +213,9 @@ fn a_job_that_runs_twice_replaces_its_own_result_alone() {
 #[test]
 fn a_recorder_writes_into_no_store() {
     let place = Place::new();
-    let file: &Path = &place.path("run/.tagq/time.col");
+    let file: &Path = &place.path("run/.tagq/channel.col");
     let whole = fs::read(file).unwrap();
-    for out in ["run/.tagq/time.col", "run/.tagq/2.tags.zst"] {
+    for out in ["run/.tagq/channel.col", "run/.tagq/2.tags.zst"] {
         let line = format!("simulate --live 1kHz --rate 1kHz --duration 1ms --force {out}");
         let refused = place.tagq(&line);
         assert_eq!(refused.code, 1, "{}", refused.stderr);

@@ -74,18 +74,23 @@ fn the_help_names_every_command_of_the_readme() {
     assert!(tried >= 7);
 }
 
-/// The reader in docs/format.md finds the tags of a store that the program counts.
+/// The readers in docs/format.md find the tags of a store that the program counts, with a column of times and without it.
 #[test]
 fn numpy_reads_a_store_as_the_format_says() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
+    let made = output(command().args(["ingest", "-q", "--times"]).arg(&run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
     let expected = counts(&coincidences("--window 2ns --group 1,2", &run))[0].2;
-    let reader = blocks("docs/format.md", "python")[0].clone();
+    let readers = blocks("docs/format.md", "python").concat();
     // Tell sources apart by their rows, which the manifest lists.
     let script = format!(
-        "{reader}
+        "{readers}
 import sys
-time, channel = tags(sys.argv[1])
+if 'time' in json.load(open(sys.argv[1] + '/manifest.json'))['files']:
+    time, channel = tags(sys.argv[1])
+else:
+    time, channel = times(sys.argv[1]), labels(sys.argv[1])
 count, start = 0, 0
 for source in json.load(open(sys.argv[1] + '/manifest.json'))['sources']:
     rows = slice(start, start + source['rows'])
@@ -100,7 +105,11 @@ print(int(count))
         skipped("no python3 with NumPy");
         return;
     }
-    let printed = output(Command::new("python3").args(["-c", &script]).arg(run.join(".tagq")));
-    assert_eq!(printed.code, 0, "{}", printed.stderr);
-    assert_eq!(printed.text().trim(), expected.to_string());
+    for times in ["on", "off"] {
+        let set = output(command().args(["set", "--times", times]).arg(&run));
+        assert_eq!(set.code, 0, "{}", set.stderr);
+        let printed = output(Command::new("python3").args(["-c", &script]).arg(run.join(".tagq")));
+        assert_eq!(printed.code, 0, "{}", printed.stderr);
+        assert_eq!(printed.text().trim(), expected.to_string(), "--times {times}");
+    }
 }

@@ -31,6 +31,27 @@ fn without_gaps(run: &Path) {
     assert_eq!(made.code, 0, "{}", made.stderr);
 }
 
+/// Of a store without times, gaps are read for short windows; for longer ones far distances and steps, too.
+#[test]
+fn times_without_a_column_are_read_from_gaps_far_distances_and_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.tags.zst");
+    let args = "simulate --rate 20kHz --channels 1,2 --duration 1s --seed 3";
+    let made = output(command().args(args.split_whitespace()).arg(&run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let near = explain("coincidences --window 2ns", &run);
+    let rows = near["run"]["tags"].as_u64().unwrap();
+    assert_eq!((&near["plan"]["rows"], &near["plan"]["bytes"]), (&rows.into(), &(3 * rows).into()));
+    // 65,534 ticks are 10.2 µs: gaps say no more.
+    let far = explain("coincidences --window 20us", &run);
+    let manifest = std::fs::read(folder.path().join("run.tags.zst.tagq/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let entries = manifest["far_entries"].as_u64().unwrap();
+    assert!((rows / 3..rows / 2).contains(&entries), "{entries} of {rows}");
+    let bytes = 3 * rows + 4 * entries + 16 * rows.div_ceil(1_024);
+    assert_eq!((&far["plan"]["rows"], &far["plan"]["bytes"]), (&rows.into(), &bytes.into()));
+}
+
 #[test]
 fn a_range_reads_its_rows_and_skips_the_other_blocks() {
     let folder = tempfile::tempdir().unwrap();

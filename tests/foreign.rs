@@ -10,7 +10,18 @@ use std::{
 
 use crate::support::{Output, coincidences, command, fixture_copy, output, tagq};
 
-const STORE_FILES: [&str; 4] = ["time.col", "channel.col", "blocks.idx", "counts.idx"];
+/// The files that a new store begins with: their names have no number.
+const FIRST_FILES: [&str; 4] = ["time.col", "channel.col", "blocks.idx", "counts.idx"];
+/// The files of a store that was committed once.
+const STORE_FILES: [&str; 7] = [
+    "channel.col",
+    "blocks.idx",
+    "counts.idx",
+    "gap.1.col",
+    "gaps.1.idx",
+    "far.1.col",
+    "steps.1.idx",
+];
 const PRECIOUS: &[u8] = b"the only copy of a thesis";
 
 /// Runs `tagq` with a time limit, because it could block on a pipe.
@@ -52,7 +63,7 @@ fn bytes_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[test]
 fn a_link_in_place_of_a_new_file_is_refused() {
-    for name in STORE_FILES.into_iter().chain(["lock", "manifest.json.new"]) {
+    for name in FIRST_FILES.into_iter().chain(["lock", "manifest.json.new"]) {
         let folder = tempfile::tempdir().unwrap();
         let run = fixture_copy(folder.path());
         let precious = folder.path().join("precious");
@@ -309,15 +320,17 @@ fn a_manifest_from_somebody_else_leads_to_no_file_outside() {
         fs::write(&manifest, format!("{body}  \"crc32c\": \"{crc:08x}\"\n}}\n")).unwrap();
     };
     let before = fs::read_to_string(&manifest).unwrap();
-    fs::rename(run.join(".tagq/time.col"), outside.join("time.col")).unwrap();
-    for name in ["../../outside/time.col", "/etc/passwd", "lock", "manifest.json", "time..col"] {
-        forge("\"name\":\"time.col\"", &format!("\"name\":\"{name}\""));
+    fs::rename(run.join(".tagq/channel.col"), outside.join("channel.col")).unwrap();
+    for name in
+        ["../../outside/channel.col", "/etc/passwd", "lock", "manifest.json", "channel..col"]
+    {
+        forge("\"name\":\"channel.col\"", &format!("\"name\":\"{name}\""));
         let refused = limited("coincidences --window 2ns --no-ingest", &run);
         assert_eq!(refused.code, 3, "{name}: {}", refused.stderr);
         assert!(refused.stderr.contains("a file name"), "{name}: {}", refused.stderr);
         fs::write(&manifest, &before).unwrap();
     }
-    fs::rename(outside.join("time.col"), run.join(".tagq/time.col")).unwrap();
+    fs::rename(outside.join("channel.col"), run.join(".tagq/channel.col")).unwrap();
     // Recorder notes are read only next to a source, not through a link.
     fs::write(outside.join("1.json"), r#"{"description": "not for you"}"#).unwrap();
     forge("\"name\":\"1.tags.zst\"", "\"name\":\"../outside/1.tags.zst\"");

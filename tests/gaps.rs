@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{command, fixture_copy, output};
+use crate::support::{command, fixture_copy, output, store_file};
 
 #[test]
 fn the_column_of_gaps_is_made_kept_and_dropped() {
@@ -25,6 +25,7 @@ fn the_column_of_gaps_is_made_kept_and_dropped() {
         let words = ["coincidences", "--group", "3,15", "--window", "2ns", "--explain"];
         ask(&words).stdout.windows(12).any(|part| part == b"sums of gaps")
     };
+    ask(&["ingest", "--times"]);
     let before = pairs();
     assert!(info()["gap_column"] == true && kernel());
     let bytes = info()["store_bytes"].as_u64().unwrap();
@@ -68,7 +69,7 @@ fn damaged_gaps_are_refused_and_can_be_made_again() {
     let run = fixture_copy(folder.path());
     let store = run.join(".tagq");
     let ask = |args: &str| output(command().args(args.split(' ')).arg(&run));
-    assert_eq!(ask("ingest -q").code, 0);
+    assert_eq!(ask("ingest -q --times").code, 0);
     let column = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
     let column = column.into_iter().find(|path| path.to_str().unwrap().contains("/gap.")).unwrap();
     let whole = fs::read(&column).unwrap();
@@ -104,4 +105,35 @@ fn damaged_gaps_are_refused_and_can_be_made_again() {
     }
     assert_eq!((ask("set --gaps off").code, ask("set --gaps on").code), (0, 0));
     assert_eq!(queries.map(rows), right);
+}
+
+/// Without a column of times every query reads gaps, far distances or steps, and is refused if they are damaged.
+#[test]
+fn damaged_distances_are_refused_and_made_again_from_the_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let ask = |args: &str| output(command().args(args.split(' ')).arg(&run));
+    assert_eq!(ask("ingest -q").code, 0);
+    for key in ["gap", "far", "steps"] {
+        let file = store_file(&run.join(".tagq"), key);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[4096 + 16] ^= 1;
+        fs::write(&file, bytes).unwrap();
+        for query in [
+            "coincidences --window 1ms --no-cache",
+            "histogram --start 1 --stop 2 --range 1ms --bin 1us --no-cache",
+            "rates --bin 10ms --no-cache",
+            "cat",
+            "verify",
+        ] {
+            let asked = ask(query);
+            assert_eq!(asked.code, 3, "{key}: {query}: {}", asked.stderr);
+            let name = file.file_name().unwrap().to_str().unwrap();
+            for word in [name, "block 0", "ingest its sources again"] {
+                assert!(asked.stderr.contains(word), "{query}: no `{word}` in {}", asked.stderr);
+            }
+        }
+        assert_eq!(ask("ingest -q --rebuild").code, 0);
+        assert_eq!(ask("verify").code, 0);
+    }
 }

@@ -31,6 +31,7 @@ fn make(folder: &Path) -> std::path::PathBuf {
     let options = OpenOptions {
         store: Some(store.clone()),
         tick: Some(Tick::DEFAULT),
+        gaps: false,
         run_id: Some(RunId(*b"tagq golden v1 !")),
         ..OpenOptions::default()
     };

@@ -35,13 +35,13 @@ const FLOORS: [Floors; 10] = [
     Floors {
         of: "store",
         floors: &[
-            &["error", "checksum", "run_id", "units", "threads"],
+            &["error", "checksum", "run_id", "simd", "units", "threads"],
             &["os", "sealed"],
             &["folder"],
             &["files", "disk"],
             &["format"],
-            &["checked", "rows"],
-            &["manifest", "growing"],
+            &["checked", "decode", "encode", "rows"],
+            &["manifest", "growing", "times"],
             &["names", "snapshot"],
             &["leftovers"],
             &["writer"],

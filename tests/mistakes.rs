@@ -282,7 +282,24 @@ const MISTAKES: &[Mistake] = &[
         "error: run/tagq.toml: no setup of tagq: `7` cannot be a name: a name begins with neither a digit nor -, and has no comma, no = and no character that cannot be shown; write one as Alice-H",
         "Alice-H",
     ),
-    ("set run", 2, "error: missing: --tick <TICK> or --gaps <ON|OFF>", "--tick"),
+    (
+        "set run",
+        2,
+        "error: missing: --tick <TICK> or --times <ON|OFF> or --gaps <ON|OFF>",
+        "--tick",
+    ),
+    (
+        "set --times off --gaps off run",
+        2,
+        "error: a store without a column of times needs its gaps: drop one of them, times or gaps",
+        "drop one",
+    ),
+    (
+        "set --gaps off run",
+        1,
+        "error: run/.tagq: gaps cannot be dropped: this store has no column of times, and computes times from gaps; make the column first with `tagq set run/.tagq --times on`",
+        "--times on",
+    ),
     // Files.
     (
         "convert run out.xyz",

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::support::{Output, command, fixture_copy, output, root, skipped};
+use crate::support::{Output, command, fixture_copy, output, root, skipped, store_file};
 
 /// A folder with the fixture in `run`, and the same tags once more in `later`.
 struct Place(tempfile::TempDir);
@@ -358,7 +358,7 @@ fn the_script_for_slurm_counts_its_part() {
     }
     assert_eq!(place.done("merge plan.json p.0 p.1 p.2").stdout, place.done(PAIRS).stdout);
     assert_eq!(task("3").code, 2);
-    fs::remove_file(place.path("run/.tagq/time.col")).unwrap();
+    fs::remove_file(store_file(&place.path("run/.tagq"), "gap")).unwrap();
     assert_eq!(task("0").code, 75);
 }
 

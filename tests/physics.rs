@@ -4,7 +4,7 @@ use tagq::query::{
     Bins, Coincidences, Delay, Estimate, Execution, Groups, Heralded, Histogram, Kind as _, Mode,
     Recording, Rule, Scope, Tally, Terms, TimeRange,
 };
-use tagq::store::{Channels, Tags};
+use tagq::store::{Channels, Tags, Times};
 use tagq_simulate::{Detector, Drift, Light, Simulation};
 
 /// One second in ticks of 1 ns.
@@ -42,7 +42,7 @@ fn recorded(simulations: &[Simulation]) -> Recording<'static> {
             label.extend(slab.iter().map(|tag| u8::try_from(tag.channel).unwrap()));
         }
         // Leaked, because the test process is short.
-        let tags = Tags { time: time.leak(), channels: Channels::U8(label.leak()) };
+        let tags = Tags { time: Times::from(&*time.leak()), channels: Channels::U8(label.leak()) };
         Recording::from_tags(tags).sources.remove(0)
     };
     Recording::new(simulations.iter().map(source).collect())

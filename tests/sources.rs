@@ -12,7 +12,7 @@ use std::{
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use tagq::{files::encode::Encoder, store::Tag};
 
-use crate::support::{Output, coincidences, command, counts, output, root, tagq};
+use crate::support::{Output, coincidences, command, counts, output, root, store_file, tagq};
 
 /// Returns frames of 500 tags each, 1,000 ticks apart, alternating between channels 1 and 2, from tick
 /// `start` on.
@@ -182,7 +182,7 @@ fn a_file_that_changed_is_refused_until_everything_is_taken_anew() {
     let info = info(&run);
     assert_eq!((&info["tick"], &info["commit"]), (&"4000000/1".into(), &2.into()));
     let names: Vec<_> = fs::read_dir(run.join(".tagq")).unwrap().collect();
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(names.len(), 9, "{names:?}");
     assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 2);
 }
 
@@ -312,15 +312,15 @@ fn verify_names_the_block_and_the_source() {
         "{}",
         intact.text()
     );
-    let time = run.join(".tagq/time.col");
-    let whole = fs::read(&time).unwrap();
+    let gaps = store_file(&run.join(".tagq"), "gap");
+    let whole = fs::read(&gaps).unwrap();
     let mut bytes = whole.clone();
-    bytes[4096 + 8 * (2 * 65_536 + 5)] ^= 4;
-    fs::write(&time, &bytes).unwrap();
+    bytes[4096 + 2 * (2 * 65_536 + 5)] ^= 4;
+    fs::write(&gaps, &bytes).unwrap();
     let damaged = verify(&[]);
     assert_eq!(damaged.code, 3, "{}", damaged.stderr);
     assert!(damaged.stderr.contains("block 2 (rows 131072 to 196607)"), "{}", damaged.stderr);
-    fs::write(&time, &whole).unwrap();
+    fs::write(&gaps, &whole).unwrap();
     assert_eq!(verify(&[]).code, 0);
     let mut source = fs::read(&path).unwrap();
     let middle = source.len() / 2;

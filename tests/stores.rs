@@ -8,9 +8,16 @@ use std::{
     process::Stdio,
 };
 
-use crate::support::{coincidences, command, command_as_nobody, fixture_copy, output, tagq};
+use serde_json::Value;
 
-fn info(run: &Path) -> serde_json::Value {
+use crate::{
+    cases,
+    support::{
+        Output, coincidences, command, command_as_nobody, fixture_copy, output, store_file, tagq,
+    },
+};
+
+fn info(run: &Path) -> Value {
     tagq(["info".as_ref(), run.as_os_str()]).json()
 }
 
@@ -51,10 +58,10 @@ fn new_files_are_taken_in_by_the_next_query() {
     let at_once = coincidences("--window 2ns", &fixture_copy(direct.path()));
     assert_eq!(both["rows"], at_once["rows"]);
     // The same rows, after one commit or two.
-    for name in ["time.col", "channel.col"] {
-        let at_once = fs::read(direct.path().join("run/.tagq").join(name)).unwrap();
-        let one_by_one = fs::read(run.join(".tagq").join(name)).unwrap();
-        assert!(at_once[4096..] == one_by_one[4096..], "{name}");
+    for key in ["gap", "far", "steps", "channel"] {
+        let stores = [direct.path().join("run/.tagq"), run.join(".tagq")];
+        let [at_once, one_by_one] = stores.map(|store| fs::read(store_file(&store, key)).unwrap());
+        assert!(at_once[4096..] == one_by_one[4096..], "{key}");
     }
     // A source that is gone keeps its rows.
     fs::remove_file(&second).unwrap();
@@ -260,6 +267,114 @@ fn a_plain_file_cut_inside_a_message_keeps_the_messages_before() {
     let tags = answer.json()["run"]["tags"].as_u64().unwrap();
     assert!((6_000..9_000).contains(&tags), "{tags}");
     assert!(answer.stderr.contains("inside message 4"), "{}", answer.stderr);
+}
+
+/// Makes and drops columns of a store: the arguments of `tagq set`, and the columns that the store has then.
+const CHANGES: [(&str, &[&str]); 7] = [
+    ("--times off", &["channel", "micro", "gap", "far", "steps"]),
+    ("--times on", &["time", "channel", "micro", "gap"]),
+    ("--times on --gaps off", &["time", "channel", "micro"]),
+    ("--times off --gaps on", &["channel", "micro", "gap", "far", "steps"]),
+    ("--gaps on", &["channel", "micro", "gap", "far", "steps"]),
+    ("--times on --gaps off", &["time", "channel", "micro"]),
+    ("--gaps on", &["time", "channel", "micro", "gap"]),
+];
+
+fn set(changes: &str, run: &Path) -> Output {
+    output(command().arg("set").args(changes.split(' ')).arg(run))
+}
+
+#[test]
+fn no_answer_depends_on_the_columns_of_times_and_gaps() {
+    let folder = tempfile::tempdir().unwrap();
+    cases::make(folder.path());
+    let run = folder.path().join("run.tagq");
+    let ask = |cache: &[&str]| -> Vec<(Value, Value)> {
+        let answers = tagq::requests::cases().into_iter().map(|(name, options)| {
+            let words = cases::words(name, &options);
+            let asked = output(command().args(&words).args(cache).arg("--json").arg(&run));
+            assert_eq!(asked.code, 0, "{words:?}: {}", asked.stderr);
+            let answer = asked.json();
+            // The rows that were counted, by their chain.
+            (answer["rows"].clone(), answer["provenance"].clone())
+        });
+        answers.collect()
+    };
+    let before = ask(&["--no-cache"]);
+    for (changes, columns) in CHANGES {
+        let changed = set(changes, &run);
+        assert_eq!(changed.code, 0, "{changes}: {}", changed.stderr);
+        assert_eq!(info(&run)["columns"], serde_json::json!(columns), "{changes}");
+        let verified = output(command().args(["verify", "-q"]).arg(&run));
+        assert_eq!(verified.code, 0, "{changes}: {}", verified.stderr);
+    }
+    for changes in ["--times off", "--times on"] {
+        assert_eq!(set(changes, &run).code, 0);
+        assert!(ask(&["--no-cache"]) == before, "{changes}");
+    }
+    assert_eq!(set("--times off", &run).code, 0);
+    assert!(ask(&[]) == before);
+}
+
+#[test]
+fn a_change_of_columns_says_their_bytes_and_refuses_contradictions() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let ingested = output(command().args(["ingest", "-q"]).arg(&run));
+    assert_eq!(ingested.code, 0, "{}", ingested.stderr);
+    // 8 bytes for each of 19,350 tags.
+    let made = set("--times on", &run);
+    assert_eq!((made.code, made.text()), (0, ""));
+    assert!(made.stderr.contains("writes 154.8 kB of new columns"), "{}", made.stderr);
+    let sizes = made.stderr.lines().last().unwrap();
+    assert!(sizes.contains(" kB before, ") && sizes.ends_with(" kB now"), "{sizes}");
+    // Nothing to do, nothing to say.
+    let again = set("--times on", &run);
+    assert_eq!((again.code, &*again.stderr), (0, ""));
+    // At most 4 bytes for each tag.
+    let dropped = set("--times off", &run);
+    assert!(dropped.stderr.contains("writes up to 77.4 kB"), "{}", dropped.stderr);
+    let refused = set("--times off --gaps off", &run);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    let refused = set("--gaps off", &run);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--times on"), "{}", refused.stderr);
+    // Damaged times are not replaced by what they give, and damaged gaps give no times.
+    for (layout, key, other) in
+        [("--times on", "time", "--times off"), ("--times off", "gap", "--times on")]
+    {
+        assert_eq!(set(layout, &run).code, 0);
+        let file = store_file(&run.join(".tagq"), key);
+        let whole = fs::read(&file).unwrap();
+        let mut bytes = whole.clone();
+        bytes[4096 + 1_000] ^= 1;
+        fs::write(&file, bytes).unwrap();
+        let refused = set(other, &run);
+        assert_eq!(refused.code, 3, "{other}: {}", refused.stderr);
+        assert!(file.exists(), "{other}");
+        fs::write(&file, &whole).unwrap();
+        let verified = output(command().args(["verify", "-q"]).arg(&run));
+        assert_eq!(verified.code, 0, "{other}: {}", verified.stderr);
+    }
+}
+
+#[test]
+fn queries_run_while_columns_are_made_and_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let expected = coincidences("--window 2ns", &run)["rows"].clone();
+    std::thread::scope(|scope| {
+        let changing = scope.spawn(|| {
+            for times in ["on", "off"].repeat(10) {
+                let changed = set(&format!("--times {times}"), &run);
+                assert_eq!(changed.code, 0, "{}", changed.stderr);
+            }
+        });
+        while !changing.is_finished() {
+            let rows = coincidences("--window 2ns --no-cache --no-ingest", &run)["rows"].clone();
+            assert_eq!(rows, expected);
+        }
+    });
 }
 
 /// If damage disturbs the order of rows, no answer is correct, but the query must end.

@@ -112,6 +112,13 @@ pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
 }
 
 /// Reports that a test was skipped, and why, bypassing the capture of test output.
+/// Returns the file of a store that its manifest names for a key.
+pub(crate) fn store_file(store: &Path, key: &str) -> PathBuf {
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(store.join("manifest.json")).unwrap()).unwrap();
+    store.join(manifest["files"][key]["name"].as_str().unwrap())
+}
+
 pub(crate) fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

@@ -33,10 +33,11 @@ const KINDS: [(Kind, &str, &str, u32); 5] = [
 ];
 
 /// Each kind and version, and a file of it, below data/fixtures. Files are never made again.
-const FIXTURES: [(Kind, u32, &str); 8] = [
+const FIXTURES: [(Kind, u32, &str); 9] = [
     (Kind::Store, 1, "store-v1"),
     (Kind::Store, 2, "store-v2"),
     (Kind::Store, 2, "store-v2-gaps"),
+    (Kind::Store, 3, "store-v3"),
     (Kind::Partial, 1, "partials/once.v1"),
     (Kind::Plan, 1, "plans/pairs.plan.v1.json"),
     (Kind::PartOfPlan, 3, "plans/pairs.0.v3"),
@@ -45,8 +46,8 @@ const FIXTURES: [(Kind, u32, &str); 8] = [
 ];
 
 /// Tags of the stores (data/fixtures/README.md).
-const TAGS: [(&str, u64); 3] =
-    [("store-v1", 65_600), ("store-v2", 65_600), ("store-v2-gaps", 19_350)];
+const TAGS: [(&str, u64); 4] =
+    [("store-v1", 65_600), ("store-v2", 65_600), ("store-v2-gaps", 19_350), ("store-v3", 19_350)];
 
 fn fixture(name: &str) -> PathBuf {
     root().join("data/fixtures").join(name)
@@ -117,6 +118,21 @@ fn opens_store(name: &str) {
     let rates = output(command().args(["rates", "-q", "--json"]).arg(&path)).json();
     let (_, tags) = TAGS.into_iter().find(|(of, _)| *of == name).unwrap();
     assert_eq!((&rates["run"]["tags"], &rates["total"][0]["count"]), (&tags.into(), &tags.into()));
+}
+
+/// The same tags give the same lines and answers, with a column of times and without it.
+#[test]
+fn a_store_without_times_has_the_tags_of_the_one_with_times() {
+    let of = |args: &str, name: &str| {
+        let said = output(command().args(args.split(' ')).arg(fixture(name)));
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        said
+    };
+    let [with, without] = ["store-v2-gaps", "store-v3"];
+    assert!(of("cat -q", with).stdout == of("cat -q", without).stdout);
+    let rows =
+        |name| of("coincidences -q --no-cache --window 20us --json", name).json()["rows"].clone();
+    assert_eq!(rows(with), rows(without));
 }
 
 /// A plan is finished by the version of tagq that made it. Its counts are those of the README.

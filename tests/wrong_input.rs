@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{command, fixture_copy, output, root, tagq};
+use crate::support::{command, fixture_copy, output, root, store_file, tagq};
 
 /// Runs `coincidences ARGS RUN`, which must fail with this code and these words, and create nothing.
 fn refused(args: &[&str], run: &Path, code: i32, words: &[&str]) {
@@ -117,12 +117,16 @@ fn a_damaged_store_is_exit_3_and_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     assert_eq!(output(command().arg("ingest").arg(&run)).code, 0);
-    let time = run.join(".tagq/time.col");
-    let bytes = fs::read(&time).unwrap();
-    fs::write(&time, &bytes[..bytes.len() - 8]).unwrap();
-    let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
-    assert_eq!(refused.code, 3, "{}", refused.stderr);
-    assert!(refused.stderr.contains("time.col"), "{}", refused.stderr);
+    for key in ["gap", "far", "steps", "channel"] {
+        let file = store_file(&run.join(".tagq"), key);
+        let bytes = fs::read(&file).unwrap();
+        fs::write(&file, &bytes[..bytes.len() - 8]).unwrap();
+        let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
+        assert_eq!(refused.code, 3, "{}", refused.stderr);
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(refused.stderr.contains(name), "{}", refused.stderr);
+        fs::write(&file, &bytes).unwrap();
+    }
 }
 
 #[test]

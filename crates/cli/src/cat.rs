@@ -12,11 +12,13 @@ use tagq::{
     files::{self, read_recorded, text::TextWriter},
     recorded_remarks,
     requests::Setup,
-    store::{Recording, Tag},
+    store::{Recording, Tag, TimeReader},
 };
 
 use crate::{Usage, args::CatArgs, input, progress::Reporter};
 
+/// Rows that are read at once.
+const ROWS: usize = 1 << 13;
 const REFUSED: &str = "cannot write to standard output";
 
 pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
@@ -51,6 +53,27 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     if io::stdout().is_terminal() { table(&run, &found) } else { print(&run, found) }
 }
 
+/// Passes rows and their times to `take`. Times of damaged rows are not passed.
+fn each_time(
+    run: &Run,
+    rows: impl IntoIterator<Item = usize>,
+    mut take: impl FnMut(usize, i64) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut reader = TimeReader::new(run.store().tags().time);
+    let mut rows = rows.into_iter();
+    loop {
+        let some: Vec<usize> = rows.by_ref().take(ROWS).collect();
+        if some.is_empty() {
+            return Ok(());
+        }
+        let times = run
+            .store()
+            .guarded(|_| some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>())
+            .map_err(tagq::Error::from)?;
+        some.into_iter().zip(times).try_for_each(|(row, time)| take(row, time))?;
+    }
+}
+
 /// Prints rows, with micro times if the run has some.
 fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
     if run.store().manifest().has_micro() {
@@ -58,10 +81,10 @@ fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()>
     }
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());
-    for row in rows {
-        let (time, channel) = (tags.time[row], tags.channels.label(row).into());
-        out.tag(Tag { time, channel }).context(REFUSED)?;
-    }
+    each_time(run, rows, |row, time| {
+        let channel = tags.channels.label(row).into();
+        out.tag(Tag { time, channel }).context(REFUSED)
+    })?;
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
 }
@@ -74,8 +97,7 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
     let first = manifest.time_first.unwrap_or(0);
     let headings = ["row", "channel", "time (ticks)", "since the first tag", "micro time"];
     let headings = headings.map(str::to_owned).to_vec();
-    let line = |&row: &usize| {
-        let time = tags.time[row];
+    let line = |row: usize, time: i64| {
         let since = i128::from(time) - i128::from(first);
         let of_micro = micro.and_then(|micro| micro.get(row)).map_or(String::new(), |micro| {
             let unit = manifest.micro_tick;
@@ -84,7 +106,11 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
         let channel = escaped(&setup.name_of(tags.channels.label(row))).into_owned();
         vec![row.to_string(), channel, time.to_string(), manifest.tick.format(since), of_micro]
     };
-    let mut lines: Vec<Vec<String>> = [headings].into_iter().chain(rows.iter().map(line)).collect();
+    let mut lines: Vec<Vec<String>> = vec![headings];
+    each_time(run, rows.iter().copied(), |row, time| {
+        lines.push(line(row, time));
+        Ok(())
+    })?;
     if micro.is_none() {
         for line in &mut lines {
             line.pop();
@@ -105,13 +131,13 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
 fn with_micro(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
     let (tags, micro) = (run.store().tags(), run.store().micro());
     let mut out = io::BufWriter::new(io::stdout().lock());
-    for row in rows {
-        write!(out, "{}\t{}\t", tags.channels.label(row), tags.time[row]).context(REFUSED)?;
+    each_time(run, rows, |row, time| {
+        write!(out, "{}\t{time}\t", tags.channels.label(row)).context(REFUSED)?;
         match micro.and_then(|micro| micro.get(row)) {
-            Some(micro) => writeln!(out, "{micro}").context(REFUSED)?,
-            None => writeln!(out).context(REFUSED)?,
+            Some(micro) => writeln!(out, "{micro}").context(REFUSED),
+            None => writeln!(out).context(REFUSED),
         }
-    }
+    })?;
     out.flush().context(REFUSED)
 }
 

@@ -1,10 +1,10 @@
 //! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
-use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
+use tagq::{Input, OpenOptions, Progress as _, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
-    args::{Gaps, IngestArgs, SetArgs},
+    args::{IngestArgs, SetArgs, Switch},
     follow::{self, tell},
     input,
     progress::Reporter,
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         threads: args.threads.unwrap_or(0),
         gaps: !args.no_gaps,
+        times: args.times,
         tick: args.store.tick,
         tick_here: None,
         ..args.store.options()
@@ -76,7 +77,15 @@ fn first_tick(
 }
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
-    let changes =
-        tagq::StoreChanges { tick: args.tick, gaps: args.gaps.map(|gaps| gaps == Gaps::On) };
-    Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
+    let changes = tagq::StoreChanges {
+        tick: args.tick,
+        times: args.times.map(|times| times == Switch::On),
+        gaps: args.gaps.map(|gaps| gaps == Switch::On),
+    };
+    let reporter = Reporter::new(false);
+    let sizes = tagq::change_store(&args.run, args.store.as_deref(), changes, &reporter)?;
+    if let Some(sizes) = sizes {
+        reporter.note(&format!("{}: {sizes}", args.run.display()));
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The tags of a run as record batches.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -62,7 +63,8 @@ impl Touched {
 /// says whether there is one.
 pub struct Batches {
     maker: Maker,
-    times: ScalarBuffer<i64>,
+    /// All times; without them they are decoded batch by batch.
+    times: Option<ScalarBuffer<i64>>,
     labels: Labels,
     micro: Option<MicroTimes>,
     store: Arc<Store>,
@@ -79,7 +81,7 @@ impl Selection {
     /// Fails if the index is damaged, or if floats of the unit cannot represent the tick.
     pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
         let store = run.shared_store();
-        let stretches = plan::stretches(&store, store.unguarded_tags(), self)?;
+        let stretches = store.guarded(|store| plan::stretches(store, store.tags(), self))??;
         let maker = Maker::new(run, self)?;
         Ok(Batches {
             micro: view::micro_times(&store).filter(|_| maker.columns.micro),
@@ -121,7 +123,7 @@ impl Batches {
 
     /// Returns the number of all blocks of the run.
     pub fn blocks(&self) -> u64 {
-        Stretch { rows: 0..self.times.len(), is_whole: true }.blocks()
+        Stretch { rows: 0..self.store.opened().len(), is_whole: true }.blocks()
     }
 
     /// Returns the maximum number of rows; exact if no block has to be filtered by channel.
@@ -131,15 +133,19 @@ impl Batches {
 
     fn batch(&self, stretch: &Stretch) -> Result<RecordBatch, Error> {
         self.touched.add_blocks(stretch.blocks());
-        let tags = self.store.unguarded_tags();
+        let (start, len) = (stretch.rows.start, stretch.rows.len());
+        let times = match &self.times {
+            Some(times) => times.slice(start, len),
+            None => self.store.guarded(|store| decoded(store, stretch.rows.clone()))?.into(),
+        };
         if !stretch.is_whole {
+            let channels = self.store.unguarded_tags().rows(stretch.rows.clone()).channels;
+            let tags = Tags { time: times[..].into(), channels };
             let micro = self.store.unguarded_micro();
             let micro = micro.map(|micro| micro.rows(stretch.rows.clone()));
-            return self.maker.picked(tags.rows(stretch.rows.clone()), micro, &self.touched);
+            return self.maker.picked(tags, micro, &self.touched);
         }
-        let (start, len) = (stretch.rows.start, stretch.rows.len());
-        let times = self.times.slice(start, len);
-        let floats = self.maker.floats(&tags.time[stretch.rows.clone()], &self.touched);
+        let floats = self.maker.floats(&times, &self.touched);
         let labels: ArrayRef = match &self.labels {
             Labels::Narrow(labels) => Arc::new(UInt8Array::new(labels.slice(start, len), None)),
             Labels::Wide(labels) => Arc::new(UInt16Array::new(labels.slice(start, len), None)),
@@ -159,7 +165,8 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         if self.pieces.is_empty() {
             let stretch = self.stretches.next()?;
-            let is_cut = !stretch.is_whole || self.maker.unit.is_some() || self.micro.is_some();
+            let has_copies = self.maker.unit.is_some() || self.times.is_none();
+            let is_cut = !stretch.is_whole || has_copies || self.micro.is_some();
             let blocks = if is_cut { BATCH_BLOCKS } else { usize::MAX };
             self.pieces = stretch.pieces(blocks).collect();
             self.pieces.reverse();
@@ -180,6 +187,16 @@ impl std::fmt::Debug for Batches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batches").field("schema", &self.maker.schema).finish_non_exhaustive()
     }
+}
+
+/// Decodes the times of these rows.
+fn decoded(store: &Store, rows: Range<usize>) -> Vec<i64> {
+    let mut times = Vec::new();
+    // Rows begin with a block, or are few.
+    if store.tags().time.read(rows.clone(), &mut times).len() == times.len() {
+        return times;
+    }
+    store.tags().time.rows(rows).to_vec()
 }
 
 /// Creates batches of one schema.
@@ -227,7 +244,8 @@ impl Maker {
                 }
             }
         };
-        let times = picked(tags.time, &is_wanted);
+        let mut buffer = Vec::new();
+        let times = picked(tags.time.read(0..tags.len(), &mut buffer), &is_wanted);
         let (rows, floats) = (times.len(), self.floats(&times, touched));
         let labels: ArrayRef = match tags.channels {
             Channels::U8(labels) => Arc::new(UInt8Array::from(picked(labels, &is_wanted))),

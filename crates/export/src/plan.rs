@@ -82,7 +82,9 @@ fn rows_within(block: &Block, tags: Tags<'_>, range: &TimeRange) -> Range<usize>
     let behind = |side: Option<i64>, otherwise: usize| match side {
         Some(time) if time <= block.time_min => rows.start,
         Some(time) if time > block.time_max => rows.end,
-        Some(time) => rows.start + tags.time[rows.clone()].partition_point(|&before| before < time),
+        Some(time) => {
+            rows.start + tags.time.rows(rows.clone()).partition_point(|before| before < time)
+        }
         None => otherwise,
     };
     let (start, end) = (behind(range.from, rows.start), behind(range.to, rows.end));

@@ -22,15 +22,15 @@ fn buffer(store: &Arc<Store>, column: fn(&Store) -> &[u8]) -> Buffer {
     Buffer::from(bytes::Bytes::from_owner(Bytes { store: Arc::clone(store), column }))
 }
 
-/// Returns all times of the store. Access to a missing page raises a system signal, and never reads as
-/// zero.
-pub(crate) fn times(store: &Arc<Store>) -> ScalarBuffer<i64> {
-    let rows = store.unguarded_tags().len();
-    ScalarBuffer::new(buffer(store, time_bytes), 0, rows)
+/// Returns all times of the store if they are in memory or have a column. Access to a missing page raises a system
+/// signal, and never reads as zero.
+pub(crate) fn times(store: &Arc<Store>) -> Option<ScalarBuffer<i64>> {
+    let rows = store.decoded_times()?.len();
+    Some(ScalarBuffer::new(buffer(store, time_bytes), 0, rows))
 }
 
 fn time_bytes(store: &Store) -> &[u8] {
-    bytemuck::cast_slice(store.unguarded_tags().time)
+    bytemuck::cast_slice(store.decoded_times().unwrap_or_default())
 }
 
 fn label_bytes(store: &Store) -> &[u8] {

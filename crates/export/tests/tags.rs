@@ -136,14 +136,16 @@ fn only_blocks_that_hold_something_are_touched() {
 fn whole_stretches_lie_in_the_mapping_and_keep_it() {
     for access in [Access::Mapped, Access::Copied] {
         let run = run(false, access);
-        let tags = run.store().unguarded_tags();
-        let (time, rows) = (tags.time.as_ptr(), tags.len());
+        let times = run.store().whole_times().unwrap();
+        let (time, rows) = (times.as_ptr(), times.len());
         let batches: Vec<RecordBatch> =
             Selection::default().batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(batches.len(), 1);
         let times = batches[0].column(0).as_primitive::<Int64Type>();
         assert_eq!((times.values().as_ptr(), times.len()), (time, rows));
-        assert_eq!(access == Access::Mapped, time.addr() % 4_096 == 0, "behind the header page");
+        assert_eq!(time.addr() % 4_096, 0, "whole pages");
+        let labels = batches[0].column(1).as_primitive::<UInt8Type>().values().as_ptr().addr();
+        assert_eq!(access == Access::Mapped, labels % 4_096 == 0, "behind the header page");
         // The third block has only channel 5, so its rows are not filtered.
         let third = Selection { channels: Some(vec![5]), ..Selection::default() };
         let third = third.batches(&run).unwrap().next().unwrap().unwrap();

@@ -327,6 +327,7 @@ pub(crate) struct Opening {
     rebuild: bool,
     rebase: bool,
     salvage: bool,
+    times: bool,
     gaps: bool,
     setup: Option<PathBuf>,
     no_setup: bool,
@@ -362,6 +363,7 @@ impl Opening {
             cancelled: Some(Arc::new(AtomicBool::new(false))),
             threads: self.threads.unwrap_or(0),
             gaps: self.gaps,
+            times: self.times,
             ..OpenOptions::default()
         })
     }

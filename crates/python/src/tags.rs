@@ -47,7 +47,12 @@ impl PyColumn {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tags = self.store.unguarded_tags();
         let (address, kind) = match self.kind {
-            ColumnKind::Time => (tags.time.as_ptr().expose_provenance(), "<i8"),
+            ColumnKind::Time => {
+                let times = py
+                    .detach(|| self.store.whole_times())
+                    .map_err(|error| errors::of_run(&error.into()))?;
+                (times.as_ptr().expose_provenance(), "<i8")
+            }
             ColumnKind::Channel => match tags.channels {
                 Channels::U8(labels) => (labels.as_ptr().expose_provenance(), "|u1"),
                 Channels::U16(labels) => (labels.as_ptr().expose_provenance(), "<u2"),

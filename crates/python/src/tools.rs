@@ -215,17 +215,18 @@ pub(crate) fn name(
     named().map_err(|e| errors::of_run(&e))
 }
 
-/// Changes the tick of a store, or makes or drops its column of gaps.
+/// Changes the tick of a store, or makes or drops its columns of times and gaps.
 #[pyfunction]
 pub(crate) fn set(
     py: Python<'_>,
     path: PathBuf,
     store: Option<PathBuf>,
     tick: Option<&str>,
+    times: Option<bool>,
     gaps: Option<bool>,
 ) -> PyResult<()> {
     let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
-    let changed =
-        py.detach(|| tagq::change_store(&path, store.as_deref(), StoreChanges { tick, gaps }));
-    changed.map_err(|e| errors::of_run(&e))
+    let changes = StoreChanges { tick, times, gaps };
+    let changed = py.detach(|| tagq::change_store(&path, store.as_deref(), changes, &tagq::Silent));
+    changed.map(drop).map_err(|e| errors::of_run(&e))
 }

@@ -16,8 +16,14 @@ import tagq
 def test_the_reader_in_the_format_sees_the_tags_of_the_files(folder: Path, run: tagq.Run) -> None:
     page = (ROOT / "docs/format.md").read_text()
     reader: dict[str, object] = {}
-    exec(page.split("```python\n")[1].split("```")[0], reader)
-    time, channel = reader["tags"](str(folder / ".tagq"))
+    for block in page.split("```python\n")[1:]:
+        exec(block.split("```")[0], reader)
+    store = str(folder / ".tagq")
+    assert "time" not in run.info(fast=True)["columns"]
+    computed = reader["times"](store)
+    tagq.set(folder, times=True)
+    time, channel = reader["tags"](store)
+    assert numpy.array_equal(time, computed)
     # 4,797 + 4,808 + 4,890 + 4,855 tags of channels 1 to 4, as README.md shows them.
     assert numpy.bincount(channel).tolist() == [0, 4797, 4808, 4890, 4855]
     assert (numpy.diff(time) >= 0).all()

@@ -38,7 +38,7 @@ def test_facts_checks_and_delays_are_those_of_the_command_line(run: tagq.Run, fo
         run.delays([1])
     with pytest.raises(TypeError, match=r"delays\(\) .* did you mean range\?"):
         run.delays([1, 2], rnage="1us")  # type: ignore[arg-type]
-    rows = next(folder.rglob("time*"))
+    rows = next(folder.rglob("gap.*"))
     with rows.open("r+b") as file:
         file.seek(10_000)
         file.write(b"\xff" * 8)
@@ -78,7 +78,11 @@ def test_names_and_settings_are_those_of_the_command_line(folder: Path) -> None:
             tagq.name(folder, names)  # type: ignore[arg-type]
     tagq.set(folder, tick="1ns")
     assert tagq.open(folder).tick == "1 ns"
-    tagq.set(folder, gaps=False)
+    with pytest.raises(tagq.TagqError, match="set .* --times on"):
+        tagq.set(folder, gaps=False)
+    with pytest.raises(tagq.TagqError, match="drop one of them"):
+        tagq.set(folder, times=False, gaps=False)
+    tagq.set(folder, times=True, gaps=False)
     assert "gap_column" not in tagq.open(folder).info(fast=True)
     with pytest.raises(tagq.NotFoundError):
         tagq.name(folder / "none")

@@ -64,6 +64,57 @@ def test_every_library_has_the_same_address(blocks: tagq.Run) -> None:
     assert [row[:2] for row in counted.fetchall()] == list(zip(labels.tolist(), counts.tolist(), strict=True))
 
 
+def columns(run: tagq.Run) -> list[str]:
+    return run.info(fast=True)["columns"]
+
+
+@pytest.mark.parametrize("io", ["map", "read"])
+def test_both_layouts_of_a_store_give_the_same_tags(folder: Path, tmp_path: Path, io: str) -> None:
+    tagq.ingest(folder)
+    compact = tagq.open(folder, io=io)
+    tagq.ingest(folder, store=tmp_path / "times.tagq", times=True)
+    mapped = tagq.open(tmp_path / "times.tagq", ingest=False, io=io)
+    assert columns(compact) == ["channel", "gap", "far", "steps"]
+    assert columns(mapped) == ["time", "channel", "gap"]
+    channels, part = [1, 3], {"from_": "50ms", "to": "150ms"}
+
+    def everything(run: tagq.Run) -> list[object]:
+        start = int(run.span[0]) + 1_000_000
+        wanted = run.lookup(["10ms", "100ms", f"@{start}t"]).tolist()
+        tables = [pyarrow.table(run.tags(**of)) for of in ({}, part, {"channels": channels}, {"time_unit": "ns", **part})]
+        lazy = tagq.scan(run).filter((polars.col("time") >= start) & (polars.col("channel") == 1)).collect()
+        tags = run.tags()
+        sums = duckdb.sql("select channel, count(*), min(time), max(time), sum(time) from tags group by 1 order by 1")
+        frames = [polars.DataFrame(run).rows(), lazy.rows(), pandas.DataFrame.from_arrow(run.tags()).values.tolist()]
+        return [wanted, [table.to_pydict() for table in tables], sums.fetchall(), frames]
+
+    # Batches are decoded one by one, before and after somebody asked for all times at once.
+    before = everything(compact)
+    assert before == everything(mapped)
+    assert numpy.array_equal(compact.time, mapped.time) and not compact.time.flags.writeable
+    assert address(compact.time) == address(compact.time)
+    assert everything(compact) == before
+    assert numpy.array_equal(numpy.asarray(compact), numpy.asarray(mapped))
+    assert pyarrow.table(compact.tags())["time"].chunk(0).buffers()[1].address == address(compact.time)
+
+
+def test_new_stores_are_compact(tmp_path: Path) -> None:
+    time, channel = numpy.arange(1000) * 70_000, numpy.ones(1000, "u1")
+    made = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "a.tagq")
+    table = tagq.from_table(polars.DataFrame({"time": time, "channel": channel}), tick="1ps", store=tmp_path / "t.tagq")
+    with tagq.Recorder(tmp_path / "r.tagq", "1ps") as recorder:
+        recorder.append(time, channel)
+    for run in (made, table, tagq.open(tmp_path / "r.tagq")):
+        assert columns(run) == ["channel", "gap", "far", "steps"]
+        # A label, a gap and a far distance of each tag, and pages of headers.
+        info = run.info(fast=True)
+        assert info["bytes_per_tag"] == info["store_bytes"] / 1000
+        assert numpy.array_equal(run.time, time)
+        tagq.set(run.store, times=True)
+        again = tagq.open(run.store)
+        assert columns(again) == ["time", "channel", "gap"] and numpy.array_equal(again.time, time)
+
+
 def test_columns_that_were_copied_have_one_address_too(blocks: tagq.Run) -> None:
     copied = tagq.open(blocks.store, io="read")
     assert address(copied.time) != address(blocks.time)
@@ -150,10 +201,10 @@ def test_a_run_is_a_snapshot_while_its_source_grows(tmp_path: Path) -> None:
 
 
 CUT = """
-import sys, os, threading, numpy, tagq
+import glob, sys, os, threading, numpy, tagq
 run = tagq.open(sys.argv[1], io=sys.argv[2])
 view = run.time
-os.truncate(os.path.join(run.store, "time.col"), 4096)
+os.truncate(glob.glob(os.path.join(run.store, "time.*"))[0], 4096)
 try:
     run.coincidences(window="2ns")
 except tagq.TagqError as error:
@@ -165,6 +216,7 @@ print("sum:", int(view.sum()), flush=True)
 @pytest.mark.parametrize("io", ["map", "read"])
 def test_a_column_cut_short_is_never_zeros(run: tagq.Run, io: str) -> None:
     total = int(run.time.sum())
+    tagq.set(run.store, times=True)
     store, names = run.store, [sys.executable, "-c", CUT, run.store, io]
     del run
     done = subprocess.run(names, capture_output=True, text=True, env={**os.environ, "PYTHONFAULTHANDLER": ""}, check=False)

@@ -125,8 +125,8 @@ proptest! {
             let execution = Execution { simd, morsel_rows: (rows < 90).then_some(rows) };
             // No state of one query remains for the next.
             let recording = || {
-                let mut recording = Recording::from_tags(Tags { time, channels });
-                recording.sources[0].tags.time = &damaged;
+                let mut recording = Recording::from_tags(Tags { time: time.into(), channels });
+                recording.sources[0].tags.time = damaged[..].into();
                 recording
             };
             let check = |is_right: Result<(), Error>, scans: bool, what: &str| {
@@ -190,9 +190,9 @@ fn times_that_rise_by_more_than_64_bits_are_out_of_order() {
         for morsel_rows in [10, 40, 60, 203] {
             let execution = Execution { simd, morsel_rows: Some(morsel_rows) };
             for histogram in histograms(&Scope::default()) {
-                let tags = Tags { time: &whole, channels: Channels::U8(&labels) };
+                let tags = Tags { time: whole[..].into(), channels: Channels::U8(&labels) };
                 let mut recording = Recording::from_tags(tags);
-                recording.sources[0].tags.time = &damaged;
+                recording.sources[0].tags.time = damaged[..].into();
                 let found = histogram.run(&recording, &execution);
                 let is_noticed = matches!(found, Err(Error::Unordered { block: 0, .. }));
                 // Pairs within the columns; rises and falls of 2^63 ticks cancel in the other kernels.

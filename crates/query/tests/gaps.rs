@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Recording,
-    Rule, Scan, Scope, Simd, TimeRange, Veto,
+    Rule, Scan, Scope, Simd, Source, TimeRange, Veto,
 };
 use tagq_store::{Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer};
 
@@ -84,11 +84,11 @@ fn counts(
 
 /// Returns the sources with wide labels, so that no query compares rows as they are stored.
 fn with_wide_labels(sources: &[(Vec<i64>, Vec<u16>)]) -> Recording<'_> {
-    let of = |(time, labels)| {
-        let tags = Tags { time, channels: Channels::U16(labels) };
+    fn of((time, labels): &(Vec<i64>, Vec<u16>)) -> Source<'_> {
+        let tags = Tags { time: time[..].into(), channels: Channels::U16(labels) };
         Recording::from_tags(tags).sources.remove(0)
-    };
-    Recording::new(sources.iter().map(|(time, labels)| of((&time[..], &labels[..]))).collect())
+    }
+    Recording::new(sources.iter().map(of).collect())
 }
 
 proptest! {

@@ -23,8 +23,6 @@ pub(crate) struct CheckedFile {
     pub name: String,
     pub path: PathBuf,
     pub file: File,
-    /// Values that are committed.
-    pub values: usize,
     /// Bytes that are committed, header included.
     pub len: u64,
 }
@@ -53,7 +51,7 @@ impl CheckedFile {
         committed: &Committed<'_>,
         run_id: RunId,
     ) -> Result<Self, Error> {
-        let &Committed { file: FileName { name, width, .. }, kind, values } = committed;
+        let &Committed { file: FileName { name, width, .. }, kind, .. } = committed;
         let path = folder.path().join(name);
         let len = committed.len(folder)?;
         let found = file.metadata().map_err(io_error(&path, "read the length"))?.len();
@@ -66,8 +64,7 @@ impl CheckedFile {
         if found < len {
             return Err(Error::Length { path, expected: len, found });
         }
-        #[expect(clippy::cast_possible_truncation, reason = "their bytes fit in memory")]
-        Ok(Self { name: name.clone(), path, file, values: values as usize, len })
+        Ok(Self { name: name.clone(), path, file, len })
     }
 
     /// [`CheckedFile::len`], as memory is counted.

@@ -39,6 +39,20 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// Not enough memory for all times of a store without their column.
+    #[error(
+        "{path}: its times would take {bytes} bytes of memory, and {available} are available, of which half are used at \
+         most; read them in batches, or make their column with `tagq set {path} --times on`",
+        path = path.display()
+    )]
+    Memory {
+        /// The folder of the store.
+        path: PathBuf,
+        /// Bytes of the times.
+        bytes: u64,
+        /// Bytes of memory that are available.
+        available: u64,
+    },
     /// The manifest belongs to something else, or to another version of tagq.
     #[error("{path}: {reason}", path = path.display())]
     Foreign {
@@ -156,6 +170,16 @@ pub enum Error {
         set: String,
         /// The other one.
         asked: String,
+    },
+    /// A store without a column of times needs its gaps.
+    #[error(
+        "{path}: gaps cannot be dropped: this store has no column of times, and computes times from gaps; make the \
+         column first with `tagq set {path} --times on`",
+        path = path.display()
+    )]
+    GapsNeeded {
+        /// The store.
+        path: PathBuf,
     },
     /// An earlier write failed, and what is on disk is not known any more.
     #[error("{path}: not written, because an earlier write to this store failed", path = path.display())]

@@ -7,7 +7,7 @@ use std::{
     os::{fd::AsRawFd, unix::fs::FileExt},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex,
+        Arc, LazyLock, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -178,21 +178,44 @@ impl Disk for FaultyDisk {
     }
 }
 
-/// Rows of each step of the story, their label and their micro time. The second makes the labels wide, the third
-/// brings micro times and fills a block, the fourth makes them wide.
-const STEPS: [(usize, u16, u32); 4] =
-    [(40, 3, NONE), (25, 300, NONE), (65_536, 7, 9), (5, 7, 65_535)];
+/// Rows of each step of the story, their label, their micro time and the ticks between them. The second makes the labels
+/// wide, the third brings micro times and fills a block, the fourth makes them wide, the sixth makes far distances wide.
+const STEPS: [(usize, u16, u32, i64); 7] = [
+    (40, 3, NONE, 1),
+    (25, 300, NONE, 70_000),
+    (65_536, 7, 9, 1),
+    (5, 7, 65_535, 1),
+    (1_500, 7, NONE, 70_000),
+    (3, 7, 1, 1 << 33),
+    (6, 7, 1, 1),
+];
 const NONE: u32 = MICRO_NONE;
 
 /// The steps before which the column of gaps is made, and dropped.
 const GAPS_MADE: usize = 1;
 const GAPS_DROPPED: usize = 3;
+/// The steps before which the column of times is dropped, with a commit of its own, and made.
+const TIMES_DROPPED: usize = 4;
+const TIMES_MADE: usize = 6;
 
-fn rows_until(step: usize) -> (Vec<i64>, Vec<u16>, Vec<u32>) {
-    let steps = || STEPS[..step].iter();
-    let labels: Vec<u16> = steps().flat_map(|&(rows, label, _)| vec![label; rows]).collect();
-    let micro = steps().flat_map(|&(rows, _, micro)| vec![micro; rows]).collect();
-    ((0..).take(labels.len()).collect(), labels, micro)
+/// The rows of the story as slices of its columns.
+type Slices = (&'static [i64], &'static [u16], &'static [u32]);
+
+static STORY: LazyLock<(Vec<i64>, Vec<u16>, Vec<u32>)> = LazyLock::new(|| {
+    let labels = STEPS.iter().flat_map(|&(rows, label, ..)| vec![label; rows]).collect();
+    let micro = STEPS.iter().flat_map(|&(rows, _, micro, _)| vec![micro; rows]).collect();
+    let ticks = STEPS.iter().flat_map(|&(rows, .., ticks)| vec![ticks; rows]);
+    let times = ticks.scan(0, |time, ticks| {
+        *time += ticks;
+        Some(*time)
+    });
+    (times.collect(), labels, micro)
+});
+
+fn rows_until(step: usize) -> Slices {
+    let rows = STEPS[..step].iter().map(|(rows, ..)| rows).sum();
+    let (times, labels, micro) = &*STORY;
+    (&times[..rows], &labels[..rows], &micro[..rows])
 }
 
 /// Writes what is missing of the story, a writer and a commit for each step.
@@ -210,7 +233,12 @@ fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
         if step == GAPS_MADE {
             writer.make_gaps()?;
         } else if step == GAPS_DROPPED {
-            writer.drop_gaps();
+            writer.drop_gaps()?;
+        } else if step == TIMES_DROPPED {
+            writer.drop_times()?;
+            writer.commit()?;
+        } else if step == TIMES_MADE {
+            writer.make_times()?;
         }
         writer.begin_source();
         writer.append_with_micro(&time[start..], &label[start..], &micro[start..])?;
@@ -239,10 +267,19 @@ fn check(folder: &Path, context: &str) -> usize {
         MicroColumn::U16(_) => 2,
         MicroColumn::U32(_) => 4,
     });
-    assert_eq!(width, [None, None, None, Some(2), Some(4)][steps], "{context}");
+    let expected = [None, None, None, Some(2)].get(steps).copied().unwrap_or(Some(4));
+    assert_eq!(width, expected, "{context}");
     let found = |row: usize| store.micro().and_then(|column| column.get(row)).unwrap_or(NONE);
-    assert!((0..micro.len()).map(found).eq(micro), "{context}: micro times");
-    let has_gaps = (GAPS_MADE..GAPS_DROPPED).contains(&steps.wrapping_sub(1));
+    assert!((0..micro.len()).map(found).eq(micro.iter().copied()), "{context}: micro times");
+    // The columns as before or after the commit without rows, and as they must be otherwise.
+    let has_times = store.manifest().has_times();
+    if steps != TIMES_DROPPED {
+        let has_none = (TIMES_DROPPED..=TIMES_MADE).contains(&steps);
+        assert_eq!(has_times, !has_none, "{context}: times");
+    }
+    let has_gaps = !has_times
+        || steps > TIMES_MADE
+        || (GAPS_MADE..GAPS_DROPPED).contains(&steps.wrapping_sub(1));
     assert_eq!(store.gaps().is_some(), has_gaps, "{context}: gaps");
     for block in store.blocks().unwrap() {
         store.check_block(&block).unwrap();
@@ -265,19 +302,20 @@ fn every_call_may_fail_in_every_way() {
     assert!(calls > 60, "{calls}");
     let (enospc, eio, edquot, emfile, erofs, eacces) = (28, 5, 122, 24, 30, 13);
     let mut tried = 0;
+    let at_each_call = [
+        Fault::Kill,
+        Fault::PowerLoss,
+        Fault::Once(enospc),
+        Fault::Once(eio),
+        Fault::Forever(enospc),
+        Fault::Forever(eio),
+    ];
+    // Nothing depends on the number of an error.
+    let at_some_calls =
+        [Fault::Once(edquot), Fault::Once(emfile), Fault::Forever(erofs), Fault::Forever(eacces)];
     for at in 0..calls {
-        for fault in [
-            Fault::Kill,
-            Fault::PowerLoss,
-            Fault::Once(enospc),
-            Fault::Once(eio),
-            Fault::Forever(enospc),
-            Fault::Forever(eio),
-            Fault::Once(edquot),
-            Fault::Once(emfile),
-            Fault::Forever(erofs),
-            Fault::Forever(eacces),
-        ] {
+        let others = at_some_calls.iter().filter(|_| at.is_multiple_of(3));
+        for &fault in at_each_call.iter().chain(others) {
             let context = format!("{fault:?} at call {at}");
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
@@ -303,8 +341,8 @@ fn every_call_may_fail_in_every_way() {
 fn a_fault_in_the_recovery_of_a_fault() {
     let calls = calls_of_the_story();
     let mut tried = 0;
-    for first in (0..calls).step_by(3) {
-        for second in (0..calls - first).step_by(4) {
+    for first in (0..calls).step_by(5) {
+        for second in (0..calls - first).step_by(8) {
             for fault in [Fault::Kill, Fault::PowerLoss] {
                 let context = format!("{fault:?} at call {first}, then at {second}");
                 let folder = tempfile::tempdir().unwrap();
@@ -376,8 +414,14 @@ fn after_a_failed_sync_nothing_is_tried_again() {
 /// Rows that several threads write: 20 blocks and a part of one.
 const MANY_ROWS: usize = 20 * 65_536 + 1_000;
 
+/// Times of these many rows, far from each other in a store without a column of times.
+fn many_times(drops_times: bool) -> impl Iterator<Item = i64> {
+    let ticks = if drops_times { 70_000 } else { 1 };
+    (0..).step_by(ticks).take(MANY_ROWS)
+}
+
 /// Writes a source of two rows, then one of many, whose writes are of several threads.
-fn write_on_threads(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
+fn write_on_threads(disk: &Arc<FaultyDisk>, folder: &Path, drops_times: bool) -> Result<(), Error> {
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
     let mut writer = Writer::open_on(Arc::clone(disk) as _, folder, &creation)?;
@@ -389,10 +433,14 @@ fn write_on_threads(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> 
         writer.commit()?;
     }
     if writer.manifest().sources.len() == 1 {
-        writer.make_gaps()?;
+        if drops_times {
+            writer.drop_times()?;
+        } else {
+            writer.make_gaps()?;
+        }
         writer.begin_source();
         let rows = |(time, label)| Rows::new(time, label, Vec::new());
-        let mut all = rows(((0..).take(MANY_ROWS).collect(), vec![7; MANY_ROWS]));
+        let mut all = rows((many_times(drops_times).collect(), vec![7; MANY_ROWS]));
         let later = all.split_off(MANY_ROWS / 3);
         let appended = writer.append_rows(vec![all, later]);
         writer.finish_source(SourceFacts::named("many"));
@@ -407,14 +455,16 @@ fn write_on_threads(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> 
     Ok(())
 }
 
-fn check_on_threads(folder: &Path, context: &str) -> usize {
+fn check_on_threads(folder: &Path, drops_times: bool, context: &str) -> usize {
     let store = match Store::open(folder, Access::Mapped) {
         Err(Error::NotAStore { .. }) => return 0,
         store => store.unwrap_or_else(|e| panic!("{context}: {e}")),
     };
     let steps = store.manifest().sources.len();
     let rows = [0, 2, 2 + MANY_ROWS][steps];
-    assert!(store.tags().time.iter().copied().eq((-2..).take(rows)), "{context}");
+    let times: Vec<i64> = [-2, -1].into_iter().chain(many_times(drops_times)).take(rows).collect();
+    assert!(store.tags().time == times, "{context}");
+    assert_eq!(store.manifest().has_times(), steps < 2 || !drops_times, "{context}");
     for block in store.blocks().unwrap() {
         store.check_block(&block).unwrap();
     }
@@ -423,27 +473,33 @@ fn check_on_threads(folder: &Path, context: &str) -> usize {
 
 #[test]
 fn any_write_of_other_threads_may_fail() {
+    for drops_times in [false, true] {
+        any_write_may_fail(drops_times);
+    }
+}
+
+fn any_write_may_fail(drops_times: bool) {
     let folder = tempfile::tempdir().unwrap();
     let disk = FaultyDisk::new(Fault::Kill, usize::MAX);
-    write_on_threads(&disk, &folder.path().join("s")).unwrap();
-    assert_eq!(check_on_threads(&folder.path().join("s"), "no fault"), 2);
+    write_on_threads(&disk, &folder.path().join("s"), drops_times).unwrap();
+    assert_eq!(check_on_threads(&folder.path().join("s"), drops_times, "no fault"), 2);
     let calls = disk.calls();
     assert!(calls > 100, "{calls}");
     for at in (0..calls).step_by(5) {
         for fault in [Fault::Kill, Fault::PowerLoss, Fault::Once(28), Fault::Short] {
-            let context = format!("{fault:?} at call {at}");
+            let context = format!("{fault:?} at call {at}, drops times: {drops_times}");
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
             let disk = FaultyDisk::new(fault, at);
-            let written = write_on_threads(&disk, &folder);
+            let written = write_on_threads(&disk, &folder, drops_times);
             assert_eq!(written.is_ok(), fault == Fault::Short, "{context}");
             if fault == Fault::PowerLoss {
                 disk.lose_power();
             }
-            check_on_threads(&folder, &context);
-            write_on_threads(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder)
+            check_on_threads(&folder, drops_times, &context);
+            write_on_threads(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder, drops_times)
                 .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
-            assert_eq!(check_on_threads(&folder, &context), 2);
+            assert_eq!(check_on_threads(&folder, drops_times, &context), 2);
         }
     }
 }

@@ -27,8 +27,12 @@ pub enum FileKind {
     Micro,
     /// Gaps: u16 ticks, at most [`GAP_MAX`](crate::format::GAP_MAX).
     Gap,
-    /// Checksums of the gaps of each full block: u32.
+    /// Checksums of the gaps of each full block: u32; in a store with far distances and steps, those of these, too.
     GapBlocks,
+    /// The distances of rows whose gap is [`GAP_MAX`](crate::format::GAP_MAX): u32, or u64 once one needs it.
+    Far,
+    /// The time of the first of each [`STEP_ROWS`](crate::format::STEP_ROWS) rows, and the far distances before it.
+    Steps,
 }
 
 /// The facts about one file of a store (docs/format.md).
@@ -59,6 +63,10 @@ pub(crate) enum OnePer {
     FullBlock,
     /// A channel in a full block.
     Count,
+    /// A row whose gap is the largest one.
+    FarRow,
+    /// A step of rows, full or not.
+    Step,
 }
 
 /// The place of a checksum.
@@ -66,13 +74,13 @@ pub(crate) enum OnePer {
 pub(crate) enum Checksum {
     /// In the entry of the block, at this byte.
     InEntry(usize),
-    /// In a file with one checksum per full block.
-    InFile(FileKind),
+    /// In a file with the checksums of each full block, at this byte of them.
+    InFile(FileKind, usize),
     /// The chain of the entries covers the values, or they are checksums themselves.
     NotNeeded,
 }
 
-const FILES: usize = 7;
+const FILES: usize = 9;
 
 /// All files, in the order of [`FileKind`] and of the manifest.
 static LAYOUTS: [Layout; FILES] = [
@@ -85,7 +93,8 @@ static LAYOUTS: [Layout; FILES] = [
         version: 1,
         values: &[("i64", 8)],
         one_per: OnePer::Row,
-        is_optional: false,
+        // Without it, times are sums of distances.
+        is_optional: true,
         checksum: Checksum::InEntry(28),
     },
     Layout {
@@ -146,7 +155,7 @@ static LAYOUTS: [Layout; FILES] = [
         values: &[("u16", 2)],
         one_per: OnePer::Row,
         is_optional: true,
-        checksum: Checksum::InFile(FileKind::GapBlocks),
+        checksum: Checksum::InFile(FileKind::GapBlocks, 0),
     },
     Layout {
         kind: FileKind::GapBlocks,
@@ -155,10 +164,34 @@ static LAYOUTS: [Layout; FILES] = [
         code: 7,
         class: 2,
         version: 2,
-        values: &[("u32", 4)],
+        values: &[("u32", 4), ("u32x3", 12)],
         one_per: OnePer::FullBlock,
         is_optional: true,
         checksum: Checksum::NotNeeded,
+    },
+    Layout {
+        kind: FileKind::Far,
+        key: "far",
+        extension: "col",
+        code: 8,
+        class: 2,
+        version: 3,
+        values: &[("u32", 4), ("u64", 8)],
+        one_per: OnePer::FarRow,
+        is_optional: true,
+        checksum: Checksum::InFile(FileKind::GapBlocks, 4),
+    },
+    Layout {
+        kind: FileKind::Steps,
+        key: "steps",
+        extension: "idx",
+        code: 9,
+        class: 3,
+        version: 3,
+        values: &[("step", 16)],
+        one_per: OnePer::Step,
+        is_optional: true,
+        checksum: Checksum::InFile(FileKind::GapBlocks, 8),
     },
 ];
 
@@ -186,7 +219,7 @@ impl FileKind {
     pub(crate) fn at_in_entry(self) -> Option<usize> {
         match self.layout().checksum {
             Checksum::InEntry(at) => Some(at),
-            Checksum::InFile(_) | Checksum::NotNeeded => None,
+            Checksum::InFile(..) | Checksum::NotNeeded => None,
         }
     }
 }
@@ -357,11 +390,15 @@ mod tests {
                 assert_ne!(layout.code, other.code);
                 assert_ne!(layout.key, other.key);
             }
-            assert_eq!(layout.is_optional, layout.version > 1, "{}", layout.key);
-            let needs_checksum = layout.kind.is_column();
-            assert_eq!(layout.checksum != Checksum::NotNeeded, needs_checksum, "{}", layout.key);
-            if let Checksum::InFile(file) = layout.checksum {
+            let is_optional = layout.version > 1 || layout.kind == FileKind::Time;
+            assert_eq!(layout.is_optional, is_optional, "{}", layout.key);
+            let is_of_rows = [OnePer::Row, OnePer::FarRow, OnePer::Step].contains(&layout.one_per);
+            assert_eq!(layout.checksum != Checksum::NotNeeded, is_of_rows, "{}", layout.key);
+            if let Checksum::InFile(file, at) = layout.checksum {
                 assert_eq!(file.layout().one_per, OnePer::FullBlock);
+                assert!(
+                    file.layout().values.iter().any(|&(_, width)| usize::from(width) >= at + 4)
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The bytes of a store: the mirror of docs/format.md, versions 1 and 2.
+//! The bytes of a store: the mirror of docs/format.md, versions 1 to 3.
 //!
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
 //! start after it, so that pages, cache lines and vector loads are aligned.
@@ -8,9 +8,9 @@ use std::path::Path;
 pub use crate::files::{FileKind, PerFile};
 use crate::{Error, RunId};
 
-/// The newest version of the format that this library reads and writes: stores with micro times or gaps. All
-/// others have version 1.
-pub const VERSION: u32 = 2;
+/// The newest version of the format that this library reads and writes: stores without a column of times. Other
+/// stores with micro times or gaps have version 2, and all others version 1.
+pub const VERSION: u32 = 3;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
 /// Length of the header page; the first value stands here.
@@ -26,6 +26,8 @@ pub const MICRO_NONE: u32 = u32::MAX;
 /// [`MICRO_NONE`] in a column of two bytes.
 pub const MICRO_NONE_U16: u16 = u16::MAX;
 
+/// Rows of a step: the first of them can be decoded without those before. A block has a whole number of steps.
+pub const STEP_ROWS: usize = 1_024;
 /// The largest gap that is stored; a longer one, and that of the first row of a source, is stored as this one.
 pub const GAP_MAX: u16 = u16::MAX;
 
@@ -157,8 +159,8 @@ impl BlockEntry {
         bytes
     }
 
-    /// The entry in `bytes`, of a store that has the files for which `has` is true; `None` when reserved bytes are not
-    /// zero.
+    /// The entry in `bytes`, of a store whose chain covers the columns for which `has` is true; `None` when reserved
+    /// bytes are not zero.
     pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES], has: impl Fn(FileKind) -> bool) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
         let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));
@@ -238,6 +240,16 @@ pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
     }
 }
 
+/// An entry of `steps.idx`: the first row of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Step {
+    /// The time of the row, in ticks.
+    pub time: i64,
+    /// The far distances of the rows before it.
+    pub far: u64,
+}
+
 /// One pair of `counts.idx`.
 pub fn encode_count(channel: u16, rows: u32) -> [u8; COUNT_ENTRY_BYTES] {
     let [a, b] = channel.to_le_bytes();
@@ -258,8 +270,8 @@ mod tests {
 
     /// Released constants: a new value is a new format version, with a new golden store.
     #[test]
-    fn constants_of_versions_1_and_2_never_change() {
-        assert_eq!(VERSION, 2);
+    fn constants_of_versions_1_to_3_never_change() {
+        assert_eq!(VERSION, 3);
         assert_eq!(&MAGIC, b"TAGQCOL\n");
         assert_eq!(
             (HEADER_BYTES, BLOCK_ROWS, BLOCK_ENTRY_BYTES, COUNT_ENTRY_BYTES),
@@ -274,7 +286,16 @@ mod tests {
         assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x06\x02\x02\0");
         let page = encode_header(FileKind::GapBlocks, 4, RUN);
         assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x07\x02\x04\0");
-        assert_eq!(GAP_MAX, 65_535);
+        for (width, low) in [(4, b'\x04'), (8, b'\x08')] {
+            let page = encode_header(FileKind::Far, width, RUN);
+            assert_eq!(page[..16], *[&b"TAGQCOL\n\x03\0\0\0\x08\x02"[..], &[low, 0]].concat());
+        }
+        let page = encode_header(FileKind::Steps, 16, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x03\0\0\0\x09\x03\x10\0");
+        assert_eq!((GAP_MAX, STEP_ROWS), (65_535, 1_024));
+        let step = Step { time: -2, far: 0x0102 };
+        let bytes = [[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], [2, 1, 0, 0, 0, 0, 0, 0]];
+        assert_eq!(bytemuck::bytes_of(&step), bytes.concat());
         assert_eq!((MICRO_NONE, MICRO_NONE_U16), (4_294_967_295, 65_535));
         assert_eq!(encode_count(0x0102, 0x0304_0506), [2, 1, 6, 5, 4, 3]);
     }
@@ -301,7 +322,7 @@ mod tests {
         assert!(refused(FileKind::Time, 4, RUN).contains("their width"));
         assert!(refused(FileKind::Time, 8, RunId([8; 16])).contains("the run that it belongs to"));
         let mut newer = page;
-        for (version, named) in [(3, "version 3"), (2, "the format version")] {
+        for (version, named) in [(4, "version 4"), (2, "the format version")] {
             newer[8] = version;
             let crc = crc32c::crc32c(&newer[..CRC_AT]);
             newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());

@@ -26,6 +26,7 @@ compile_error!("the columns are little-endian and mapped as they are: no big-end
 
 pub mod checksum;
 pub mod sealed;
+pub mod simd;
 pub mod units;
 
 mod error;
@@ -37,7 +38,9 @@ mod names;
 mod run_id;
 
 mod checked;
+mod decode;
 mod disk;
+mod encode;
 mod growing;
 mod leftovers;
 mod rows;
@@ -46,6 +49,7 @@ mod writer;
 
 pub mod os;
 mod threads;
+mod times;
 
 #[cfg(test)]
 mod faults;
@@ -68,6 +72,7 @@ pub use snapshot::{
     tags::{Channels, MicroColumn, Tags},
 };
 pub use threads::threads;
+pub use times::{TimeReader, Times};
 pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writer::{Creation, Writer};
 

@@ -318,7 +318,9 @@ fn of_store<W: Write + Send + 'static>(
 ) -> io::Result<()> {
     let (tags, column) = (store.tags(), store.micro());
     let (mut chunk, mut micro) = (Vec::with_capacity(CHUNK_ROWS), Vec::new());
-    for (times, first) in tags.time.chunks(CHUNK_ROWS).zip((0..).step_by(CHUNK_ROWS)) {
+    let mut buffer = Vec::new();
+    for first in (0..tags.len()).step_by(CHUNK_ROWS) {
+        let times = tags.time.read(first..tags.len().min(first + CHUNK_ROWS), &mut buffer);
         chunk.clear();
         if let Some(column) = &column {
             let rows = first..first + times.len();

@@ -1,15 +1,16 @@
 //! Details of a run that are not in its manifest: the shortest intervals between tags and the size of
 //! the store.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use tagq_query::{Execution, ScanProgress, ShortestInterval, shortest_intervals};
-use tagq_store::os;
 
-use crate::{destination::folder_of, error::Error, new_file::NewFile, run::Run};
+use crate::{
+    destination::folder_of,
+    error::Error,
+    new_file::NewFile,
+    run::{Run, room},
+};
 
 /// Bytes left by a process that was killed or has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,28 +60,6 @@ impl Run {
     /// # Errors
     /// [`Error::Io`].
     pub fn store_bytes(&self) -> Result<u64, Error> {
-        let folder = self.store().folder();
-        bytes_below(folder).map_err(|source| Error::Io {
-            path: folder.into(),
-            action: "look at the files of this store",
-            source,
-        })
+        room::store_bytes(self.store().folder())
     }
-}
-
-fn bytes_below(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = match entry.metadata() {
-            // Another process has replaced the file.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            metadata => metadata?,
-        };
-        bytes += os::disk_bytes(&metadata);
-        if metadata.is_dir() {
-            bytes += bytes_below(&entry.path())?;
-        }
-    }
-    Ok(bytes)
 }

@@ -69,6 +69,22 @@ pub enum Error {
         /// Free bytes.
         free: u64,
     },
+    /// Not enough disk space for columns that are made.
+    #[error(
+        "{store}: no room for its new columns: they take {needed} MB, and {free} MB are free; make room first",
+        store = store.display(), needed = needed.div_ceil(1_000_000), free = free / 1_000_000
+    )]
+    NoRoomForColumns {
+        /// Location of the store.
+        store: PathBuf,
+        /// Bytes that the new columns take.
+        needed: u64,
+        /// Free bytes.
+        free: u64,
+    },
+    /// A store would have neither times nor gaps.
+    #[error("a store without a column of times needs its gaps: drop one of them, times or gaps")]
+    NeitherColumn,
     /// A source has changed since it was ingested.
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
@@ -507,6 +523,7 @@ impl Error {
             | Self::OtherTick { .. }
             | Self::NoForm { .. }
             | Self::ConvertedTimes { .. }
+            | Self::NeitherColumn
             | Self::Files(tagq_ingest::Error::Columns { .. } | tagq_ingest::Error::NoTick { .. }) => {
                 2
             }

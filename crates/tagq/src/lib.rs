@@ -90,7 +90,7 @@ pub use remarks::{recorded_remarks, remarks};
 pub use reproduce::{Difference, RELATIVE_TOLERANCE, ReproduceOptions, Reproduced, SavedAnswer};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
-    open::{Run, StoreChanges, change_store, ingest, ingest_sources, open, open_input},
+    open::{Run, StoreChanges, StoreSizes, change_store, ingest, ingest_sources, open, open_input},
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedMul as _};
-use tagq_store::{Duration, MicroColumn, Recording, SourceFacts, Store, Tick, format::MICRO_NONE};
+use tagq_store::{
+    Duration, MicroColumn, Recording, SourceFacts, Store, Tick, TimeReader, format::MICRO_NONE,
+};
 
 use crate::{
     error::Error,
@@ -298,6 +300,7 @@ fn append_all(
     new: &mut NewStore,
 ) -> Result<[u64; 2], Error> {
     let (tags_a, tags_b) = (a.tags(), b.tags());
+    let [mut times_a, mut times_b] = [tags_a, tags_b].map(|tags| TimeReader::new(tags.time));
     let (micro_a, micro_b) = (a.micro(), b.micro());
     let mut chunk = Chunk { has_micro: micro_a.is_some() || micro_b.is_some(), ..Chunk::default() };
     let (mut row_a, mut row_b) = (0, 0);
@@ -306,11 +309,11 @@ fn append_all(
     loop {
         if next_b.is_none() && row_b < tags_b.len() {
             let channel = of_b.channel(tags_b.channels.label(row_b))?;
-            next_b = Some((of_b.time(tags_b.time[row_b])?, channel));
+            next_b = Some((of_b.time(times_b.at(row_b))?, channel));
         }
-        match (tags_a.time.get(row_a), next_b) {
+        match (times_a.get(row_a), next_b) {
             (None, None) => break,
-            (Some(&time), b) if b.is_none_or(|(other, _)| time <= other) => {
+            (Some(time), b) if b.is_none_or(|(other, _)| time <= other) => {
                 if dead_b.hold(time) {
                     skipped[0] += 1;
                 } else {

@@ -14,7 +14,7 @@ use crate::{
     destination::{check_outside_stores, folder_of},
     error::Error,
     progress::Silent,
-    run::{Run, open::open, options::OpenOptions},
+    run::{Run, open::open, options::OpenOptions, writer::choose_columns},
 };
 
 /// An unfinished store: created next to its target, and renamed when it is complete and durable. If it
@@ -53,7 +53,7 @@ impl NewStore {
         let tick_assumed = tick.is_none();
         let creation = Creation { tick: tick.unwrap_or(Tick::DEFAULT), tick_assumed, run_id: None };
         let mut writer = Writer::open(&folder.path().join("run"), &creation)?;
-        writer.make_gaps()?;
+        choose_columns(&mut writer, true, false)?;
         writer.begin_source();
         Ok(Self { writer, folder, at: at.map(Into::into) })
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 
-use crate::{destination::check_outside_stores, error::Error};
+use crate::{destination::check_outside_stores, error::Error, run::writer::choose_columns};
 
 /// Start of the names of the sources that recorders write; a number follows.
 const NAME: &str = "recorder-";
@@ -39,9 +39,7 @@ impl Recorder {
             )));
         }
         let facts = SourceFacts::named(&format!("{NAME}{}", sources.len() + 1));
-        if writer.manifest().commit == 0 {
-            writer.make_gaps()?;
-        }
+        choose_columns(&mut writer, true, false)?;
         writer.set_tick(tick, false)?;
         if let Some(tick) = micro_tick {
             writer.set_micro_tick(tick)?;

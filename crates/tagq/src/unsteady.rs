@@ -13,6 +13,7 @@
 
 use rayon::prelude::*;
 use tagq_query::{Recording, Source, TimeRange};
+use tagq_store::TimeReader;
 
 use crate::run::Run;
 
@@ -149,10 +150,11 @@ impl Place {
         let rows = source.rows_in(taken);
         let step = rows.len() / (CROWDED * ROWS) + 1;
         let mut counts = [[0.0; 2]; BINS];
+        let mut times = TimeReader::new(tags.time);
         for row in rows.step_by(step) {
             let label = tags.channels.label(row);
             let Some(of) = channels.iter().position(|&channel| channel == label) else { continue };
-            let at = usize::try_from(tags.time[row].saturating_sub(start) / bin).ok();
+            let at = usize::try_from(times.at(row).saturating_sub(start) / bin).ok();
             // Damaged times may be out of order.
             if let Some(count) = at.and_then(|at| counts.get_mut(at)) {
                 count[of] += step as f64;
@@ -260,7 +262,10 @@ mod tests {
         tags.sort_unstable();
         let (time, label): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
         // The leak is acceptable because a test is short.
-        Recording::from_tags(Tags { time: time.leak(), channels: Channels::U8(label.leak()) })
+        Recording::from_tags(Tags {
+            time: (&*time.leak()).into(),
+            channels: Channels::U8(label.leak()),
+        })
     }
 
     fn found(recording: &Recording<'_>) -> Option<f64> {

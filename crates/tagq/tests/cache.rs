@@ -17,7 +17,7 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    Answer, Caching, OpenOptions, Progress, Run, Silent, open,
+    Answer, Caching, OpenOptions, Progress, Run, Silent, StoreChanges, change_store, open,
     query::{Rule, oracle},
     requests::{
         Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases,
@@ -285,6 +285,28 @@ fn has_n_of_rows(question: &Request) -> bool {
         Request::Histogram2d(_) | Request::MicroTimes(_) => false,
         Request::Rates(_) => true,
     }
+}
+
+/// The rows of a store are the same with a column of times and without it, so cached results are valid for both.
+#[test]
+fn results_stay_cached_when_times_are_dropped_and_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, all) = kept_store(folder.path());
+    let bytes = |files: Vec<PathBuf>| -> Vec<(PathBuf, Vec<u8>)> {
+        files.into_iter().map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+    };
+    let rows = writer(&store).manifest().rows_id();
+    for times in [false, true, false] {
+        let changes = StoreChanges { times: Some(times), ..StoreChanges::default() };
+        let kept = bytes(kept_files(&store));
+        let sizes = change_store(&store, None, changes, &Silent).unwrap().unwrap();
+        assert_eq!(sizes.before < sizes.after, times, "{sizes:?}");
+        assert_eq!(writer(&store).manifest().rows_id(), rows);
+        compare(&store, &questions());
+        assert!(bytes(kept_files(&store)) == kept, "a result was counted again: times {times}");
+    }
+    append(&store, &all[2 * BLOCK + 100..], false);
+    compare(&store, &questions());
 }
 
 #[test]

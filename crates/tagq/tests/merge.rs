@@ -23,7 +23,8 @@ fn run(rows: &[Row], tick: &str) -> Run {
 fn rows_of(run: &Run) -> Vec<Row> {
     let (tags, micro) = (run.store().tags(), run.store().micro());
     let micro_of = |row| micro.and_then(|micro| micro.get(row)).unwrap_or(MICRO_NONE);
-    (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row), micro_of(row))).collect()
+    let times = tags.time.to_vec();
+    (0..tags.len()).map(|row| (times[row], tags.channels.label(row), micro_of(row))).collect()
 }
 
 fn alignment(offset: &str, drift: &str, channels: i32) -> Alignment {

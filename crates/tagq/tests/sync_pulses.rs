@@ -34,8 +34,13 @@ fn runs() -> [Run; 2] {
     fs::write(&path, bytes).unwrap();
     let run = tagq::open(&path, &OpenOptions::default(), &Silent).unwrap();
     let tags = run.store().tags();
-    let mut rows: Vec<(i64, u16)> =
-        (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row))).collect();
+    let mut rows: Vec<(i64, u16)> = tags
+        .time
+        .to_vec()
+        .into_iter()
+        .enumerate()
+        .map(|(row, time)| (time, tags.channels.label(row)))
+        .collect();
     let [first, last] = [rows[0].0, rows[rows.len() - 1].0];
     // Pulses from the latest one at or before the first tag.
     let pulse = |n: i64| n * 40_000_000_000 / i64::from(RATE_HZ);

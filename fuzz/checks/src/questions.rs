@@ -9,12 +9,12 @@ use tagq::{
         Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,
         QueryContext, Rates, Request, Selection, Setup, cases,
     },
-    store::{Access, Duration, format::HEADER_BYTES},
+    store::{Access, Duration, MANIFEST_NAME, format::HEADER_BYTES},
 };
 
 use crate::{
     recipe::Recipe,
-    stores::{Files, LARGE, POOL, SMALL, change, repair},
+    stores::{Files, LARGE, POOL, SMALL, change, name_of, repair},
 };
 
 /// A store of which any bytes were changed, checksums put right again or not, answers questions of every
@@ -71,16 +71,22 @@ fn flip(files: &mut Files, recipe: &mut Recipe<'_>) {
     }
 }
 
-/// Puts one time, or a bit of it, into some rows.
+/// Puts one value, or a bit of it, into some rows of a file of times.
 fn forge_rows(files: &mut Files, recipe: &mut Recipe<'_>, rows: usize) {
-    let Some(bytes) = files.get_mut("time.col") else { return };
+    let kinds = [("time", 8), ("gap", 2), ("far", 4), ("steps", 8)];
+    let is_there = |(key, _): &(&str, usize)| name_of(files, key) != MANIFEST_NAME;
+    let kinds: Vec<(&str, usize)> = kinds.into_iter().filter(is_there).collect();
+    let Some(&(key, width)) = kinds.get(recipe.below(kinds.len().max(1))) else { return };
+    let Some(bytes) = files.get_mut(&name_of(files, key)) else { return };
     let (first, len) = (recipe.below(rows), [1, 1, 2, 40, 5_000][recipe.below(5)]);
-    let (time, bit) = (recipe.number(), recipe.is().then(|| recipe.below(64)));
-    let Some((_, times)) = bytes.split_at_mut_checked(HEADER_BYTES) else { return };
-    let (times, _) = times.as_chunks_mut::<8>();
-    for row in times.iter_mut().skip(first).take(len) {
-        let forged = bit.map_or(time, |bit| i64::from_le_bytes(*row) ^ 1 << bit);
-        *row = forged.to_le_bytes();
+    let (value, bit) = (recipe.number(), recipe.is().then(|| recipe.below(64)));
+    let Some((_, values)) = bytes.split_at_mut_checked(HEADER_BYTES) else { return };
+    let first = first % (values.len() / width).max(1);
+    for row in values.chunks_exact_mut(width).skip(first).take(len) {
+        match bit {
+            Some(bit) => row[bit / 8 % width] ^= 1 << (bit % 8),
+            None => row.copy_from_slice(&value.to_le_bytes()[..width]),
+        }
     }
 }
 
@@ -163,19 +169,26 @@ fn bounded(question: &Request, run: &Run) -> Request {
 }
 
 /// An error that says that rows are out of order is right: they fall, or leave the span of their source. So is one that
-/// says that gaps have a wrong checksum.
+/// says that gaps have a wrong checksum. What is refused as damaged is not verified.
 fn check<T>(run: &Run, found: &Result<T, Error>) {
+    if let Err(Error::Store(error)) = found
+        && error.is_damage()
+    {
+        assert!(run.verify(false, &mut |_, _| ()).is_err(), "{error}");
+    }
     if let &Err(Error::Gaps { block, .. }) = found {
         let first = usize::try_from(block * 65_536).unwrap();
-        assert!(!run.store().has_right_gaps(first), "block {block}");
+        let end = run.store().tags().len().min(first + 65_536);
+        assert!(!run.store().has_right_gaps(first..end), "block {block}");
     }
     let &Err(Error::Unordered { row, block, .. }) = found else { return };
     assert_eq!(block, row / 65_536);
     let time = run.store().tags().time;
     let is_in_order = run.store().sources().all(|(source, rows)| {
         let span = source.time_first.zip(source.time_last);
-        let inside = |&time: &i64| span.is_some_and(|(first, last)| (first..=last).contains(&time));
-        time[rows.clone()].is_sorted() && time[rows].iter().all(inside)
+        let inside = |time: &i64| span.is_some_and(|(first, last)| (first..=last).contains(time));
+        let times = time.rows(rows).to_vec();
+        times.is_sorted() && times.iter().all(inside)
     });
     assert!(!is_in_order, "row {row}");
 }

@@ -266,7 +266,7 @@ fn rows(store: &Store) -> Vec<Row> {
         Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
         Channels::U16(labels) => labels.to_vec(),
     };
-    tags.time.iter().copied().zip(labels).collect()
+    tags.time.to_vec().into_iter().zip(labels).collect()
 }
 
 /// The file is taken when so much of it is there, then the rest.

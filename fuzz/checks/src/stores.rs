@@ -12,8 +12,8 @@ use tagq_store::{
     Access, Block, Channels, Creation, MANIFEST_NAME, RunId, Source, SourceFacts, Store, Tags,
     Tick, Writer,
     format::{
-        BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES,
-        MICRO_NONE,
+        BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, GAP_MAX,
+        HEADER_BYTES, MICRO_NONE, STEP_ROWS,
     },
 };
 
@@ -44,7 +44,13 @@ pub fn stores(input: &[u8]) {
         kind if kind < SMALL.len() + LARGE.len() && recipe.byte() % 16 == 15 => {
             (LARGE[kind - SMALL.len()].clone(), 1000)
         }
-        _ => (made(&any_sources(&mut recipe), recipe.below(3), recipe.is()), 1),
+        _ => {
+            let sources = any_sources(&mut recipe);
+            let commits = recipe.below(3);
+            let columns = [Columns::Times, Columns::TimesAndGaps, Columns::Distances];
+            let columns = columns[recipe.below(columns.len())];
+            (made(&sources, commits, columns, recipe.below(sources.len() + 1)), 1)
+        }
     };
     let changes = recipe.below(4);
     for _ in 0..changes {
@@ -86,7 +92,7 @@ struct Seen {
     blocks: Result<Vec<Block>, String>,
     /// What verifying finds.
     intact: Result<(), String>,
-    /// Whether nothing but checksums of gaps is wrong.
+    /// Whether nothing but checksums of gaps beside a column of times is wrong.
     has_bad_gaps: bool,
     counted: Result<Counted, QueryError>,
 }
@@ -95,7 +101,7 @@ struct Seen {
 fn look(folder: &Path, query: &Coincidences, execution: &Execution) -> Result<Seen, String> {
     let [mapped, copied] = [Access::Mapped, Access::Copied].map(|access| {
         let store = Store::open(folder, access).map_err(|e| e.to_string())?;
-        Ok::<_, String>(store.guarded(|store| Seen::of(store, query, execution)).unwrap())
+        store.guarded(|store| Seen::of(store, query, execution)).map_err(|e| e.to_string())
     });
     assert_eq!(mapped, copied);
     mapped
@@ -114,8 +120,8 @@ impl Seen {
         let all = blocks.iter().flatten();
         let damage: Vec<String> =
             all.filter_map(|block| store.check_block(block).err()).map(|e| e.to_string()).collect();
-        let name_of_gaps =
-            store.gaps_path().map(|path| format!("{}: damaged: the checksum", path.display()));
+        let gaps = store.gaps_path().filter(|_| store.manifest().has_times());
+        let name_of_gaps = gaps.map(|path| format!("{}: damaged: the checksum", path.display()));
         let is_of_gaps =
             |damage: &String| name_of_gaps.as_ref().is_some_and(|start| damage.contains(&**start));
         let has_bad_gaps = !damage.is_empty() && damage.iter().all(is_of_gaps);
@@ -123,8 +129,8 @@ impl Seen {
         let blocks = blocks.map_err(|e| e.to_string());
         let intact = blocks.clone().map(drop).and(intact);
         let has_span = |(source, rows): (&Source, Range<usize>)| {
-            let times = &time[rows];
-            times.first() == source.time_first.as_ref() && times.last() == source.time_last.as_ref()
+            let times = time.rows(rows);
+            times.first() == source.time_first && times.last() == source.time_last
         };
         let are_spanned = store.sources().all(has_span);
         let intact = intact.and(are_spanned.then_some(()).ok_or("the span of a source".into()));
@@ -221,8 +227,18 @@ fn query(recipe: &mut Recipe<'_>) -> Coincidences {
 pub(crate) static POOL: LazyLock<ThreadPool> =
     LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
 
-/// Stores of few rows: none, some, two sources, labels of two bytes.
-pub(crate) static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
+/// Columns of times in a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Columns {
+    Times,
+    TimesAndGaps,
+    /// Gaps, far distances and steps.
+    Distances,
+}
+
+/// Stores of few rows: none, some, two sources, labels of two bytes; with each set of columns of times. Two of them have
+/// far distances of both widths, and sources that begin in the middle of a step.
+pub(crate) static SMALL: LazyLock<[Files; 8]> = LazyLock::new(|| {
     let rows = |count: u16, channels: u16| -> Vec<Row> {
         let time = |i: u16| i64::from(3 * i) + i64::from(i).pow(2) % 7;
         (0..count).map(|i| (time(i), i % channels)).collect()
@@ -231,40 +247,72 @@ pub(crate) static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
         rows.sort_unstable();
         rows
     };
-    let later = rows(50, 4).into_iter().map(|(time, channel)| (time + 1000, channel)).collect();
+    let far = |first: i64, by: i64| -> Vec<Row> {
+        let far = |i: u16| if i % 3 == 0 { i64::from(i) * by } else { i64::from(i) * by + 2 };
+        sorted((0..60).map(|i| (first + far(i), i % 4)).collect())
+    };
+    let later =
+        |rows: Vec<Row>| rows.into_iter().map(|(time, label)| (time + 1000, label)).collect();
+    let two = [sorted(rows(90, 5)), vec![], sorted(later(rows(50, 4)))];
+    let wide = vec![(-5, 3), (0, 300), (0, 3), (7, 300), (i64::MAX - 5, 1)];
+    let long = vec![(-5, 3), (0, 300), (0, 3), (7, 300), (1 << 62, 1)];
     [
-        made(&[], 1, true),
-        made(&[sorted(rows(3, 2))], 1, false),
-        made(&[sorted(rows(90, 5)), vec![], sorted(later)], 2, true),
-        made(&[vec![(-5, 3), (0, 300), (0, 3), (7, 300), (i64::MAX - 5, 1)]], 1, true),
+        made(&[], 1, Columns::TimesAndGaps, 0),
+        made(&[sorted(rows(3, 2))], 1, Columns::Times, 0),
+        made(&two, 2, Columns::TimesAndGaps, 0),
+        made(std::slice::from_ref(&wide), 1, Columns::TimesAndGaps, 0),
+        made(&[], 1, Columns::Distances, 0),
+        made(&two, 2, Columns::Distances, 2),
+        made(&[far(-9, 65_533), far(1 << 23, 1 << 31)], 2, Columns::Distances, 1),
+        made(&[far(-(1 << 30), 70_000), vec![], long], 2, Columns::Distances, 0),
     ]
 });
 
 /// Stores with full blocks: of one block and a rest in three sources, of one block and labels of two
-/// bytes. Only each thousandth row is not of channel 9.
-pub(crate) static LARGE: LazyLock<[Files; 2]> = LazyLock::new(|| {
+/// bytes. Only each thousandth row is not of channel 9. The last two have no column of times; rows at the edges of steps
+/// and of the block are far from the rows before them.
+pub(crate) static LARGE: LazyLock<[Files; 4]> = LazyLock::new(|| {
     let rows = |rows: Range<u32>, step: i64| -> Vec<Row> {
         let channel = |row: u32| if row % 1000 < 2 { (row % 1000) as u16 } else { 9 };
         rows.map(|row| (i64::from(row) * step, channel(row))).collect()
     };
+    let far = |mut rows: Vec<Row>, distance: i64| {
+        let mut before = 0;
+        for (row, (time, _)) in rows.iter_mut().enumerate() {
+            before += if row % STEP_ROWS < 2 { distance } else { 0 };
+            *time += before;
+        }
+        rows
+    };
     let wide = [vec![(-1, 300)], rows(0..BLOCK_ROWS as u32 - 1, 10)].concat();
+    let three = [rows(0..40_000, 3), rows(40_000..65_000, 3), rows(65_000..66_000, 3)];
+    let three_far = far(three.concat(), 65_535);
+    let three_far = [&three_far[..40_000], &three_far[40_000..65_000], &three_far[65_000..]];
     [
-        made(&[rows(0..40_000, 3), rows(40_000..65_000, 3), rows(65_000..66_000, 3)], 2, true),
-        made(&[wide], 1, false),
+        made(&three, 2, Columns::TimesAndGaps, 0),
+        made(std::slice::from_ref(&wide), 1, Columns::Times, 0),
+        made(&three_far.map(<[Row]>::to_vec), 2, Columns::Distances, 0),
+        made(&[far(wide, 1 << 32), vec![(1 << 60, 1), (1 << 61, 0)]], 1, Columns::Distances, 1),
     ]
 });
 
 /// Sources of any rows, each in order of time and behind the one before.
 fn any_sources(recipe: &mut Recipe<'_>) -> Vec<Vec<Row>> {
     let mut time = recipe.number();
-    let count = recipe.below(4);
+    let count = recipe.below(6);
     let repeats = [1, 1, 20, 200][recipe.below(4)];
     let mut source = |recipe: &mut Recipe<'_>| {
         let mut rows: Vec<Row> = Vec::new();
         let pattern: Vec<(u8, u8)> =
             (0..recipe.below(16)).map(|_| (recipe.byte(), recipe.byte())).collect();
         for (gap, label) in pattern.iter().copied().cycle().take(pattern.len() * repeats) {
-            let gap = if gap < 200 { i64::from(gap % 50) } else { 1 << (gap - 200) };
+            let gap = match gap {
+                0..160 => i64::from(gap % 50),
+                // Around those where the encoding of distances changes.
+                160..180 => 65_530 + i64::from(gap - 160),
+                180..200 => (1 << 32) - 10 + i64::from(gap - 180),
+                200.. => 1 << (gap - 200),
+            };
             time = time.checked_add(gap).unwrap_or(time);
             rows.push((time, if label == 255 { 300 } else { u16::from(label % 16) }));
         }
@@ -279,17 +327,22 @@ fn any_sources(recipe: &mut Recipe<'_>) -> Vec<Vec<Row>> {
     sources
 }
 
-/// The files of a store of these sources, made in so many commits, with or without gaps. Tags of channel 300 have
-/// micro times.
-fn made(sources: &[Vec<Row>], commits: usize, has_gaps: bool) -> Files {
+/// The files of a store of these sources, made in so many commits, with these columns from the source of this number on,
+/// or after all. Tags of channel 300 have micro times.
+fn made(sources: &[Vec<Row>], commits: usize, columns: Columns, from_source: usize) -> Files {
     let folder = tempfile::tempdir().unwrap();
     let run_id = Some(RunId([7; 16]));
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id };
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
-    if has_gaps {
-        writer.make_gaps().unwrap();
-    }
+    let choose = |writer: &mut Writer| match columns {
+        Columns::Times => {}
+        Columns::TimesAndGaps => writer.make_gaps().unwrap(),
+        Columns::Distances => writer.drop_times().unwrap(),
+    };
     for (i, rows) in sources.iter().enumerate() {
+        if i == from_source {
+            choose(&mut writer);
+        }
         writer.begin_source();
         let (times, channels): (Vec<i64>, Vec<u16>) = rows.iter().copied().unzip();
         let micro = |&(time, channel): &Row| {
@@ -302,6 +355,9 @@ fn made(sources: &[Vec<Row>], commits: usize, has_gaps: bool) -> Files {
             writer.commit().unwrap();
         }
     }
+    if from_source >= sources.len() {
+        choose(&mut writer);
+    }
     writer.commit().unwrap();
     drop(writer);
     let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
@@ -312,13 +368,9 @@ fn made(sources: &[Vec<Row>], commits: usize, has_gaps: bool) -> Files {
 
 /// Changes something in one of the files.
 pub(crate) fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
-    let mut key = ["time", "channel", "blocks", "counts", ""][recipe.below(5)];
-    for (of, other) in [("channel", "micro"), ("time", "gap"), ("blocks", "gaps")] {
-        if key == of && name_of(files, other) != MANIFEST_NAME && recipe.is() {
-            key = other;
-            break;
-        }
-    }
+    let keys = KEYS.into_iter().filter(|key| name_of(files, key) != MANIFEST_NAME);
+    let keys: Vec<&str> = keys.chain([""]).collect();
+    let key = keys[recipe.below(keys.len())];
     let name = name_of(files, key);
     let Some(bytes) = files.get_mut(&name) else { return };
     let width = [1, 2, 4, 8][recipe.below(4)];
@@ -345,8 +397,12 @@ pub(crate) fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
     }
 }
 
+/// The keys of all files of a store.
+const KEYS: [&str; 9] =
+    ["time", "channel", "blocks", "counts", "micro", "gap", "gaps", "far", "steps"];
+
 /// The name of the file that the manifest gives for this key, or of the manifest itself.
-fn name_of(files: &Files, key: &str) -> String {
+pub(crate) fn name_of(files: &Files, key: &str) -> String {
     let name = files.get(MANIFEST_NAME).and_then(|text| {
         let name = parse(text)?["files"][key]["name"].as_str()?.to_owned();
         files.contains_key(&name).then_some(name)
@@ -441,6 +497,9 @@ pub(crate) fn repair(files: &mut Files, which: u8) {
         }
     }
     if is(1) {
+        if is(4) {
+            repair_steps(files);
+        }
         repair_blocks(files, is(2));
         repair_gaps(files);
     }
@@ -454,14 +513,13 @@ pub(crate) fn repair(files: &mut Files, which: u8) {
 fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     let mut manifest = parse(files.get(MANIFEST_NAME)?)?;
     let values = |key: &str| files.get(&name_of(files, key))?.get(HEADER_BYTES..);
-    let (time, channel) = (values("time")?, values("channel")?);
+    let (time, channel) = (times_of(files, &manifest)?, values("channel")?);
     let (mut blocks, counts) = (values("blocks")?.to_vec(), values("counts")?);
     let width = manifest["files"]["channel"]["width"].as_u64()? as usize;
     let micro_width = manifest["files"]["micro"]["width"].as_u64();
     let micro = values("micro").zip(micro_width.map(|width| width as usize));
-    let time_at = |row: usize| {
-        Some(i64::from_le_bytes(*time.get(row.checked_mul(8)?..)?.first_chunk::<8>()?))
-    };
+    let time_at = |row: usize| time.get(row).copied();
+    let time_bytes: Vec<u8> = time.iter().flat_map(|time| time.to_le_bytes()).collect();
     let bytes_of = |values: &[u8], rows: &Range<usize>, width: usize| {
         let (start, end) = (rows.start.checked_mul(width)?, rows.end.checked_mul(width)?);
         values.get(start..end).map(crc32c::crc32c)
@@ -475,7 +533,7 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
         let rows = i * BLOCK_ROWS..(i + 1) * BLOCK_ROWS;
         let mut entry =
             BlockEntry::decode(bytes, |kind| kind != FileKind::Micro || micro.is_some())?;
-        entry.checksums[FileKind::Time] = Some(bytes_of(time, &rows, 8)?);
+        entry.checksums[FileKind::Time] = Some(bytes_of(&time_bytes, &rows, 8)?);
         entry.checksums[FileKind::Channel] = Some(bytes_of(channel, &rows, width)?);
         if let Some((micro, width)) = micro {
             entry.checksums[FileKind::Micro] = Some(bytes_of(micro, &rows, width)?);
@@ -492,7 +550,7 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     set(&mut manifest, "chain", chain)?;
     let rest = full * BLOCK_ROWS..rows;
     if let Some(last) = manifest.get_mut("last_block").filter(|last| last.is_object()) {
-        set(last, "crc_time", bytes_of(time, &rest, 8)?)?;
+        set(last, "crc_time", bytes_of(&time_bytes, &rest, 8)?)?;
         set(last, "crc_channel", bytes_of(channel, &rest, width)?)?;
         if let Some((micro, width)) = micro {
             set(last, "crc_micro", bytes_of(micro, &rest, width)?)?;
@@ -522,21 +580,112 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     Some(())
 }
 
-/// Makes the checksums of the gaps right again. What does not fit is left as it is.
+/// The times of the rows: of the column, or sums of the distances of each source.
+fn times_of(files: &Files, manifest: &Value) -> Option<Vec<i64>> {
+    let rows = manifest["rows"].as_u64()? as usize;
+    if let Some(time) = files.get(&name_of(files, "time")).filter(|_| has(manifest, "time")) {
+        let times = time.get(HEADER_BYTES..)?.as_chunks().0.iter().take(rows);
+        return Some(times.map(|&time| i64::from_le_bytes(time)).collect());
+    }
+    let gaps = gaps(files, manifest)?;
+    let mut far = far(files, manifest)?.into_iter();
+    let mut times = Vec::new();
+    for source in manifest["sources"].as_array()? {
+        let end = times.len().checked_add(source["rows"].as_u64()? as usize)?;
+        let mut time = source["time_first"].as_i64().unwrap_or(0);
+        for (i, &gap) in gaps.get(times.len()..end)?.iter().enumerate() {
+            let distance = if gap == GAP_MAX { far.next()? } else { gap.into() };
+            time = if i == 0 { time } else { time.wrapping_add_unsigned(distance) };
+            times.push(time);
+        }
+    }
+    Some(times)
+}
+
+fn has(manifest: &Value, key: &str) -> bool {
+    manifest["files"][key].is_object()
+}
+
+/// The gaps of all rows.
+fn gaps(files: &Files, manifest: &Value) -> Option<Vec<u16>> {
+    let rows = manifest["rows"].as_u64()? as usize;
+    let gaps = files.get(&name_of(files, "gap"))?.get(HEADER_BYTES..)?;
+    let gaps = gaps.get(..rows.checked_mul(2)?)?.as_chunks().0.iter();
+    Some(gaps.map(|&gap| u16::from_le_bytes(gap)).collect())
+}
+
+/// The far distances that are committed.
+fn far(files: &Files, manifest: &Value) -> Option<Vec<u64>> {
+    let width = manifest["files"]["far"]["width"].as_u64()?;
+    let far = files.get(&name_of(files, "far"))?.get(HEADER_BYTES..)?;
+    let far: Vec<u64> = if width == 4 {
+        far.as_chunks().0.iter().map(|&far| u32::from_le_bytes(far).into()).collect()
+    } else {
+        far.as_chunks().0.iter().map(|&far| u64::from_le_bytes(far)).collect()
+    };
+    Some(far.into_iter().take(manifest["far_entries"].as_u64()? as usize).collect())
+}
+
+/// Makes steps of the gaps and far distances again. What does not fit is left as it is.
+fn repair_steps(files: &mut Files) -> Option<()> {
+    let manifest = parse(files.get(MANIFEST_NAME)?)?;
+    let (times, gaps) = (times_of(files, &manifest)?, gaps(files, &manifest)?);
+    let mut far = 0_u64;
+    let mut steps = Vec::new();
+    for (time, gaps) in times.iter().step_by(STEP_ROWS).zip(gaps.chunks(STEP_ROWS)) {
+        steps.extend([time.to_le_bytes(), far.to_le_bytes()].concat());
+        far += gaps.iter().filter(|&&gap| gap == GAP_MAX).count() as u64;
+    }
+    let name = name_of(files, "steps");
+    let found = files.get_mut(&name).filter(|_| name != MANIFEST_NAME)?.get_mut(HEADER_BYTES..)?;
+    found.get_mut(..steps.len())?.copy_from_slice(&steps);
+    Some(())
+}
+
+/// Makes the checksums of gaps, far distances and steps right again. What does not fit is left as it is.
 fn repair_gaps(files: &mut Files) -> Option<()> {
     let mut manifest = parse(files.get(MANIFEST_NAME)?)?;
     let rows = manifest["rows"].as_u64()? as usize;
-    let gaps = files.get(&name_of(files, "gap"))?.get(HEADER_BYTES..)?;
-    let gaps = gaps.get(..rows.checked_mul(2)?)?;
-    let (full, rest) = gaps.split_at(rows / BLOCK_ROWS * BLOCK_ROWS * 2);
-    let crcs: Vec<[u8; 4]> =
-        full.chunks(BLOCK_ROWS * 2).map(|block| crc32c::crc32c(block).to_le_bytes()).collect();
+    let values = |key: &str| files.get(&name_of(files, key))?.get(HEADER_BYTES..);
+    let is_derived = has(&manifest, "far");
+    let (gaps, far, steps) = (values("gap")?, values("far"), values("steps"));
+    let far_width = manifest["files"]["far"]["width"].as_u64().unwrap_or(0) as usize;
+    let far_entries = manifest["far_entries"].as_u64().unwrap_or(0) as usize;
+    // The far distances of a block begin where its first step says.
+    let far_before = |row: usize| {
+        if row >= rows {
+            return Some(far_entries);
+        }
+        let far = steps?.get(row / STEP_ROWS * 16 + 8..)?.first_chunk()?;
+        usize::try_from(u64::from_le_bytes(*far)).ok()
+    };
+    let bytes_of = |values: &[u8], of: Range<usize>, width: usize| {
+        let bytes = of.start.checked_mul(width)?..of.end.checked_mul(width)?;
+        values.get(bytes).map(crc32c::crc32c)
+    };
+    let crcs_of = |rows: Range<usize>| {
+        let mut crcs = vec![bytes_of(gaps, rows.clone(), 2)?];
+        if is_derived {
+            crcs.push(bytes_of(far?, far_before(rows.start)?..far_before(rows.end)?, far_width)?);
+            crcs.push(bytes_of(steps?, rows.start / STEP_ROWS..rows.end.div_ceil(STEP_ROWS), 16)?);
+        }
+        Some(crcs)
+    };
+    let full = rows / BLOCK_ROWS;
+    let mut index = Vec::new();
+    for block in 0..full {
+        let crcs = crcs_of(block * BLOCK_ROWS..(block + 1) * BLOCK_ROWS)?;
+        index.extend(crcs.into_iter().flat_map(u32::to_le_bytes));
+    }
     if let Some(last) = manifest.get_mut("last_block").filter(|last| last.is_object()) {
-        set(last, "crc_gap", crc32c::crc32c(rest))?;
+        let crcs = crcs_of(full * BLOCK_ROWS..rows)?;
+        for (key, crc) in ["crc_gap", "crc_far", "crc_steps"].into_iter().zip(crcs) {
+            set(last, key, crc)?;
+        }
     }
     let name = name_of(files, "gaps");
     let found = files.get_mut(&name)?.get_mut(HEADER_BYTES..)?;
-    found.get_mut(..4 * crcs.len())?.copy_from_slice(crcs.as_flattened());
+    found.get_mut(..index.len())?.copy_from_slice(&index);
     files.insert(MANIFEST_NAME.into(), written(&manifest));
     Some(())
 }

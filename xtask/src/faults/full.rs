@@ -47,7 +47,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
     let mut rooms = Vec::new();
     for step in STEPS {
         // Space for the new columns, both narrow and wide, and a manifest.
-        let need = pages_of(&ground.pool.base(step.to))? + 8;
+        let need = pages_of(&ground.pool.after(step))? + 8;
         let stride = need / 64 + 1;
         let pages = (0..24).chain((24..need).step_by(usize::try_from(stride)?)).chain([2 * need]);
         rooms.extend(pages.map(|pages| Room { step, free: Free::Pages(pages) }));
@@ -57,7 +57,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
     let tried = ground.each(&rooms, |folder, room| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), room.step)?;
         let disk = room.mount(ground, &stage)?;
-        let ended = program::run(&mut stage.ingest())?;
+        let ended = program::run(&mut stage.write())?;
         stage.check_after(&ended)?;
         if ended.code == Some(0) {
             completed.store(true, Ordering::Relaxed);
@@ -88,7 +88,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
 fn try_file_limits(ground: &Ground) -> Checked<usize> {
     let mut limits = Vec::new();
     for step in STEPS {
-        let largest = sizes_in(&ground.pool.base(step.to))?.into_iter().max().unwrap_or(0);
+        let largest = sizes_in(&ground.pool.after(step))?.into_iter().max().unwrap_or(0);
         let stride = usize::try_from(largest / 40 + 1)?;
         let around_header = [1, 100, PAGE - 1, PAGE, PAGE + 1, PAGE + 8];
         for bytes in (0..largest).step_by(stride).chain(around_header).chain([largest + 1]) {
@@ -97,7 +97,7 @@ fn try_file_limits(ground: &Ground) -> Checked<usize> {
     }
     ground.each(&limits, |folder, limit| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), limit.step)?;
-        let ended = program::run(&mut limit.around(&stage.ingest()))?;
+        let ended = program::run(&mut limit.around(&stage.write()))?;
         stage.check_after(&ended)?;
         if ended.signal.is_some() {
             return Err(format!("ended by a signal that it should outlive: {ended}").into());
@@ -122,7 +122,7 @@ impl Room {
     /// Mounts a file system with this much space for the store.
     fn mount(&self, ground: &Ground, stage: &Stage<'_>) -> Checked<Mounted> {
         let from = stage.step.from;
-        let base = ground.pool.base(from);
+        let base = ground.pool.before(stage.step);
         let sizes = if from > 0 { sizes_in(&base)? } else { Vec::new() };
         let pages: u64 = sizes.iter().map(|size| size.div_ceil(PAGE)).sum();
         let options = match self.free {

@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     Checked, program,
-    reference::{Content, debris},
+    reference::{Content, debris, file_of},
 };
 
 /// Arguments of the simulated sources: two small ones, one that fills a block, one with labels above 255, and
@@ -39,6 +39,8 @@ pub(super) struct Ground {
     pub keep_going: bool,
     /// Expected content by number of sources; the first entry means no commit.
     contents: Vec<Option<Content>>,
+    /// Expected content of all sources in a store with a column of times.
+    with_times: Content,
 }
 
 /// A folder with the sources, and initial stores of the first of them.
@@ -47,25 +49,37 @@ pub(super) struct Pool {
     folder: PathBuf,
 }
 
-/// An ingest: from a store of the first `from` sources to one of the first `to`.
+/// What a writer does: from a store of the first `from` sources to one of the first `to`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub from: usize,
     pub to: usize,
-    /// Whether all sources are ingested again.
-    pub rebuild: bool,
+    pub action: Action,
 }
 
-/// All actions of a writer: create a store, append, fill a block, widen, append wide labels, and rebuild
-/// while readers may be active.
-pub(super) const STEPS: [Step; 7] = [
-    Step { from: 0, to: 2, rebuild: false },
-    Step { from: 2, to: 3, rebuild: false },
-    Step { from: 3, to: 4, rebuild: false },
-    Step { from: 4, to: 5, rebuild: false },
-    Step { from: 0, to: 5, rebuild: false },
-    Step { from: 3, to: 3, rebuild: true },
-    Step { from: 5, to: 5, rebuild: true },
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Ingest,
+    /// Ingests all sources again.
+    Rebuild,
+    /// Makes the column of times, and drops the files that it replaces.
+    MakeTimes,
+    /// Drops the column of times, and makes the files that replace it.
+    DropTimes,
+}
+
+/// All actions of a writer: create a store, append, fill a block, widen, append wide labels, rebuild, make and drop
+/// times while readers may be active.
+pub(super) const STEPS: [Step; 9] = [
+    Step { from: 0, to: 2, action: Action::Ingest },
+    Step { from: 2, to: 3, action: Action::Ingest },
+    Step { from: 3, to: 4, action: Action::Ingest },
+    Step { from: 4, to: 5, action: Action::Ingest },
+    Step { from: 0, to: 5, action: Action::Ingest },
+    Step { from: 3, to: 3, action: Action::Rebuild },
+    Step { from: 5, to: 5, action: Action::Rebuild },
+    Step { from: 5, to: 5, action: Action::MakeTimes },
+    Step { from: 5, to: 5, action: Action::DropTimes },
 ];
 
 /// A run before an ingest.
@@ -104,7 +118,12 @@ impl Ground {
             }
             contents.push(Some(content));
         }
-        Ok(Self { program, folder, pool, keep_going, contents })
+        pool.make_with_times(&program)?;
+        let with_times = Content::read(&program, &pool.with_times())?.ok_or("no commit")?;
+        if with_times.tags() != tags {
+            return Err("undisturbed, times are not what `cat` says".into());
+        }
+        Ok(Self { program, folder, pool, keep_going, contents, with_times })
     }
 
     pub(super) fn tagq(&self, command: &str) -> Command {
@@ -125,19 +144,24 @@ impl Ground {
             fs::hard_link(pool.source(i), run.join(source_name(i)))?;
         }
         if step.from > 0 {
-            copy_files(&pool.base(step.from), &stage.store)?;
+            copy_files(&pool.before(step), &stage.store)?;
             litter(&stage.store)?;
         }
         Ok(stage)
     }
 
-    /// Returns the number of sources in the store. Its content must be exactly as expected.
-    pub(super) fn sources_in(&self, store: &Path) -> Checked<usize> {
-        let Some(found) = Content::read(&self.program, store)? else { return Ok(0) };
-        let expected = self.contents.get(found.sources).and_then(Option::as_ref);
+    /// Returns the number of sources in the store, and whether it has a column of times. Its content must be exactly as
+    /// expected.
+    fn found_in(&self, store: &Path) -> Checked<(usize, bool)> {
+        let Some(found) = Content::read(&self.program, store)? else { return Ok((0, false)) };
+        let expected = if found.has_times() && found.sources == self.with_times.sources {
+            Some(&self.with_times)
+        } else {
+            self.contents.get(found.sources).and_then(Option::as_ref)
+        };
         let expected = expected.ok_or_else(|| format!("{} sources", found.sources))?;
         match expected.difference(&found) {
-            None => Ok(found.sources),
+            None => Ok((found.sources, found.has_times())),
             Some(difference) => {
                 Err(format!("not the commit of {} sources: {difference}", found.sources).into())
             }
@@ -193,6 +217,34 @@ impl Pool {
         self.folder.join(format!("{sources}.tagq"))
     }
 
+    /// Returns the store of all sources with a column of times.
+    fn with_times(&self) -> PathBuf {
+        self.folder.join("times.tagq")
+    }
+
+    fn make_with_times(&self, program: &Path) -> Checked<()> {
+        let store = self.with_times();
+        copy_files(&self.base(SOURCES.len()), &store)?;
+        program::run_well(Command::new(program).args(["set", "--times", "on"]).arg(store))?;
+        Ok(())
+    }
+
+    /// Returns the store before a step that has one.
+    pub(super) fn before(&self, step: Step) -> PathBuf {
+        match step.action {
+            Action::DropTimes => self.with_times(),
+            Action::Ingest | Action::Rebuild | Action::MakeTimes => self.base(step.from),
+        }
+    }
+
+    /// Returns the store after a step.
+    pub(super) fn after(&self, step: Step) -> PathBuf {
+        match step.action {
+            Action::MakeTimes => self.with_times(),
+            Action::Ingest | Action::Rebuild | Action::DropTimes => self.base(step.to),
+        }
+    }
+
     /// Copies the sources to another file system.
     pub(super) fn copy_to(&self, folder: &Path, ground: &Ground) -> Checked<Self> {
         fs::create_dir(folder)?;
@@ -203,14 +255,22 @@ impl Pool {
             let mut ingest = ground.tagq("ingest");
             program::run_well(ingest.arg("--store").arg(copy.base(i + 1)).args(sources))?;
         }
+        copy.make_with_times(&ground.program)?;
         Ok(copy)
     }
 }
 
 impl Stage<'_> {
-    pub(super) fn ingest(&self) -> Command {
-        let mut command = self.ground.tagq("ingest");
-        command.args(self.step.rebuild.then_some("--rebuild")).arg(&self.run);
+    /// Returns the command of the writer.
+    pub(super) fn write(&self) -> Command {
+        let (command, options) = match self.step.action {
+            Action::Ingest => ("ingest", &[][..]),
+            Action::Rebuild => ("ingest", &["--rebuild"][..]),
+            Action::MakeTimes => ("set", &["--times", "on"][..]),
+            Action::DropTimes => ("set", &["--times", "off"][..]),
+        };
+        let mut command = self.ground.tagq(command);
+        command.args(options).arg(&self.run);
         command
     }
 
@@ -220,12 +280,21 @@ impl Stage<'_> {
         command
     }
 
-    /// Checks the invariant: the store contains exactly the old commit, the new one, or one between them.
+    /// Checks the invariant: the store contains exactly the old commit, the new one, or one between them. Returns how many
+    /// sources are done: all of them have old columns or all have new ones.
     pub(super) fn check(&self) -> Checked<usize> {
-        let sources = self.ground.sources_in(&self.store)?;
-        let Step { from, to, .. } = self.step;
+        let (sources, has_times) = self.ground.found_in(&self.store)?;
+        let Step { from, to, action } = self.step;
+        let is_done = match action {
+            Action::MakeTimes => has_times,
+            Action::DropTimes => !has_times,
+            Action::Ingest | Action::Rebuild if has_times => {
+                return Err("a column of times that nobody asked for".into());
+            }
+            Action::Ingest | Action::Rebuild => true,
+        };
         if (from..=to).contains(&sources) {
-            return Ok(sources);
+            return Ok(if is_done { sources } else { 0 });
         }
         Err(format!("{from} sources before, {to} to come, {sources} in the store").into())
     }
@@ -239,11 +308,24 @@ impl Stage<'_> {
         Ok(sources)
     }
 
-    /// Checks that the next undisturbed ingest completes the store and cleans up, even if nothing is new.
+    /// Checks that the next undisturbed writer completes the store and cleans up, even if nothing is new. After a change
+    /// of columns an ingest cleans up first, and leaves the columns as they are.
     pub(super) fn recover(&self) -> Checked<()> {
-        self.check()?;
-        let ended = program::run_well(&mut self.ingest()).map_err(|e| format!("recovery: {e}"))?;
+        let found = self.check()?;
+        if matches!(self.step.action, Action::MakeTimes | Action::DropTimes) {
+            let mut ingest = self.ground.tagq("ingest");
+            program::run_well(ingest.arg(&self.run)).map_err(|e| format!("ingest: {e}"))?;
+            if self.check()? != found {
+                return Err("an ingest changed the columns".into());
+            }
+            self.check_clean()?;
+        }
+        let ended = program::run_well(&mut self.write()).map_err(|e| format!("recovery: {e}"))?;
         self.check_after(&ended).map_err(|e| format!("recovery: {e}"))?;
+        self.check_clean()
+    }
+
+    fn check_clean(&self) -> Checked<()> {
         let debris = debris(&self.store)?;
         if !debris.is_empty() {
             return Err(format!("recovery left {}", debris.join(", ")).into());
@@ -254,10 +336,12 @@ impl Stage<'_> {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { from, to, rebuild } = self;
-        match rebuild {
-            true => write!(f, "rebuild of {to} sources"),
-            false => write!(f, "ingest from {from} to {to} sources"),
+        let Self { from, to, action } = self;
+        match action {
+            Action::Ingest => write!(f, "ingest from {from} to {to} sources"),
+            Action::Rebuild => write!(f, "rebuild of {to} sources"),
+            Action::MakeTimes => write!(f, "set --times on of {to} sources"),
+            Action::DropTimes => write!(f, "set --times off of {to} sources"),
         }
     }
 }
@@ -269,11 +353,11 @@ fn source_name(i: usize) -> String {
 /// Creates leftovers of an earlier writer: rows without a commit, and files that no commit names, one of them
 /// under the name used for widening.
 fn litter(store: &Path) -> Checked<()> {
-    for name in ["time.col", "counts.idx"] {
-        let path = store.join(name);
+    for key in ["channel", "gap", "counts"] {
+        let path = file_of(store, key)?;
         OpenOptions::new().append(true).open(path)?.write_all(&[0xA5; 1000])?;
     }
-    for name in ["manifest.json.new", "channel.2.col", "blocks.9.idx"] {
+    for name in ["manifest.json.new", "channel.8.col", "blocks.9.idx", "time.8.col", "far.9.col"] {
         fs::write(store.join(name), [0x5A; 5000])?;
     }
     Ok(())

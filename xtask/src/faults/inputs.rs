@@ -66,7 +66,7 @@ fn try_no_files(ground: &Ground) -> Checked<usize> {
     let stage = ground.stage(&ground.pool, &named("run"), STEPS[0])?;
     for name in &names {
         fs::rename(named(name), stage.run.join(name))?;
-        let ended = program::run(&mut stage.ingest())?;
+        let ended = program::run(&mut stage.write())?;
         stage.check_after(&ended).map_err(|e| format!("{name} in a folder: {e}"))?;
         if ended.code != Some(0) {
             ended.check_refusal(&[1, 3])?;
@@ -135,7 +135,7 @@ fn try_permissions(ground: &Ground) -> Checked<usize> {
         mode(entry, 0o555)?;
     }
     check_answers_without_writing(&stage, as_nobody)?;
-    let refused = program::run(&mut as_nobody(&stage.ingest()))?;
+    let refused = program::run(&mut as_nobody(&stage.write()))?;
     refused.check_refusal(&[1]).map_err(|e| format!("ingest, read-only store: {e}"))?;
     stage.recover()?;
     // No store yet.
@@ -161,7 +161,7 @@ fn try_permissions(ground: &Ground) -> Checked<usize> {
             fs::write(&hidden, b"")?;
         }
         mode(&hidden, 0)?;
-        let refused = program::run(&mut as_nobody(&stage.ingest()))?;
+        let refused = program::run(&mut as_nobody(&stage.write()))?;
         refused.check_refusal(&[1]).map_err(|e| format!("unreadable {name}: {e}"))?;
         mode(&hidden, 0o755)?;
         stage.check().map_err(|e| format!("unreadable {name}: {e}"))?;
@@ -176,7 +176,7 @@ fn try_read_only_mount(ground: &Ground) -> Checked<()> {
     let stage = ground.stage(&pool, &folder.path().join("disk/run"), STEPS[1])?;
     disk.remount("ro")?;
     check_answers_without_writing(&stage, clone)?;
-    program::run(&mut stage.ingest())?.check_refusal(&[1])?;
+    program::run(&mut stage.write())?.check_refusal(&[1])?;
     disk.remount("rw")?;
     stage.recover()?;
     disk.unmount()

@@ -16,7 +16,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{Checked, Tried, ground::Ground, program};
+use super::{Checked, Tried, ground::Ground, program, reference::file_of};
 
 const SECONDS: u64 = 12;
 const RATE: &str = "400kHz";
@@ -75,9 +75,9 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     }
     let anew = folder.path().join("anew.tagq");
     program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
-    for name in ["time.col", "channel.col", "blocks.idx", "counts.idx"] {
-        if !have_same_values(&run.join(".tagq").join(name), &anew.join(name))? {
-            return Err(format!("{name} is not what an ingest of the same files makes").into());
+    for key in ["channel", "blocks", "counts", "gap", "gaps", "far", "steps"] {
+        if !have_same_values(&file_of(&run.join(".tagq"), key)?, &file_of(&anew, key)?)? {
+            return Err(format!("{key} is not what an ingest of the same files makes").into());
         }
     }
     Ok(Tried::points(killed))

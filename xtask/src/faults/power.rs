@@ -82,7 +82,7 @@ fn try_on(ground: &Ground, mut disk: Disk, kills: &[Kill]) -> Checked<usize> {
     for step in STEPS {
         let stage = ground.stage(&pool, &disk.at.join("run"), step)?;
         sync(&disk.at)?;
-        program::run_well(&mut stage.ingest())?;
+        program::run_well(&mut stage.write())?;
         disk.lose_power()?;
         check_durable(&stage).map_err(|error| format!("{step}, after its success: {error}"))?;
     }

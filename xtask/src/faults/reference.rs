@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs::{self, File},
     io::{ErrorKind, Read as _, Seek as _, SeekFrom},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Checked, program};
 
 const HEADER_BYTES: u64 = 4096;
-const PARTS: [&str; 6] = ["time", "channel", "blocks", "counts", "gap", "gaps"];
+const PARTS: [&str; 8] = ["time", "channel", "blocks", "counts", "gap", "gaps", "far", "steps"];
 
 /// Content of a store, without the parts that differ between two stores of the same tags: the run id, the
 /// number of its commit, the names of its files, and the times and paths of its sources.
@@ -35,10 +35,15 @@ impl Content {
         let mut manifest: Value = serde_json::from_slice(&text)?;
         let rows = manifest["rows"].as_u64().ok_or("no rows in the manifest")?;
         let (blocks, counts) = (rows / 65_536, manifest["count_entries"].as_u64().unwrap_or(0));
-        let values = [rows, rows, blocks, counts, rows, blocks];
+        let (far, steps) = (manifest["far_entries"].as_u64().unwrap_or(0), rows.div_ceil(1_024));
+        let values = [rows, rows, blocks, counts, rows, blocks, far, steps];
         let mut parts = [const { Vec::new() }; PARTS.len()];
         for ((part, name), values) in parts.iter_mut().zip(PARTS).zip(values) {
             let file = &manifest["files"][name];
+            // Times are a column or sums of distances.
+            if file.is_null() && ["time", "far", "steps"].contains(&name) {
+                continue;
+            }
             let name = file["name"].as_str().ok_or("a file without a name")?;
             let width = file["width"].as_u64().ok_or("a file without a width")?;
             *part = values_of(&store.join(name), values * width)?;
@@ -73,18 +78,58 @@ impl Content {
             .map(|(what, expected, found)| format!("{what}: expected {expected}, found {found}"))
     }
 
+    /// Returns whether times have a column.
+    pub(super) fn has_times(&self) -> bool {
+        self.manifest["files"]["time"].is_object()
+    }
+
+    /// Returns its times, in the way in which docs/format.md says it.
+    fn times(&self) -> Vec<i64> {
+        let [time, _, _, _, gap, _, far, _] = &self.parts;
+        if self.has_times() {
+            return time.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect();
+        }
+        let far: Vec<u64> = if self.manifest["files"]["far"]["width"] == 8 {
+            far.as_chunks().0.iter().map(|&far| u64::from_le_bytes(far)).collect()
+        } else {
+            far.as_chunks().0.iter().map(|&far| u32::from_le_bytes(far).into()).collect()
+        };
+        let mut far = far.into_iter();
+        let mut gaps = gap.as_chunks().0.iter().map(|&gap| u16::from_le_bytes(gap));
+        let mut times = Vec::new();
+        for source in self.manifest["sources"].as_array().into_iter().flatten() {
+            let rows = source["rows"].as_u64().unwrap_or(0);
+            let mut time = source["time_first"].as_i64().unwrap_or(0);
+            for _ in 0..rows {
+                let distance = match gaps.next() {
+                    Some(u16::MAX) | None => far.next().unwrap_or(0),
+                    Some(gap) => gap.into(),
+                };
+                time = time.wrapping_add_unsigned(distance);
+                times.push(time);
+            }
+        }
+        times
+    }
+
     /// Returns its tags: channel and time.
     pub(super) fn tags(&self) -> Vec<(u16, i64)> {
-        let [time, channel, ..] = &self.parts;
-        let time = time.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes));
+        let channel = &self.parts[1];
         let wide = self.manifest["files"]["channel"]["width"] == 2;
         let labels: Vec<u16> = if wide {
             channel.as_chunks().0.iter().map(|&bytes| u16::from_le_bytes(bytes)).collect()
         } else {
             channel.iter().map(|&label| label.into()).collect()
         };
-        labels.into_iter().zip(time).collect()
+        labels.into_iter().zip(self.times()).collect()
     }
+}
+
+/// Returns the file of a store that has this key in the manifest.
+pub(super) fn file_of(store: &Path, key: &str) -> Checked<PathBuf> {
+    let manifest: Value = serde_json::from_slice(&fs::read(store.join("manifest.json"))?)?;
+    let name = manifest["files"][key]["name"].as_str();
+    Ok(store.join(name.ok_or_else(|| format!("no file of {key}"))?))
 }
 
 /// Returns the answer of the last commit, without the names of run and commit.

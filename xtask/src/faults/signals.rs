@@ -40,7 +40,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     }
     let mut tried = Tried::points(ground.each(&moments, |folder, moment| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), moment.step)?;
-        let ingest = program::start(&mut stage.ingest())?;
+        let ingest = program::start(&mut stage.write())?;
         thread::sleep(Duration::from_micros(moment.micros));
         ingest.signal(moment.signal.1);
         let ended = ingest.wait()?;

@@ -39,7 +39,7 @@ pub(super) fn is_there() -> bool {
 impl Traced {
     /// `calls` selects the traced system calls; `inject` defines the fault, in the syntax of strace.
     pub(super) fn new(stage: &Stage<'_>, folder: &Path, calls: &str, inject: Option<&str>) -> Self {
-        Self::of(&stage.ingest(), &paths(stage), folder, calls, inject)
+        Self::of(&stage.write(), &paths(stage), folder, calls, inject)
     }
 
     /// Traces any command, with its calls on these files, or all calls if none is named.
@@ -117,10 +117,16 @@ pub(super) fn calls_of(mut traced: Traced) -> Checked<Vec<Call>> {
 
 /// Returns all paths that an ingest of this run may touch.
 fn paths(stage: &Stage<'_>) -> Vec<PathBuf> {
-    let columns = (1..=9).flat_map(|n| ["time", "channel"].map(|name| format!("{name}.{n}.col")));
-    let indexes = (1..=9).flat_map(|n| ["blocks", "counts"].map(|name| format!("{name}.{n}.idx")));
-    let names = ["lock", "manifest.json", "manifest.json.new", "time.col", "channel.col"];
-    let names = names.into_iter().chain(["blocks.idx", "counts.idx"]).map(str::to_owned);
+    let all = |keys: &[&str], end: &str| -> Vec<String> {
+        let of = |key: &&str| -> Vec<String> {
+            let numbered = (1..=9).map(|n| format!("{key}.{n}.{end}"));
+            numbered.chain([format!("{key}.{end}")]).collect()
+        };
+        keys.iter().flat_map(of).collect()
+    };
+    let columns = all(&["time", "channel", "gap", "far"], "col");
+    let indexes = all(&["blocks", "counts", "gaps", "steps"], "idx");
+    let names = ["lock", "manifest.json", "manifest.json.new"].map(str::to_owned).into_iter();
     let in_store = names.chain(columns).chain(indexes).map(|name| stage.store.join(name));
     let sources = (1..=stage.step.to).map(|i| stage.run.join(format!("{i}.tags.zst")));
     [stage.run.clone(), stage.store.clone()].into_iter().chain(in_store).chain(sources).collect()

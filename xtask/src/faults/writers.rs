@@ -45,10 +45,10 @@ fn try_two_at_once(ground: &Ground) -> Checked<usize> {
         (0..ROUNDS).map(|number| Round { step: STEPS[number % STEPS.len()], number }).collect();
     ground.each(&rounds, |folder, round| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), round.step)?;
-        let first = program::start(&mut stage.ingest())?;
+        let first = program::start(&mut stage.write())?;
         // From simultaneous starts to one after another.
         thread::sleep(Duration::from_micros(300 * (round.number / STEPS.len()) as u64));
-        let second = program::start(&mut stage.ingest())?;
+        let second = program::start(&mut stage.write())?;
         let (first, second) = (first.wait()?, second.wait()?);
         for ended in [&first, &second] {
             if ended.code != Some(0) {
@@ -67,7 +67,7 @@ fn try_two_at_once(ground: &Ground) -> Checked<usize> {
 fn try_locked(stage: &Stage<'_>) -> Checked<()> {
     let before = program::run_well(stage.query().arg("--no-ingest"))?;
     let lock = lock(&stage.store)?;
-    program::run(&mut stage.ingest())?.check_refusal(&[4])?;
+    program::run(&mut stage.write())?.check_refusal(&[4])?;
     let answer = program::run_well(&mut stage.query())?;
     if answer.stdout != before.stdout {
         return Err("another answer than that of the last commit".into());
@@ -87,7 +87,7 @@ fn try_locked(stage: &Stage<'_>) -> Checked<()> {
 fn try_first_locked(stage: &Stage<'_>) -> Checked<()> {
     fs::create_dir(&stage.store)?;
     let lock = lock(&stage.store)?;
-    program::run(&mut stage.ingest())?.check_refusal(&[4])?;
+    program::run(&mut stage.write())?.check_refusal(&[4])?;
     let mut waiting = program::start(&mut stage.query())?;
     thread::sleep(Duration::from_millis(200));
     if !waiting.is_running()? {

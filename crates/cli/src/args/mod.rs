@@ -34,7 +34,7 @@ pub(crate) use requests::RequestCommand;
 pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
-pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, SetArgs, VerifyArgs};
+pub(crate) use stores::{FormatsArgs, InfoArgs, IngestArgs, SetArgs, Switch, VerifyArgs};
 pub(crate) use table::with_flags;
 pub(crate) use values::Io;
 pub(crate) use watch::{KEYS, WatchArgs};

@@ -34,8 +34,11 @@ pub(crate) struct IngestArgs {
     /// Ingest also the readable part of a torn end; such a file cannot grow later
     #[arg(long)]
     pub salvage: bool,
-    /// Make no column of gaps in a new store: 9 bytes a tag in place of 11, and slower queries
+    /// Make a column of times in a new store: 11 bytes a tag in place of 3 to 7
     #[arg(long)]
+    pub times: bool,
+    /// Make a new store of times alone, without gaps: 9 bytes a tag, and slower queries
+    #[arg(long, conflicts_with = "times")]
     pub no_gaps: bool,
     /// Continue while files grow and new ones appear, until Ctrl-C; takes one file or folder
     #[arg(long, conflicts_with_all = ["rebuild", "rebase", "salvage"])]
@@ -106,17 +109,18 @@ pub(crate) struct VerifyArgs {
     pub quiet: bool,
 }
 
-/// Correct the tick of a store, or make or drop its column of gaps
+/// Correct the tick of a store, or make or drop its columns of times and gaps
 ///
-/// Times are stored in ticks, so another tick changes no tag. With its column of gaps, two bytes a tag, coincidences
-/// and histograms within at most 65534 ticks are counted from three bytes a tag in place of nine. New stores have
-/// it, unless they are ingested with --no-gaps. Later ingests extend the column.
+/// Times are stored in ticks, so another tick changes no tag. A new store has no column of times: times are sums of
+/// gaps, two bytes a tag, and of far distances, four bytes for each gap above 65534 ticks. A column of times takes
+/// eight bytes a tag more; other programs can map it. It is compared with the gaps before it is dropped, and dropped
+/// last. Later ingests extend the columns that a store has.
 #[derive(Debug, clap::Args)]
 #[command(
     group(clap::ArgGroup::new("change").required(true).multiple(true)),
     after_help = "Examples:
   tagq set --tick 4ps run/
-  tagq set --gaps off run/"
+  tagq set --times off run/"
 )]
 pub(crate) struct SetArgs {
     /// The run
@@ -125,19 +129,22 @@ pub(crate) struct SetArgs {
     /// Unit of the recorded times; replaces the earlier one
     #[arg(long, value_name = "TICK", group = "change")]
     pub tick: Option<Tick>,
-    /// Make the column of gaps, or drop it
+    /// Make the column of times, or drop it
     #[arg(long, value_enum, value_name = "ON|OFF", group = "change")]
-    pub gaps: Option<Gaps>,
+    pub times: Option<Switch>,
+    /// Make the column of gaps beside that of times, or drop it
+    #[arg(long, value_enum, value_name = "ON|OFF", group = "change")]
+    pub gaps: Option<Switch>,
     /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
 }
 
-/// Whether a store has a column of gaps.
+/// Whether a store has a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Gaps {
-    /// It has one
+pub(crate) enum Switch {
+    /// It has it
     On,
-    /// It has none
+    /// It does not
     Off,
 }

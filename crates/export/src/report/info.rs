@@ -49,6 +49,10 @@ struct Info<'a> {
     elapsed_s: f64,
     store: String,
     store_bytes: Option<u64>,
+    /// `store_bytes` over `tags`.
+    bytes_per_tag: Option<f64>,
+    /// The files of the store that hold values of rows.
+    columns: Vec<&'static str>,
     /// Whether the store has the column of gaps; present if it has.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     gap_column: bool,
@@ -166,6 +170,11 @@ impl Looked {
         self.shortest.as_ref()?.iter().find(|of| of.channel == channel).copied()
     }
 
+    fn bytes_per_tag(&self) -> Option<f64> {
+        let bytes = self.store_bytes.filter(|_| self.facts.tags > 0)?;
+        Some(bytes as f64 / self.facts.tags as f64)
+    }
+
     fn sources_bytes(&self) -> u64 {
         self.sources().iter().map(|source| source.facts.size).sum()
     }
@@ -242,6 +251,8 @@ fn info(of: &Looked) -> Info<'_> {
         elapsed_s: facts.elapsed_s,
         store: run.store().folder().display().to_string(),
         store_bytes: *store_bytes,
+        bytes_per_tag: of.bytes_per_tag(),
+        columns: manifest.columns(),
         gap_column: manifest.has_gaps(),
         sources_bytes: of.sources_bytes(),
         leftovers: of.leftovers.iter().map(left_info).collect(),
@@ -321,8 +332,9 @@ fn facts(of: &Looked, style: TableStyle) -> Vec<(&'static str, String)> {
         sources => format!("{} sources", style.count(sources as u64)),
     };
     let store = of.store_bytes.map(|bytes| {
-        let gaps = if run.store().manifest().has_gaps() { " with the column of gaps" } else { "" };
-        format!(", {} of the store{gaps}", style.bytes(bytes))
+        let a_tag = of.bytes_per_tag().map(|bytes| format!(", {} bytes a tag", short(bytes)));
+        let columns = run.store().manifest().columns().join(", ");
+        format!(", {} of the store{}: {columns}", style.bytes(bytes), a_tag.unwrap_or_default())
     });
     let store = store.unwrap_or_default();
     let store_at = run.store().folder().display().to_string();

@@ -213,7 +213,7 @@ mod tests {
     fn rows(store: &Path) -> Vec<(i64, u16)> {
         let store = Store::open(store, Access::Copied).unwrap();
         let tags = store.tags();
-        (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row))).collect()
+        (0..tags.len()).map(|row| (tags.time.at(row), tags.channels.label(row))).collect()
     }
 
     fn in_order(tags: &[Tag]) -> Vec<(i64, u16)> {

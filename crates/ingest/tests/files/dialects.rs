@@ -354,7 +354,7 @@ fn channels_of_a_run_have_one_name() {
         drop(writer);
         let store = Store::open(&place.path().join("run.tagq"), Access::Copied).unwrap();
         let tags = store.tags();
-        let rows = (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row)));
+        let rows = (0..tags.len()).map(|row| (tags.time.at(row), tags.channels.label(row)));
         Ok(rows.collect())
     };
     let first = "channel,time_ps\nAlice,1\nBob,2\n";

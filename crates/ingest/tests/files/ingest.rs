@@ -28,7 +28,7 @@ fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
         Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
         Channels::U16(labels) => labels.to_vec(),
     };
-    let rows = tags.time.iter().copied().zip(channels).collect();
+    let rows = tags.time.to_vec().into_iter().zip(channels).collect();
     Ok((rows, store.manifest().sources.clone()))
 }
 

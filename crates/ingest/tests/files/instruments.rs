@@ -92,7 +92,7 @@ fn writer(store: &Path) -> Writer {
 fn rows(store: &Store) -> Vec<(i64, u64)> {
     let tags = store.tags();
     let label = |row| tags.channels.label(row).into();
-    (0..tags.time.len()).map(|row| (tags.time[row], label(row))).collect()
+    (0..tags.time.len()).map(|row| (tags.time.at(row), label(row))).collect()
 }
 
 /// Ingests a file of these bytes at once.

@@ -60,6 +60,7 @@ def set(
     run: Path,
     *,
     tick: str | None = None,
+    times: bool | None = None,
     gaps: bool | None = None,
     store: Path | None = None,
     **unknown: NoReturn,
@@ -68,15 +69,18 @@ def set(
 
     tick
         The unit of the recorded times, which replaces the earlier one.
+    times
+        Makes the column of times, or drops it: without it times are decoded from gaps and far distances.
     gaps
-        Makes the column of gaps, or drops it.
+        Makes the column of gaps beside that of times, or drops it.
     store
         Folder of the store [default: in or beside the source].
     """
     if unknown:
-        raise unexpected("set", unknown, ("tick", "gaps", "store"))
+        raise unexpected("set", unknown, ("tick", "times", "gaps", "store"))
     if tick is not None and not isinstance(tick, str):
         raise WrongTypeError(f'tick: a text is wanted, as "156.25ps", not {type(tick).__name__}')
-    if gaps is not None and not isinstance(gaps, bool):
-        raise WrongTypeError("gaps: True or False is wanted")
-    _tagq.set(_path(run, "run"), None if store is None else _path(store, "store"), tick, gaps)
+    for name, value in (("times", times), ("gaps", gaps)):
+        if value is not None and not isinstance(value, bool):
+            raise WrongTypeError(f"{name}: True or False is wanted")
+    _tagq.set(_path(run, "run"), None if store is None else _path(store, "store"), tick, times, gaps)

@@ -12,7 +12,7 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
-        morsels::{Execution, seek},
+        morsels::Execution,
         singles::{add_rows, bring, rows_in},
     },
 };
@@ -80,7 +80,7 @@ impl Counter for Scan<'_> {
     /// Few rows are read if the other time is near.
     fn rank(&self, source: u32, channel: u16, time: i64, near: Rank) -> Rank {
         let source = self.source(source);
-        let row = seek(source.tags.time, near.row, |other| other < time);
+        let row = source.tags.time.seek(near.row, |other| other < time);
         let mut count = [0];
         let rows = near.row.min(row)..near.row.max(row);
         add_rows(source, &[channel], rows, self.execution.simd, &mut count);

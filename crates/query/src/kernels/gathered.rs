@@ -54,6 +54,20 @@ impl<D: Copy + Default> Gathered<D> {
         self.len += 1;
     }
 
+    /// Passes differences of another buffer to `take`, each converted. This buffer is empty and stays so.
+    pub(super) fn convert<E: Copy>(
+        &mut self,
+        differences: &[E],
+        convert: impl Fn(E) -> D,
+        take: &mut impl FnMut(&mut [D]),
+    ) {
+        let converted = &mut self.values[..differences.len()];
+        for (converted, &difference) in converted.iter_mut().zip(differences) {
+            *converted = convert(difference);
+        }
+        take(converted);
+    }
+
     /// Passes all differences to `take`.
     pub(super) fn empty(&mut self, take: &mut impl FnMut(&mut [D])) {
         take(&mut self.values[..self.len]);

@@ -64,11 +64,11 @@ use avx512 as vbmi2;
 
 pub(crate) mod matrix;
 pub(crate) mod rows;
-pub(crate) mod simd;
 mod two_lists;
 
 pub(crate) use rows::MASK_ROWS;
-pub use simd::Simd;
+pub(crate) use tagq_store::simd;
+pub use tagq_store::simd::Simd;
 pub(crate) use two_lists::{far_pairs, merge, window_starts};
 
 #[cfg(test)]

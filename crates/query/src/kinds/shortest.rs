@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::{Channels, Tags};
+use tagq_store::{Channels, Tags, Times};
 
 use crate::{
     error::Error,
@@ -101,7 +101,7 @@ fn seen_in(tags: Tags<'_>, channels: &[u16], look: impl Fn(Range<usize>)) -> Vec
 
 /// Uses tables of `N` entries, one for each possible label of type `L`.
 fn walk<L: Copy + Into<usize>, const N: usize>(
-    time: &[i64],
+    times: Times<'_>,
     labels: &[L],
     channels: &[u16],
     look: impl Fn(Range<usize>),
@@ -110,10 +110,12 @@ fn walk<L: Copy + Into<usize>, const N: usize>(
     let mut seen = vec![Seen::NOTHING; N];
     // The length is known to the compiler, so no label is out of bounds.
     let (near, rare) = (&mut places[..N], &mut seen[..N]);
-    for first in (0..time.len()).step_by(LOOKED_AT) {
-        let rows = first..time.len().min(first + LOOKED_AT);
+    let mut buffer = Vec::new();
+    for first in (0..times.len()).step_by(LOOKED_AT) {
+        let rows = first..times.len().min(first + LOOKED_AT);
         look(rows.clone());
-        for (&time, &label) in time[rows.clone()].iter().zip(&labels[rows]) {
+        let times = times.read(rows.clone(), &mut buffer);
+        for (&time, &label) in times.iter().zip(&labels[rows]) {
             let (last, least) = &mut near[label.into()];
             // Decreasing times are recorded separately; any difference of two times fits in 64 unsigned bits.
             let apart = time.wrapping_sub(*last).cast_unsigned();
@@ -145,7 +147,7 @@ mod tests {
     use crate::{kernels::simd::Simd, oracle};
 
     fn of(time: &[i64], channels: Channels<'_>, morsel_rows: usize) -> Vec<(u16, Option<u64>)> {
-        let recording = Recording::from_tags(Tags { time, channels });
+        let recording = Recording::from_tags(Tags { time: time.into(), channels });
         let execution = Execution { simd: Simd::best(), morsel_rows: Some(morsel_rows) };
         let shortest = shortest_intervals(&recording, &execution).unwrap();
         shortest.iter().map(|of| (of.channel, of.ticks)).collect()

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::{
     kernels::{
         matrix::Matrix,
-        neighbours::{self, ComparedRows, DistanceColumn, REACH},
+        neighbours::{self, REACH},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
@@ -24,6 +24,7 @@ use crate::{
     },
     scan::{
         chains::{self, Member},
+        column::{Decoded, StoredColumn},
         morsels::{Execution, Interval, intervals},
         selection::{Buffers, Selected, Selection, keep_only},
     },
@@ -132,16 +133,16 @@ fn run_chains<M: Machine>(
     let pieces = pass.over(source.tags.len()).in_pieces(ranges.len());
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
     // The tags of each number in longer chains.
-    let thread = || (zero(), Matrix::new(side), vec![0_u64; side]);
+    let thread = || (zero(), Matrix::new(side), vec![0_u64; side], Decoded::default());
     let threads: Vec<_> = ranges
         .into_par_iter()
-        .fold(thread, |(mut counts, mut pairs, mut members), rows| {
+        .fold(thread, |(mut counts, mut pairs, mut members, mut times), stored| {
             let is_sound = || match column {
-                DistanceColumn::Gaps(_) => source.has_right_gaps(rows.clone(), 0),
-                DistanceColumn::Times(_) => true,
+                StoredColumn::Gaps(_) => source.has_right_gaps(stored.clone(), 0),
+                StoredColumn::WideGaps(_) | StoredColumn::Times(_) => true,
             };
             if pieces.begin().is_ok() && is_sound() {
-                let rows = ComparedRows { column, labels, range: rows, number_of: &number_of };
+                let (rows, _) = column.compared(&stored, REACH, (labels, &number_of), &mut times);
                 let mut machines = machines.to_vec();
                 let walked =
                     chains::walk(simd, window.reach, &rows, &mut pairs, |Member { row, time }| {
@@ -155,12 +156,13 @@ fn run_chains<M: Machine>(
                     });
                 machines.iter_mut().zip(&mut counts).for_each(|(m, counts)| m.finish(counts));
                 if walked.is_none() {
-                    let first = rows.range.start.saturating_sub(REACH);
-                    source.is_in_order(simd, first..rows.range.end);
+                    let first = stored.start.saturating_sub(REACH);
+                    source.is_in_order(simd, first..stored.end);
                 }
             }
-            (counts, pairs, members)
+            (counts, pairs, members, times)
         })
+        .map(|(counts, pairs, members, _)| (counts, pairs, members))
         .collect();
     let numbers = || (0..=u8::MAX).take(side);
     let mut in_chains = vec![0_u64; side];

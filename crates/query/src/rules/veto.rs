@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::format::GAP_MAX;
+use tagq_store::{TimeReader, Times, format::GAP_MAX};
 
 use crate::{
     error::Error,
@@ -14,7 +14,8 @@ use crate::{
     },
     run::{recording::Source, scope::Scope},
     scan::{
-        morsels::{Interval, seek},
+        column::StoredColumn,
+        morsels::Interval,
         selection::{Buffers, List, Selection},
     },
 };
@@ -54,6 +55,7 @@ impl Veto {
 #[derive(Clone)]
 pub(crate) struct Guard<'a> {
     source: &'a Source<'a>,
+    times: TimeReader<'a>,
     reach: i128,
     /// Each veto channel, its delay, and the row visited last.
     channels: Vec<(u16, i128, usize)>,
@@ -62,15 +64,15 @@ pub(crate) struct Guard<'a> {
 impl Guard<'_> {
     /// Returns whether a veto tag rejects a coincidence from `earliest` to `latest`, in delayed times.
     pub(crate) fn forbids(&mut self, earliest: i64, latest: i64) -> bool {
-        let tags = self.source.tags;
-        let reach = self.reach;
-        self.channels.iter_mut().any(|(channel, delay, row)| {
+        let Self { source, times, reach, channels } = self;
+        let (tags, reach) = (source.tags, *reach);
+        channels.iter_mut().any(|(channel, delay, row)| {
             // Converted to recorded times, so that the rows can be compared as stored.
             let first = i128::from(earliest) - reach - *delay;
             let last = i128::from(latest) + reach - *delay;
-            *row = seek(tags.time, *row, |time| i128::from(time) < first);
+            *row = tags.time.seek(*row, |time| i128::from(time) < first);
             (*row..tags.len())
-                .take_while(|&row| i128::from(tags.time[row]) <= last)
+                .take_while(|&row| i128::from(times.at(row)) <= last)
                 .any(|row| tags.channels.label(row) == *channel)
         })
     }
@@ -107,7 +109,8 @@ impl Forbidding {
     pub(crate) fn guard<'a>(&self, source: &'a Source<'a>) -> Guard<'a> {
         let of = |&(channel, delay): &(u16, i64)| (channel, i128::from(delay), 0);
         let channels = self.channels.iter().map(of).collect();
-        Guard { source, reach: self.guard.into(), channels }
+        let times = TimeReader::new(source.tags.time);
+        Guard { source, times, reach: self.guard.into(), channels }
     }
 
     /// Returns the times of the veto tags that can reject coincidences in `interval`.
@@ -122,7 +125,7 @@ impl Forbidding {
     }
 
     /// Returns the rows that [`Forbidding::times`] reads.
-    pub(crate) fn row_ranges(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+    pub(crate) fn row_ranges(&self, time: Times<'_>, interval: Interval) -> Vec<Range<usize>> {
         self.selection.row_ranges(time, self.reaching(interval))
     }
 
@@ -209,18 +212,15 @@ impl AllowedRows {
         if start == end {
             return Some(ComparedRows { range: 0..0, ..stored.clone() });
         }
-        let head = start - DistanceColumn::Gaps(gaps).rows_before(start, reach);
+        let head = start - StoredColumn::Gaps(gaps).rows_before(start, reach);
         own_gaps.clear();
         own_gaps.extend_from_slice(&gaps[head..end]);
         own_labels.clear();
         own_labels.extend_from_slice(&stored.labels[head..end]);
         // Gaps decide about all distances below the largest gap.
         let is_exact = veto.guard < GAP_MAX.into();
-        let column = if is_exact {
-            DistanceColumn::Gaps(gaps)
-        } else {
-            DistanceColumn::Times(source.tags.time)
-        };
+        let column =
+            if is_exact { StoredColumn::Gaps(gaps) } else { StoredColumn::Times(source.tags.time) };
         let first = head - column.rows_before(head, veto.guard);
         let last = end + column.rows_after(end - 1, veto.guard);
         if !is_exact && !source.is_in_order(simd, first..last) {
@@ -253,7 +253,7 @@ impl AllowedRows {
 
 /// Finds the rows near one veto after the other.
 struct Near<'a> {
-    column: DistanceColumn<'a>,
+    column: StoredColumn<'a>,
     guard: i64,
     /// The row after the last one.
     end: usize,

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tagq_store::format::BLOCK_ROWS;
+use tagq_store::Times;
 
 use super::{
     recording::{Recording, Source},
@@ -53,27 +53,35 @@ impl Source<'_> {
     /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
     /// recorded for [`Source::check_damage`].
     pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
-        let time = &self.tags.time[rows.clone()];
-        let Some(((first, last), (&begin, &end))) = self.span().zip(time.first().zip(time.last()))
-        else {
-            return true;
-        };
-        let found = match first_fall(simd, time) {
-            // If the next row is also before the preceding one, the preceding row is the damaged one.
-            Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
-            Some(row) => row,
-            None if begin < first => 0,
-            None if end > last => time.partition_point(|&time| time <= last),
-            None => return true,
-        };
-        self.damage.add_unordered(rows.start + found);
-        false
+        let times = self.tags.time.rows(rows.clone());
+        let Some((first, last)) = self.span() else { return true };
+        let mut buffer = Vec::new();
+        let found = times.pieces().find_map(|piece| {
+            // With the row before, and the one after.
+            let own = piece.start.saturating_sub(1)..times.len().min(piece.end + 1);
+            let (start, time) = (own.start, times.read(own, &mut buffer));
+            let found = match first_fall(simd, time) {
+                // If the next row is also before the preceding one, the preceding row is the damaged one.
+                Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
+                Some(row) => row,
+                None if time.first().is_some_and(|&begin| begin < first) => 0,
+                None if time.last().is_some_and(|&end| end > last) => {
+                    time.partition_point(|&time| time <= last)
+                }
+                None => return None,
+            };
+            Some(start + found)
+        });
+        if let Some(found) = found {
+            self.damage.add_unordered(rows.start + found);
+        }
+        found.is_none()
     }
 
     /// Returns whether these recorded times, if they are in order, lie in the span of the source.
-    pub(crate) fn spans(&self, time: &[i64]) -> bool {
+    pub(crate) fn spans(&self, time: Times<'_>) -> bool {
         let ends = self.span().zip(time.first().zip(time.last()));
-        ends.is_none_or(|((first, last), (&begin, &end))| {
+        ends.is_none_or(|((first, last), (begin, end))| {
             first <= begin && begin <= end && end <= last
         })
     }
@@ -87,32 +95,28 @@ impl Source<'_> {
         let time = self.tags.time;
         for &delay in delays {
             for end in range.from.into_iter().chain(range.to) {
-                let is_before = |&time: &i64| i128::from(time) + i128::from(delay) < end.into();
+                let is_before = |time: i64| i128::from(time) + i128::from(delay) < end.into();
                 self.check_near(time.partition_point(is_before));
             }
         }
     }
 
-    /// Checks the order of the rows near the row that a search for a time found.
+    /// Checks the order of the rows near the row that a search for a time found. Decoded times are in order, or their files do
+    /// not have their checksums.
     pub(crate) fn check_near(&self, row: usize) {
+        if self.tags.time.column().is_none() {
+            return;
+        }
         let rows = row.saturating_sub(AROUND_END)..(row + AROUND_END).min(self.tags.len());
         self.is_in_order(Simd::best(), rows);
     }
 
     /// Returns whether the blocks of gaps that hold these rows, and the rows that they can be compared with, have the
-    /// right checksums. If not, the row is recorded for [`Source::check_damage`].
+    /// right checksums. If not, [`Source::check_damage`] rejects the counts.
     pub(crate) fn has_right_gaps(&self, rows: Range<usize>, look_back: usize) -> bool {
         let Some((store, first)) = self.gap_rows() else { return true };
-        let mut row = rows.start.saturating_sub(look_back);
-        while row < rows.end {
-            if !store.has_right_gaps(first + row) {
-                self.damage.add_gaps(row);
-                return false;
-            }
-            let of_run = store.opened().start + first + row;
-            row += BLOCK_ROWS - of_run % BLOCK_ROWS;
-        }
-        true
+        let rows = rows.start.saturating_sub(look_back)..rows.end;
+        store.has_right_gaps(first + rows.start..first + rows.end)
     }
 
     /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
@@ -126,6 +130,10 @@ impl Source<'_> {
 
     /// Rejects the counts of scans that found damaged rows.
     pub(super) fn check_damage(&self) -> Result<(), Error> {
-        self.damage.check(self.first_row())
+        self.damage.check(self.first_row())?;
+        match self.damaged_block() {
+            Some(block) => Err(Error::Gaps { block }),
+            None => Ok(()),
+        }
     }
 }

@@ -55,6 +55,8 @@ impl Deref for Source<'_> {
 #[derive(Debug)]
 struct Index<'a> {
     store: Option<&'a Store>,
+    /// How often damage of its gaps had been met before.
+    damage_met: u64,
     /// Loaded on first use, because most queries do not need it.
     blocks: OnceLock<Vec<Block>>,
 }
@@ -76,8 +78,11 @@ impl<'a> Recording<'a> {
     }
 
     fn of_sources_of(store: &'a Store, is_joined: bool) -> Self {
-        let index =
-            Arc::new(Index { store: store.has_rows().then_some(store), blocks: OnceLock::new() });
+        let index = Arc::new(Index {
+            store: store.has_rows().then_some(store),
+            damage_met: store.damage_met().0,
+            blocks: OnceLock::new(),
+        });
         let all = 0..usize::try_from(store.manifest().rows).unwrap_or(usize::MAX);
         let rows = store.sources().filter(|_| !is_joined).map(|(_, rows)| rows);
         let rows = rows.chain(is_joined.then_some(all));
@@ -124,7 +129,7 @@ impl<'a> Recording<'a> {
                 .zip(rows)
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
-        let span = tags.time.first().copied().zip(tags.time.last().copied());
+        let span = tags.time.first().zip(tags.time.last());
         Self::new(vec![Source {
             tags,
             micro: None,
@@ -203,13 +208,20 @@ impl Source<'_> {
     /// row of this source, in the numbering of the blocks.
     #[must_use]
     pub fn with_blocks(self, blocks: Vec<Block>, row: u64) -> Self {
-        let index = Index { store: None, blocks: blocks.into() };
+        let index = Index { store: None, damage_met: 0, blocks: blocks.into() };
         Self { index: Some((Arc::new(index), row)), ..self }
     }
 
     /// Returns the row of the run that is the first of `tags`.
     pub(super) fn first_row(&self) -> u64 {
         self.index.as_ref().map_or(0, |(_, first)| *first)
+    }
+
+    /// Returns a block of gaps whose damage scans have met.
+    pub(super) fn damaged_block(&self) -> Option<u64> {
+        let (index, _) = self.index.as_ref()?;
+        let (met, block) = index.store?.damage_met();
+        (met != index.damage_met).then_some(block)
     }
 
     /// Returns the store that has the gaps, and the first row of `tags` among the rows that it opened.
@@ -257,11 +269,11 @@ impl<'a> Recording<'a> {
             let Some((first, last)) = source.span() else { return 0 };
             let time = source.tags.time;
             let begin = match range.from {
-                Some(from) if from > first => time.partition_point(|&time| time < from),
+                Some(from) if from > first => time.partition_point(|time| time < from),
                 _ => 0,
             };
             let end = match range.to {
-                Some(to) if to <= last => time.partition_point(|&time| time < to),
+                Some(to) if to <= last => time.partition_point(|time| time < to),
                 _ => time.len(),
             };
             end.saturating_sub(begin) as u64

@@ -6,10 +6,13 @@
 
 use std::ops::Range;
 
-use crate::kernels::{
-    matrix::Matrix,
-    neighbours::{self, ComparedRows, DistanceColumn},
-    simd::Simd,
+use crate::{
+    kernels::{
+        matrix::Matrix,
+        neighbours::{self, ComparedRows},
+        simd::Simd,
+    },
+    scan::column::StoredColumn,
 };
 
 /// A row of a chain of three or more.
@@ -41,7 +44,7 @@ pub(crate) fn walk(
 
 /// Returns the part of a range of rows that holds whole chains.
 pub(crate) fn whole_chains(
-    column: DistanceColumn<'_>,
+    column: StoredColumn<'_>,
     rows: Range<usize>,
     window: i64,
 ) -> Range<usize> {
@@ -63,7 +66,7 @@ pub(crate) fn whole_chains(
 /// Cuts a range of rows before which a chain begins, and after which one ends, into ranges of about this many rows and
 /// whole chains.
 pub(crate) fn chain_ranges(
-    column: DistanceColumn<'_>,
+    column: StoredColumn<'_>,
     all: Range<usize>,
     window: i64,
     rows: usize,

@@ -1,8 +1,8 @@
 //! Look-ups: the first row at or after a time.
 
-use tagq_store::{Store, format::BLOCK_ROWS};
+use tagq_store::{Store, Times, format::BLOCK_ROWS};
 
-use crate::{error::Error, scan::morsels::seek};
+use crate::error::Error;
 
 /// Finds rows by their times: the index gives the block, and a search the row in it.
 ///
@@ -22,7 +22,7 @@ use crate::{error::Error, scan::morsels::seek};
 /// ```
 #[derive(Debug)]
 pub struct Lookup<'a> {
-    time: &'a [i64],
+    time: Times<'a>,
     /// The last time of each block.
     ends: Vec<i64>,
 }
@@ -36,14 +36,18 @@ impl<'a> Lookup<'a> {
     /// Returns the first row whose time is `time`, in ticks, or later; the number of rows if all are earlier.
     ///
     /// # Errors
-    /// [`Error::Unordered`] if the rows around it, or the index, are out of order.
+    /// [`Error::Unordered`] if the rows around it, or the index, are out of order. Damage of a store without a column of times is
+    /// known to [`Store::damage_met`].
     pub fn row(&self, time: i64) -> Result<usize, Error> {
         let block = self.ends.partition_point(|&end| end < time);
         let first = (block * BLOCK_ROWS).min(self.time.len());
-        let of_block = &self.time[first..(first + BLOCK_ROWS).min(self.time.len())];
-        let row = first + seek(of_block, self.guess(block, time, of_block.len()), |at| at < time);
-        let is_found = self.time.get(row).is_none_or(|&at| at >= time)
-            && row.checked_sub(1).is_none_or(|before| self.time[before] < time);
+        let of_block = self.time.rows(first..(first + BLOCK_ROWS).min(self.time.len()));
+        let row = first + of_block.seek(self.guess(block, time, of_block.len()), |at| at < time);
+        // Decoded times are in order unless their files are damaged, which has been noticed.
+        let is_found = self.time.column().is_none_or(|times| {
+            times.get(row).is_none_or(|&at| at >= time)
+                && row.checked_sub(1).is_none_or(|before| times[before] < time)
+        });
         if is_found {
             Ok(row)
         } else {
@@ -54,8 +58,11 @@ impl<'a> Lookup<'a> {
 
     /// Returns about which row of a block has a time: tags of a steady rate are a line.
     fn guess(&self, block: usize, time: i64, rows: usize) -> usize {
-        let before = block.checked_sub(1).map_or(self.time.first(), |block| self.ends.get(block));
-        let Some((&before, &end)) = before.zip(self.ends.get(block)) else { return 0 };
+        let before = match block.checked_sub(1) {
+            Some(block) => self.ends.get(block).copied(),
+            None => self.time.first(),
+        };
+        let Some((before, &end)) = before.zip(self.ends.get(block)) else { return 0 };
         let part = u128::from(time.abs_diff(before.min(time))) * rows as u128;
         usize::try_from(part / u128::from(end.abs_diff(before).max(1))).unwrap_or(rows)
     }

@@ -2,6 +2,7 @@
 //! scan.
 
 pub(crate) mod chains;
+pub(crate) mod column;
 mod lookup;
 pub(crate) mod morsels;
 pub(crate) mod plan;

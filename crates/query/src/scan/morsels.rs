@@ -5,10 +5,9 @@
 
 use std::ops::Range;
 
-use crate::{
-    kernels::{neighbours::DistanceColumn, simd::Simd},
-    run::time_range::TimeRange,
-};
+use tagq_store::Times;
+
+use crate::{kernels::simd::Simd, run::time_range::TimeRange, scan::column::StoredColumn};
 
 /// The number of rows below which a cut is not worth its search, however many delays there are.
 const FEWEST_ROWS: usize = 1 << 12;
@@ -29,7 +28,7 @@ impl Execution {
     }
 
     /// Returns the rows of a morsel over a source with these times.
-    pub(crate) fn rows_per_morsel(&self, time: &[i64], window: i64, cached: usize) -> usize {
+    pub(crate) fn rows_per_morsel(&self, time: Times<'_>, window: i64, cached: usize) -> usize {
         if let Some(rows) = self.morsel_rows {
             return rows.max(1);
         }
@@ -40,8 +39,8 @@ impl Execution {
 }
 
 /// Returns how many rows of a source lie in a window, on average.
-pub(crate) fn rows_within_window(time: &[i64], window: i64) -> usize {
-    let (Some(&first), Some(&last)) = (time.first(), time.last()) else { return 0 };
+pub(crate) fn rows_within_window(time: Times<'_>, window: i64) -> usize {
+    let (Some(first), Some(last)) = (time.first(), time.last()) else { return 0 };
     let span = (i128::from(last) - i128::from(first)).max(1);
     let rows = time.len() as i128 * i128::from(window) / span;
     usize::try_from(rows).unwrap_or(usize::MAX)
@@ -57,8 +56,9 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// Returns the interval into which `delay` moves these rows; no row before or after them has the same time.
-    pub(crate) fn of_rows(time: &[i64], rows: &Range<usize>, delay: i64) -> Self {
-        let start = if rows.start == 0 { i64::MIN } else { time[rows.start].saturating_add(delay) };
+    pub(crate) fn of_rows(time: Times<'_>, rows: &Range<usize>, delay: i64) -> Self {
+        let start =
+            if rows.start == 0 { i64::MIN } else { time.at(rows.start).saturating_add(delay) };
         Self { start, end: time.get(rows.end).map(|time| time.saturating_add(delay)) }
     }
 
@@ -67,9 +67,9 @@ impl Interval {
     /// Consecutive intervals together cover all rows, even rows that are out of order. The time of the first
     /// row of an interval is never less than that of the preceding row, so every decrease of times lies
     /// inside one of the intervals.
-    pub(crate) fn rows(&self, time: &[i64], delay: i64) -> Range<usize> {
+    pub(crate) fn rows(&self, time: Times<'_>, delay: i64) -> Range<usize> {
         let before = |limit: i64| {
-            time.partition_point(|&time| i128::from(time) + i128::from(delay) < i128::from(limit))
+            time.partition_point(|time| i128::from(time) + i128::from(delay) < i128::from(limit))
         };
         let end = self.end.map_or(time.len(), before);
         // No tag lies before the smallest possible time.
@@ -83,36 +83,6 @@ impl Interval {
     }
 }
 
-/// Returns the first row for which `is_before` is false; it must be true for all rows before that row and for
-/// no other row. Starts the search near row `hint`.
-pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
-    let hint = hint.min(time.len());
-    let (mut low, mut high) = (0, time.len());
-    let mut reach = 1;
-    if hint < high && is_before(time[hint]) {
-        low = hint + 1;
-        while low + reach < high {
-            if !is_before(time[low + reach]) {
-                high = low + reach;
-                break;
-            }
-            low += reach + 1;
-            reach *= 2;
-        }
-    } else {
-        high = hint;
-        while high > reach {
-            if is_before(time[high - reach]) {
-                low = high - reach + 1;
-                break;
-            }
-            high -= reach;
-            reach *= 2;
-        }
-    }
-    low + time[low..high].partition_point(|&time| is_before(time))
-}
-
 /// Cuts `range` into contiguous intervals so that none holds many more than `rows` rows, counting the rows of
 /// each of the different `delays` together.
 ///
@@ -121,7 +91,7 @@ pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -
 /// of the span of the source. Reads only rows that lie in the range, and rows that the search for its ends
 /// reads.
 pub(crate) fn intervals(
-    time: &[i64],
+    time: Times<'_>,
     rows: usize,
     delays: &[i64],
     range: TimeRange,
@@ -131,7 +101,7 @@ pub(crate) fn intervals(
     let cuts_of = |&delay: &i64| {
         let inside = Interval { start: first, end: range.to }.rows(time, delay);
         let rows = (inside.start.next_multiple_of(step).max(step)..inside.end).step_by(step);
-        rows.map(move |row| time[row].saturating_add(delay))
+        rows.map(move |row| time.at(row).saturating_add(delay))
     };
     let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
     // The cuts of one delay are in order, unless rows are damaged; rows that no interval covers are detected.
@@ -147,7 +117,7 @@ pub(crate) fn intervals(
 
 /// Cuts a range of rows into ranges of about this many. Equal times are never separated.
 pub(crate) fn row_ranges(
-    column: DistanceColumn<'_>,
+    column: StoredColumn<'_>,
     all: Range<usize>,
     rows: usize,
 ) -> Vec<Range<usize>> {
@@ -179,7 +149,8 @@ mod tests {
             time.sort_unstable();
             let delays: Vec<i64> = delays.into_iter().collect();
             let range = TimeRange { from, to };
-            let intervals = intervals(&time, rows, &delays, range);
+            let times = Times::from(&time[..]);
+            let intervals = intervals(times, rows, &delays, range);
             prop_assert_eq!(intervals[0].start, from.unwrap_or(i64::MIN));
             prop_assert_eq!(intervals[intervals.len() - 1].end, to);
             for pair in intervals.windows(2) {
@@ -190,7 +161,7 @@ mod tests {
             for interval in &intervals {
                 let mut held = 0;
                 for &delay in &delays {
-                    let inside = interval.rows(&time, delay);
+                    let inside = interval.rows(times, delay);
                     held += inside.len();
                     for (row, &time) in time.iter().enumerate() {
                         let t = time + delay;

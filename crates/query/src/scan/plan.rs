@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The rows that a query would read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReadPlan {
     /// The level of vector instructions.
     pub level: Simd,
@@ -31,6 +31,8 @@ pub struct ReadPlan {
     pub is_at_least: bool,
     /// Bytes of a label in the channel column, and of a micro time if those are read, too.
     label_bytes: u64,
+    /// If times are decoded: the bytes that are read for a row besides its gap, as a mean over the recording.
+    beside_gap: Option<f64>,
     /// The rows that each route reads, numbered over all sources, in any order.
     taken: Vec<(Route, Range<u64>)>,
 }
@@ -44,6 +46,11 @@ impl ReadPlan {
             threads: rayon::current_num_threads(),
             is_at_least: false,
             label_bytes: if recording.sources.iter().any(is_wide) { 2 } else { 1 },
+            // All sources have the columns of one store.
+            beside_gap: recording
+                .sources
+                .first()
+                .and_then(|source| source.tags.time.bytes_beside_gap()),
             taken: Vec::new(),
         }
     }
@@ -112,7 +119,8 @@ impl ReadPlan {
         self.taken.iter().map(|(_, rows)| rows.end - rows.start).sum()
     }
 
-    /// Returns the bytes of the columns that are read, each once: times or gaps, and labels.
+    /// Returns the bytes of the columns that are read, each once: times or gaps, and labels. Where times are decoded, that
+    /// is gaps, far distances and steps; the last two are not evenly distributed, and are counted by their mean.
     pub fn bytes(&self) -> u64 {
         let rows_of = |is_read: fn(Reads) -> bool| {
             let read = self.taken.iter().filter(|(route, _)| is_read(route.reads()));
@@ -120,10 +128,19 @@ impl ReadPlan {
             rows.iter().map(|rows| rows.end - rows.start).sum::<u64>()
         };
         let times = rows_of(|reads| reads == Reads::Times);
-        let gaps = rows_of(|reads| reads == Reads::Gaps);
-        times * size_of::<i64>() as u64
-            + gaps * size_of::<u16>() as u64
-            + rows_of(|_| true) * self.label_bytes
+        let labels = rows_of(|_| true) * self.label_bytes;
+        let Some(beside_gap) = self.beside_gap else {
+            let gaps = rows_of(|reads| reads == Reads::Gaps);
+            return times * size_of::<i64>() as u64 + gaps * size_of::<u16>() as u64 + labels;
+        };
+        let gaps = rows_of(|reads| reads != Reads::Labels);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bytes of files"
+        )]
+        let beside_gaps = (times as f64 * beside_gap).round() as u64;
+        gaps * size_of::<u16>() as u64 + beside_gaps + labels
     }
 }
 
@@ -163,7 +180,7 @@ mod tests {
             checksums: PerFile::default(),
         };
         let blocks: Vec<Block> = (0..10).map(|i| block(100 * i..100 * (i + 1))).collect();
-        let all = Tags { time, channels: Channels::U8(labels) };
+        let all = Tags { time: time.into(), channels: Channels::U8(labels) };
         let source = |rows: Range<usize>| {
             let first = rows.start as u64;
             Recording::from_tags(all.rows(rows))

@@ -11,12 +11,9 @@ use std::ops::Range;
 use tagq_store::format::GAP_MAX;
 
 use crate::{
-    kernels::{
-        neighbours::DistanceColumn,
-        simd::{Level, Simd},
-    },
+    kernels::simd::{Level, Simd},
     run::recording::Source,
-    scan::morsels::Execution,
+    scan::{column::StoredColumn, morsels::Execution},
 };
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
@@ -87,6 +84,8 @@ pub(crate) enum Reads {
 pub(crate) enum CompareIn {
     /// Gaps of all channels, 16 or 32 at once.
     Gaps,
+    /// Gaps of 32 bits of all channels, decoded, eight or 16 at once.
+    WideGaps,
     /// Times of all channels, four or eight at once.
     Times,
     /// Times of the channels in use.
@@ -155,35 +154,46 @@ impl Work {
                 Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20,
             },
             (Self::Pairs, CompareIn::Gaps) => 2,
+            (Self::Pair | Self::Pairs, CompareIn::WideGaps) => match simd.level() {
+                Level::Scalar => 1,
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 2,
+            },
             // Only rows with as many others before them as the smallest group needs are visited.
             (Self::Groups { fewest }, CompareIn::Gaps | CompareIn::List) => fewest,
             (Self::Differences, CompareIn::Gaps) => 4,
             // Of these rows, starts and stops alone count.
             (Self::Differences, CompareIn::Times | CompareIn::List) => 9,
-            (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
-            | (Self::Groups { .. }, CompareIn::Times)
+            (Self::Differences, CompareIn::WideGaps)
+            | (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
+            | (Self::Groups { .. }, CompareIn::WideGaps | CompareIn::Times)
             // Most rows would be in long chains.
             | (Self::Heralds { .. } | Self::Matches, _) => 1,
         }
     }
 }
 
-impl DistanceColumn<'_> {
+impl StoredColumn<'_> {
     /// Returns where neighbours are compared if this column is read.
     pub(crate) fn rows(self) -> CompareIn {
         match self {
-            DistanceColumn::Gaps(_) => CompareIn::Gaps,
-            DistanceColumn::Times(_) => CompareIn::Times,
+            StoredColumn::Gaps(_) => CompareIn::Gaps,
+            StoredColumn::WideGaps(_) => CompareIn::WideGaps,
+            StoredColumn::Times(_) => CompareIn::Times,
         }
     }
 }
 
 /// Returns the column that is read to compare rows up to `reach` ticks apart. Gaps have a quarter of the bytes of times, and
-/// are taken if they are exact up to this distance.
-pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> DistanceColumn<'a> {
+/// are taken if they are exact up to this distance. Where times have no column, gaps of 32 bits are decoded in less time than
+/// times, and compared faster.
+pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> StoredColumn<'a> {
     match source.gaps {
-        Some(gaps) if reach < GAP_MAX.into() => DistanceColumn::Gaps(gaps),
-        _ => DistanceColumn::Times(source.tags.time),
+        Some(gaps) if reach < GAP_MAX.into() => StoredColumn::Gaps(gaps),
+        _ if source.tags.time.column().is_none() && reach < u32::MAX.into() => {
+            StoredColumn::WideGaps(source.tags.time)
+        }
+        _ => StoredColumn::Times(source.tags.time),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Channels, Tags, Times};
 
 use crate::{
     kernels,
@@ -57,6 +57,8 @@ pub(crate) struct Selected<'b> {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     masks: [Vec<u64>; 2],
+    times: Vec<i64>,
+    all_times: Vec<i64>,
     lists: Vec<List>,
     merged: Vec<List>,
 }
@@ -178,28 +180,58 @@ impl Selection {
     ) -> &'b mut [List] {
         buffers.lists.resize_with(self.lists.len().max(1), List::default);
         buffers.lists[0].len = 0;
+        let (time, first) = self.times(source.tags.time, interval, &mut buffers.all_times);
+        let times = |rows: &Range<usize>| time.rows(rows.start - first..rows.end - first);
+        let rows = |wanted: &Wanted| {
+            let rows = interval.rows(time, wanted.delay);
+            first + rows.start..first + rows.end
+        };
         for (wanted, lists) in self.lists.chunks(2).zip(buffers.lists.chunks_mut(2)) {
-            let rows = |wanted: &Wanted| interval.rows(source.tags.time, wanted.delay);
             if let ([a, b], [into_a, into_b]) = (wanted, &mut *lists) {
                 let (rows_a, rows_b) = (rows(a), rows(b));
                 if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
-                    self.take(simd, source, both, wanted, &mut buffers.masks, into);
+                    let buffers = (&mut buffers.masks, &mut buffers.times);
+                    self.take(simd, source, (times(&both), both), wanted, buffers, into);
                     continue;
                 }
             }
             for (one, into) in wanted.iter().zip(lists) {
                 let rows = rows(one);
                 let masks = std::array::from_mut(&mut buffers.masks[0]);
-                self.take(simd, source, rows.clone(), [(one, rows)], masks, [into]);
+                let buffers = (masks, &mut buffers.times);
+                let wanted = [(one, rows.clone())];
+                self.take(simd, source, (times(&rows), rows), wanted, buffers, [into]);
             }
         }
         &mut buffers.lists
     }
 
+    /// Returns the times in which the rows of the lists are found, and the row that is the first of them. If times have to be
+    /// decoded, those of many lists are decoded together, unless their delays are far apart.
+    fn times<'b>(
+        &self,
+        time: Times<'b>,
+        interval: Interval,
+        buffer: &'b mut Vec<i64>,
+    ) -> (Times<'b>, usize) {
+        let delays = || self.lists.iter().map(|list| list.delay);
+        if self.lists.len() > 2
+            && time.column().is_none()
+            && let (Some(least), Some(most)) = (delays().min(), delays().max())
+        {
+            let (late, early) = (interval.rows(time, least), interval.rows(time, most));
+            let all = early.start.min(late.start)..late.end.max(early.end);
+            if all.len() <= self.lists.len() / 2 * late.len() {
+                return (time.read(all.clone(), buffer).into(), all.start);
+            }
+        }
+        (time, 0)
+    }
+
     /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
-    pub(crate) fn row_ranges(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+    pub(crate) fn row_ranges(&self, time: Times<'_>, interval: Interval) -> Vec<Range<usize>> {
         let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
         let of = |wanted: &[Wanted]| match wanted {
             [a, b] => {
@@ -216,12 +248,12 @@ impl Selection {
         &self,
         simd: Simd,
         source: &Source<'_>,
-        rows: Range<usize>,
+        (time, rows): (Times<'_>, Range<usize>),
         wanted: [(&Wanted, Range<usize>); N],
-        masks: &mut [Vec<u64>; N],
+        (masks, buffer): (&mut [Vec<u64>; N], &mut Vec<i64>),
         mut into: [&mut List; N],
     ) {
-        let tags = source.tags.rows(rows.clone());
+        let tags = Tags { time, channels: source.tags.rows(rows.clone()).channels };
         // A very large number of rows is extracted only after their order is checked: the number may be so
         // large because of damage.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
@@ -236,10 +268,23 @@ impl Selection {
             into.clear_for(masks.iter().map(|mask| mask.count_ones() as usize).sum());
             self.take_numbers(simd, tags.channels, wanted, masks, into);
         }
-        let masks = masks.each_ref().map(|masks| &masks[..]);
-        let times = into.each_mut().map(|list| &mut list.time[..]);
-        if !kernels::compress(simd, tags.time, masks, delays, times) {
-            leave_out(source, simd, rows, into);
+        let mut taken = [0; N];
+        let mut before = i64::MIN;
+        for piece in tags.time.pieces() {
+            let times = tags.time.read(piece.clone(), buffer);
+            let steps = piece.start / MASK_ROWS..piece.end.div_ceil(MASK_ROWS);
+            let masks = masks.each_ref().map(|masks| &masks[steps.clone()]);
+            let mut at = taken.iter();
+            let lists =
+                into.each_mut().map(|list| &mut list.time[at.next().copied().unwrap_or(0)..]);
+            let follows = times.first().is_none_or(|&first| before <= first);
+            if !follows || !kernels::compress(simd, times, masks, delays, lists) {
+                return leave_out(source, simd, rows, into);
+            }
+            before = times.last().copied().unwrap_or(before);
+            for (taken, masks) in taken.iter_mut().zip(masks) {
+                *taken += masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>();
+            }
         }
     }
 

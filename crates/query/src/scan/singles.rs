@@ -56,7 +56,8 @@ pub(crate) fn row_at(source: &Source<'_>, limit: i64, delay: i64) -> usize {
         _ => return source.tags.len(),
     }
     let around = block_around(source, limit).unwrap_or(0..time.len());
-    let row = around.start + time[around].partition_point(|&time| i128::from(time) < limit);
+    let of_block = time.rows(around.clone());
+    let row = around.start + of_block.partition_point(|time| i128::from(time) < limit);
     source.check_near(row);
     row
 }
@@ -76,7 +77,7 @@ pub(crate) fn bring(source: &Source<'_>, times: impl Iterator<Item = i128>) {
             continue;
         };
         behind = rows.end;
-        will_need(&source.tags.time[rows.clone()]);
+        source.tags.time.rows(rows.clone()).will_need();
         match source.tags.channels {
             Channels::U8(labels) => will_need(&labels[rows]),
             Channels::U16(labels) => will_need(&labels[rows]),

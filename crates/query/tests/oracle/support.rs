@@ -26,7 +26,7 @@ pub(crate) fn recording<'a>(sources: &'a Sources, narrow: Option<&'a [Vec<u8>]>)
             Some(narrow) => Channels::U8(&narrow[i]),
             None => Channels::U16(labels),
         };
-        Recording::from_tags(Tags { time, channels }).sources.remove(0)
+        Recording::from_tags(Tags { time: time[..].into(), channels }).sources.remove(0)
     };
     Recording::new((0..sources.len()).map(one).collect())
 }

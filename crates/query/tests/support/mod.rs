@@ -68,7 +68,7 @@ fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
     } else {
         Channels::U16(tags.iter().map(|&(_, label)| label).collect::<Vec<_>>().leak())
     };
-    let mut source = Recording::from_tags(Tags { time, channels }).sources.remove(0);
+    let mut source = Recording::from_tags(Tags { time: time.into(), channels }).sources.remove(0);
     let micro = |&(time, label): &(i64, u16)| {
         micro_of(time, label).and_then(|micro| u16::try_from(micro).ok()).unwrap_or(MICRO_NONE_U16)
     };

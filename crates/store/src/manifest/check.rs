@@ -51,18 +51,24 @@ impl Manifest {
     fn check_optional(&self, fault: &Fault<'_>) -> Result<(), Error> {
         let fits = |kind: FileKind| {
             let last = self.last_block.as_ref();
-            let has_checksum =
-                last.is_none_or(|last| last.checksums[kind].is_some() == self.has(kind));
-            match kind.layout().checksum {
-                Checksum::InEntry(_) => has_checksum,
-                Checksum::InFile(file) => has_checksum && self.has(file) == self.has(kind),
-                Checksum::NotNeeded => last.is_none_or(|last| last.checksums[kind].is_none()),
-            }
+            let is_needed = self.is_checksummed(kind);
+            let has_place = match kind.layout().checksum {
+                Checksum::InFile(file, at) => usize::from(self.width_of(file)) >= at + 4,
+                Checksum::InEntry(_) | Checksum::NotNeeded => is_needed,
+            };
+            has_place == is_needed
+                && last.is_none_or(|last| last.checksums[kind].is_some() == is_needed)
         };
         let unit_fits = self.micro_tick.is_none() || self.has_micro();
+        // Times have a column, or are sums of distances.
+        let is_derived = !self.has_times();
+        let are_distances =
+            [FileKind::Far, FileKind::Steps].map(|kind| self.has(kind) == is_derived);
         let others = [
             ("the version of the format".to_owned(), self.version == self.version_of_files()),
             ("the unit of micro times".to_owned(), unit_fits),
+            ("the columns of times and distances".to_owned(), are_distances == [true; 2]),
+            ("far_entries".to_owned(), self.far_entries.is_some() == is_derived),
         ];
         let checksums = FileKind::all()
             .map(|kind| (format!("the checksums of the column {}", kind.layout().key), fits(kind)));
@@ -84,6 +90,11 @@ impl Manifest {
             if number >= NUMBER_MAX {
                 return fault.is(what, "below 2^56".into(), number.to_string());
             }
+        }
+        let far_entries = self.far_entries.unwrap_or(0);
+        if far_entries > self.rows {
+            let expected = format!("at most {} rows", self.rows);
+            return fault.is("far_entries", expected, far_entries.to_string());
         }
         let in_sources = self.sources.iter().map(|source| u128::from(source.rows)).sum();
         fault.unless_equal("the sum over sources", self.rows, in_sources)?;

@@ -16,7 +16,7 @@ use source::{ChannelRows, Source};
 use crate::{
     Error, Folder, RunId, Tick,
     checked::Committed,
-    files::{FileKind, FileName, OnePer, PerFile, checksums},
+    files::{Checksum, FileKind, FileName, OnePer, PerFile, checksums},
     format,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct LastBlock {
     pub rows: u32,
     pub time_min: i64,
     pub time_max: i64,
-    /// The crc32c of its bytes in each column that the store has.
+    /// The crc32c of its times, and of its bytes in each other file with values of rows that the store has.
     #[serde(flatten, with = "checksums")]
     pub checksums: PerFile<Option<u32>>,
     pub counts: Vec<ChannelRows>,
@@ -66,6 +66,9 @@ pub struct Manifest {
     pub channels: Vec<ChannelRows>,
     pub(crate) files: PerFile<Option<FileName>>,
     pub(crate) count_entries: u64,
+    /// Far distances committed; absent without their column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) far_entries: Option<u64>,
     pub(crate) chain: u32,
     pub(crate) last_block: Option<LastBlock>,
     /// Where the rows came from, in the order of their rows.
@@ -97,6 +100,8 @@ impl Manifest {
                 OnePer::Row => self.rows,
                 OnePer::FullBlock => self.full_blocks(),
                 OnePer::Count => self.count_entries,
+                OnePer::FarRow => self.far_entries.unwrap_or(0),
+                OnePer::Step => self.rows.div_ceil(format::STEP_ROWS as u64),
             };
             Committed { file, kind, values }
         })
@@ -122,6 +127,25 @@ impl Manifest {
         self.files.present().map(|(kind, _)| u64::from(kind.layout().version)).max().unwrap_or(1)
     }
 
+    /// The keys of the files that hold values of rows, in their order here.
+    pub fn columns(&self) -> Vec<&'static str> {
+        let has_rows = |of: OnePer| match of {
+            OnePer::Row | OnePer::FarRow | OnePer::Step => true,
+            OnePer::FullBlock | OnePer::Count => false,
+        };
+        let layouts = self.files.present().map(|(kind, _)| kind.layout());
+        layouts.filter(|layout| has_rows(layout.one_per)).map(|layout| layout.key).collect()
+    }
+
+    /// The bytes that the next row will take, without the index, if it has micro times like the rows before it: far
+    /// distances by their mean in all rows, none in a store without rows.
+    pub fn row_bytes(&self) -> f64 {
+        let bytes = |kind: FileKind| f64::from(self.width_of(kind));
+        let far = self.far_entries.unwrap_or(0) as f64 / self.rows.max(1) as f64;
+        let of_rows: f64 = FileKind::columns().map(bytes).sum();
+        of_rows + far * bytes(FileKind::Far) + bytes(FileKind::Steps) / format::STEP_ROWS as f64
+    }
+
     /// Whether the store has a column of micro times.
     pub fn has_micro(&self) -> bool {
         self.has(FileKind::Micro)
@@ -130,6 +154,25 @@ impl Manifest {
     /// Whether the store has a column of gaps.
     pub fn has_gaps(&self) -> bool {
         self.has(FileKind::Gap)
+    }
+
+    /// Whether the store has a column of times. Without it, times are sums of gaps and far distances.
+    pub fn has_times(&self) -> bool {
+        self.has(FileKind::Time)
+    }
+
+    /// Whether the chain covers the values of a column: those of times are, also in a store without their column.
+    pub(crate) fn is_chained(&self, kind: FileKind) -> bool {
+        kind.at_in_entry().is_some() && (kind == FileKind::Time || self.has(kind))
+    }
+
+    /// Whether each block has a checksum of these values.
+    pub(crate) fn is_checksummed(&self, kind: FileKind) -> bool {
+        match kind.layout().checksum {
+            Checksum::InEntry(_) => self.is_chained(kind),
+            Checksum::InFile(..) => self.has(kind),
+            Checksum::NotNeeded => false,
+        }
     }
 
     /// Sets the version of the format that its files need.
@@ -154,9 +197,11 @@ impl Manifest {
             files: PerFile::from_fn(|kind| {
                 let layout = kind.layout();
                 let name = format!("{}.{}", layout.key, layout.extension);
-                (!layout.is_optional).then(|| layout.entry(name, layout.values[0].1))
+                let is_there = !layout.is_optional || layout.kind == FileKind::Time;
+                is_there.then(|| layout.entry(name, layout.values[0].1))
             }),
             count_entries: 0,
+            far_entries: None,
             chain: 0,
             last_block: None,
             sources: Vec::new(),
@@ -334,6 +379,27 @@ mod tests {
         manifest
     }
 
+    /// The same rows without a column of times.
+    fn without_times() -> Manifest {
+        let mut manifest = example();
+        manifest.version = 3;
+        manifest.far_entries = Some(2);
+        manifest.files[FileKind::Time] = None;
+        let files = [
+            (FileKind::Gap, 2, "gap.4.col"),
+            (FileKind::GapBlocks, 12, "gaps.4.idx"),
+            (FileKind::Far, 4, "far.4.col"),
+            (FileKind::Steps, 16, "steps.4.idx"),
+        ];
+        for (kind, width, name) in files {
+            manifest.files[kind] = Some(kind.layout().entry(name.into(), width));
+            if kind != FileKind::GapBlocks {
+                manifest.last_block.as_mut().unwrap().checksums[kind] = Some(9);
+            }
+        }
+        manifest
+    }
+
     #[test]
     fn a_manifest_comes_back() {
         let bytes = example().encode().unwrap();
@@ -347,6 +413,14 @@ mod tests {
         assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), with_micro());
         let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!((&parsed["version"], &parsed["micro_tick"]), (&2.into(), &"4000000/1".into()));
+        assert_eq!(parsed.get("far_entries"), None);
+        let bytes = without_times().encode().unwrap();
+        assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), without_times());
+        let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&parsed["version"], &parsed["far_entries"]), (&3.into(), &2.into()));
+        for key in ["crc_time", "crc_gap", "crc_far", "crc_steps"] {
+            assert!(parsed["last_block"][key].is_u64(), "{key}");
+        }
     }
 
     #[test]
@@ -368,7 +442,7 @@ mod tests {
             |text: &str| Manifest::decode(text.as_bytes(), Path::new("m")).unwrap_err().to_string();
         assert!(refused("{\"name\": \"web app\"}").contains("no manifest of tagq"));
         let text = String::from_utf8(example().encode().unwrap()).unwrap();
-        for version in [0, 3] {
+        for version in [0, 4] {
             let other = text.replace("\"version\": 1", &format!("\"version\": {version}"));
             assert!(
                 refused(&other).contains(&format!("version {version},")),
@@ -423,9 +497,31 @@ mod tests {
             |m| m.last_block.as_mut().unwrap().checksums[FileKind::Micro] = None,
             |m| *m = Manifest { version: 2, ..example() },
         ];
+        let distance_changes: [Change; 15] = [
+            |m| m.version = 2,
+            // Neither times nor distances, both, and some of the files of distances.
+            |m| m.files[FileKind::Far] = None,
+            |m| m.files[FileKind::Steps] = None,
+            |m| m.files[FileKind::Gap] = None,
+            |m| m.files[FileKind::GapBlocks] = None,
+            |m| m.files[FileKind::Time] = example().files[FileKind::Time].clone(),
+            |m| m.files = example().files,
+            |m| {
+                let entry = FileKind::GapBlocks.layout().entry("gaps.4.idx".into(), 4);
+                m.files[FileKind::GapBlocks] = Some(entry);
+            },
+            |m| m.far_entries = None,
+            |m| m.far_entries = Some(4),
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Time] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Gap] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Far] = None,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Steps] = None,
+            |m| *m = Manifest { far_entries: Some(0), ..example() },
+        ];
         let plain = changes.into_iter().map(|change| (change, example()));
         let micro = micro_changes.into_iter().map(|change| (change, with_micro()));
-        for (i, (change, mut manifest)) in plain.chain(micro).enumerate() {
+        let distances = distance_changes.into_iter().map(|change| (change, without_times()));
+        for (i, (change, mut manifest)) in plain.chain(micro).chain(distances).enumerate() {
             change(&mut manifest);
             let bytes = manifest.encode().unwrap();
             let error = Manifest::decode(&bytes, Path::new("m")).expect_err(&format!("change {i}"));

@@ -18,7 +18,7 @@ use portable as system;
 use unix as system;
 
 pub(crate) use entry::{DirEntry, EntryKind, Open};
-pub(crate) use map::Map;
+pub(crate) use map::{Map, Memory};
 pub(crate) use system::{Dir, Guard, write_at};
 pub use system::{
     Keyboard, SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode, is_removed,

@@ -6,7 +6,7 @@ use crate::{
     Error,
     checked::CheckedFile,
     error::io_error,
-    format::HEADER_BYTES,
+    format::{HEADER_BYTES, Step},
     os::{self, Map},
 };
 
@@ -38,6 +38,8 @@ pub(super) enum TypedColumn {
     U8(ColumnView<u8>),
     U16(ColumnView<u16>),
     U32(ColumnView<u32>),
+    U64(ColumnView<u64>),
+    Steps(ColumnView<Step>),
 }
 
 /// Which mapping of a column is read.
@@ -120,6 +122,8 @@ impl TypedColumn {
             "u8" => Self::U8(checked.column(access, rows)?),
             "u16" => Self::U16(checked.column(access, rows)?),
             "u32" => Self::U32(checked.column(access, rows)?),
+            "u64" => Self::U64(checked.column(access, rows)?),
+            "step" => Self::Steps(checked.column(access, rows)?),
             other => unreachable!("no column has values of the type {other}"),
         })
     }
@@ -131,6 +135,8 @@ impl TypedColumn {
             Self::U8(column) => column.mapped(),
             Self::U16(column) => column.mapped(),
             Self::U32(column) => column.mapped(),
+            Self::U64(column) => column.mapped(),
+            Self::Steps(column) => column.mapped(),
         }
     }
 
@@ -142,6 +148,8 @@ impl TypedColumn {
             Self::U8(column) => column.values(view).get(rows)?,
             Self::U16(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
             Self::U32(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
+            Self::U64(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
+            Self::Steps(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
         })
     }
 }

@@ -5,10 +5,11 @@ use std::{
     path::Path,
 };
 
-use super::Store;
+use super::{Store, distances::far_before};
 use crate::{
     Access, Error, Manifest,
-    format::{BLOCK_ROWS, HEADER_BYTES},
+    files::OnePer,
+    format::{BLOCK_ROWS, HEADER_BYTES, STEP_ROWS},
 };
 
 /// Bytes of a file of a store.
@@ -30,17 +31,21 @@ impl FileBytes {
     /// [`Error::NotAStore`], [`Error::Damaged`].
     pub fn of_index(folder: &Path, earlier: &Manifest) -> Result<Vec<Self>, Error> {
         let (at, manifest) = Store::prefix_manifest(folder, earlier)?;
+        let full = manifest.full_rows();
+        let far = far_before(&at, &manifest, full)?.unwrap_or(0);
         let mut all = Vec::new();
         for committed in manifest.committed() {
             let (name, len) = (committed.file.name.clone(), committed.len(&at)?);
             let header = HEADER_BYTES as u64;
-            if committed.kind.is_column() {
-                let rest = header + manifest.full_rows() * u64::from(committed.file.width);
-                all.push(Self { name: name.clone(), len, bytes: 0..header });
-                all.push(Self { name, len, bytes: rest..len });
-            } else {
-                all.push(Self { name, len, bytes: 0..len });
-            }
+            let values = match committed.kind.layout().one_per {
+                OnePer::Row => full,
+                OnePer::FarRow => far,
+                OnePer::Step => full / STEP_ROWS as u64,
+                OnePer::FullBlock | OnePer::Count => 0,
+            };
+            let rest = header + values * u64::from(committed.file.width);
+            all.push(Self { name: name.clone(), len, bytes: 0..header });
+            all.push(Self { name, len, bytes: rest..len });
         }
         Ok(all)
     }
@@ -62,14 +67,24 @@ impl FileBytes {
         let behind = blocks.partition_point(|block| block.time_min <= *times.end()).max(first);
         let full = manifest.full_rows();
         let row = |block: usize| (block as u64 * BLOCK_ROWS as u64).min(full);
+        let rows = row(first)..row(behind);
+        let far = |row: u64| Ok(far_before(&at, &manifest, row)?.unwrap_or(0));
+        let far: Range<u64> = far(rows.start)?..far(rows.end)?;
         let mut all = Vec::new();
         for committed in manifest.committed() {
-            if committed.kind.is_column() {
-                let byte = |row: u64| HEADER_BYTES as u64 + row * u64::from(committed.file.width);
-                let bytes = byte(row(first))..byte(row(behind));
-                let (name, len) = (committed.file.name.clone(), committed.len(&at)?);
-                all.push(Self { name, len, bytes });
-            }
+            let values = match committed.kind.layout().one_per {
+                OnePer::Row => rows.clone(),
+                OnePer::FarRow => far.clone(),
+                OnePer::Step => {
+                    // The step behind the rows says which far distances are theirs.
+                    let step = |row: u64| row / STEP_ROWS as u64;
+                    step(rows.start)..(step(rows.end) + 1).min(committed.values)
+                }
+                OnePer::FullBlock | OnePer::Count => continue,
+            };
+            let byte = |value: u64| HEADER_BYTES as u64 + value * u64::from(committed.file.width);
+            let (name, len) = (committed.file.name.clone(), committed.len(&at)?);
+            all.push(Self { name, len, bytes: byte(values.start)..byte(values.end) });
         }
         Ok(all)
     }

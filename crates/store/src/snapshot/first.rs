@@ -1,10 +1,12 @@
 //! The first rows of a store, as if nothing had been appended since.
 
+use std::ops::Range;
+
 use super::Store;
 use crate::{
-    ChannelRows, Error, Manifest, ResumePoint, Source,
+    ChannelRows, Error, Manifest, ResumePoint, Source, decode,
     files::{FileKind, PerFile},
-    format::BLOCK_ROWS,
+    format::{BLOCK_ROWS, STEP_ROWS},
     manifest::LastBlock,
     snapshot::tags::Channels,
 };
@@ -42,12 +44,28 @@ impl Store {
             sources: first_sources(whole, rows, time_last, channels.clone()),
             channels: channels.0,
             count_entries: before.iter().map(|block| block.channels.len() as u64).sum(),
+            far_entries: whole.far_entries.map(|_| self.far_before(rows)),
             chain,
             last_block,
             ..whole.clone()
         };
         first.set_version();
         first.checked(&self.folder)
+    }
+
+    /// How many far distances the first `rows` rows have.
+    fn far_before(&self, rows: u64) -> u64 {
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let step = rows / STEP_ROWS;
+        let far = self.steps().get(step).map_or(self.far.end as u64, |step| step.far);
+        let gaps = self.gaps().and_then(|gaps| gaps.get(step * STEP_ROWS..rows));
+        far + gaps.map_or(0, decode::far_rows) as u64
+    }
+
+    /// The far distances of these rows of a store that was opened as a whole.
+    fn far_of(&self, rows: Range<usize>) -> Option<Range<usize>> {
+        let before = |row: usize| usize::try_from(self.far_before(row as u64)).ok();
+        Some(before(rows.start)?..before(rows.end)?)
     }
 
     /// The entry of the block that would not be full after `rows` rows.
@@ -60,7 +78,11 @@ impl Store {
             rows,
             what: "it was not opened as a whole",
         };
-        let times = tags.time.get(range.clone()).ok_or_else(missing)?;
+        if self.opened() != (0..tags.len()) || tags.len() < range.end {
+            return Err(missing());
+        }
+        let mut buffer = Vec::new();
+        let times = tags.time.read(range.clone(), &mut buffer);
         let (Some(&time_min), Some(&time_max)) = (times.first(), times.last()) else {
             return Ok(None);
         };
@@ -74,7 +96,14 @@ impl Store {
             }
         }
         let checksum = |kind: FileKind| {
-            let bytes = self.columns[kind].as_ref()?.bytes(range.clone())?;
+            let bytes = match kind {
+                FileKind::Time => bytemuck::cast_slice(times),
+                FileKind::Far => self.columns[kind].as_ref()?.bytes(self.far_of(range.clone())?)?,
+                FileKind::Steps => bytemuck::cast_slice(
+                    self.steps().get(range.start / STEP_ROWS..range.end.div_ceil(STEP_ROWS))?,
+                ),
+                kind => self.columns[kind].as_ref()?.bytes(range.clone())?,
+            };
             Some(crate::checksum::crc32c(bytes))
         };
         #[expect(clippy::cast_possible_truncation, reason = "rows of one block")]

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::Store;
 use crate::{
     ChannelRows, Error,
-    files::{FileKind, PerFile},
+    encode::DistancePart,
+    files::{Checksum, FileKind, PerFile},
     format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
 };
 
@@ -64,7 +65,7 @@ impl Store {
                 rows: start..start + BLOCK_ROWS as u64,
                 time_min: entry.time_min,
                 time_max: entry.time_max,
-                checksums: self.with_gaps(entry.checksums, i),
+                checksums: self.with_distances(entry.checksums, i),
                 channels: decode_counts(counts),
             });
         }
@@ -77,7 +78,7 @@ impl Store {
                 rows: start..start + u64::from(last.rows),
                 time_min: last.time_min,
                 time_max: last.time_max,
-                checksums: last.checksums,
+                checksums: self.with_distances(last.checksums, blocks.len()),
                 channels: last.counts.clone(),
             });
         }
@@ -141,12 +142,21 @@ impl Store {
     }
 
     fn entry_of(&self, bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<BlockEntry> {
-        BlockEntry::decode(bytes, |kind| self.manifest.has(kind))
+        BlockEntry::decode(bytes, |kind| self.manifest.is_chained(kind))
     }
 
-    /// The checksums of the columns of a full block: those of its entry, and that of its gaps.
-    fn with_gaps(&self, mut checksums: PerFile<Option<u32>>, block: usize) -> PerFile<Option<u32>> {
-        checksums[FileKind::Gap] = self.gaps.as_ref().and_then(|gaps| gaps.checksum(block));
+    /// The checksums of the columns of a block: those of its entry, and those of its gaps and distances.
+    fn with_distances(
+        &self,
+        mut checksums: PerFile<Option<u32>>,
+        block: usize,
+    ) -> PerFile<Option<u32>> {
+        for kind in
+            FileKind::all().filter(|kind| matches!(kind.layout().checksum, Checksum::InFile(..)))
+        {
+            let checks = self.checks.as_ref().filter(|_| self.manifest.has(kind));
+            checksums[kind] = checks.and_then(|checks| checks.checksum(kind, block));
+        }
         checksums
     }
 
@@ -157,26 +167,45 @@ impl Store {
         self.counts.get(start..start.checked_add(len)?)
     }
 
-    /// Verifies the checksums of `block`, and that its rows are in order of time from its first
-    /// time to its last.
+    /// Verifies the checksums of `block`, that its rows are in order of time from its first time to its last, and that
+    /// gaps, far distances and steps are those of its times.
     ///
     /// # Errors
     /// [`Error::Damaged`] naming the column and the block.
     pub fn check_block(&self, block: &Block) -> Result<(), Error> {
+        let has_file = |&(kind, _): &(FileKind, &u32)| self.manifest.has(kind);
+        for (kind, &expected) in block.checksums.present().filter(has_file) {
+            let number = usize::try_from(block.rows.start).unwrap_or(usize::MAX) / BLOCK_ROWS;
+            let found = self.block_bytes(kind, number).map(crate::checksum::crc32c);
+            self.check_checksum(block, kind, expected, found)?;
+        }
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let rows = block.rows.start as usize..block.rows.end as usize;
-        for (kind, &expected) in block.checksums.present() {
-            let column = self.columns[kind].as_ref();
-            let bytes = column.and_then(|column| column.bytes(rows.clone()));
-            let found = bytes.map(crate::checksum::crc32c);
-            if found != Some(expected) {
-                let found = found.map_or("no such rows".into(), |found| format!("{found:08x}"));
-                let named = (self.manifest.name_of(kind), "the checksum");
-                return Err(self.damaged_block(block, named, format!("{expected:08x}"), found));
-            }
+        let mut buffer = Vec::new();
+        let times = self.tags().time.read(rows.clone(), &mut buffer);
+        if let Some(expected) =
+            block.checksums[FileKind::Time].filter(|_| !self.manifest.has_times())
+        {
+            let found = crate::checksum::crc32c(bytemuck::cast_slice(times));
+            self.check_checksum(block, FileKind::Gap, expected, Some(found))?;
         }
-        self.check_times(block, &self.tags().time[rows.clone()])?;
-        self.check_gaps(block, &rows)
+        self.check_times(block, times)?;
+        self.check_distances(block, &rows, times)
+    }
+
+    fn check_checksum(
+        &self,
+        block: &Block,
+        kind: FileKind,
+        expected: u32,
+        found: Option<u32>,
+    ) -> Result<(), Error> {
+        if found == Some(expected) {
+            return Ok(());
+        }
+        let found = found.map_or("no such rows".into(), |found| format!("{found:08x}"));
+        let named = (self.manifest.name_of(kind), "the checksum");
+        Err(self.damaged_block(block, named, format!("{expected:08x}"), found))
     }
 
     /// Verifies that the times of a block are in order from its first time to its last. The checksums of rows that a
@@ -187,7 +216,8 @@ impl Store {
             return Ok(());
         }
         let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
-        let file = self.manifest.name_of(FileKind::Time);
+        let kind = if self.manifest.has_times() { FileKind::Time } else { FileKind::Gap };
+        let file = self.manifest.name_of(kind);
         Err(self.damaged_block(block, (file, "the times"), expected, "something else".into()))
     }
 
@@ -211,25 +241,85 @@ impl Store {
         }
     }
 
-    /// Verifies that the gaps of a block are those of its times, if the store has gaps.
-    fn check_gaps(&self, block: &Block, rows: &Range<usize>) -> Result<(), Error> {
+    /// Verifies that the gaps, far distances and steps of a block are those of its times, if the store has them.
+    fn check_distances(
+        &self,
+        block: &Block,
+        rows: &Range<usize>,
+        times: &[i64],
+    ) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
-        let found = &gaps[rows.clone()];
-        let time = self.tags().time;
-        let mut expected = Vec::with_capacity(found.len());
+        let before = rows.start.checked_sub(1).and_then(|row| self.tags().time.get(row));
+        let far = self.steps().get(rows.start / format::STEP_ROWS).map_or(0, |step| step.far);
+        let (expected, expected_gaps) = self.distances_of(rows, times, before, far);
+        let is_same = |kind: FileKind, expected: &[u8]| {
+            self.block_bytes(kind, rows.start / BLOCK_ROWS) == Some(expected)
+        };
+        let far = || expected.far.encode(self.manifest.width_of(FileKind::Far));
+        let wrong = if expected_gaps != gaps[rows.clone()] {
+            Some((FileKind::Gap, "the gaps"))
+        } else if self.manifest.has_times() {
+            None
+        } else if !is_same(FileKind::Steps, bytemuck::cast_slice(&expected.steps)) {
+            Some((FileKind::Steps, "the steps"))
+        } else if !is_same(FileKind::Far, &far()) {
+            Some((FileKind::Far, "the far distances"))
+        } else {
+            None
+        };
+        match wrong {
+            Some((kind, what)) => {
+                let named = (self.manifest.name_of(kind), what);
+                let (expected, found) = ("as its times say".into(), "something else".into());
+                Err(self.damaged_block(block, named, expected, found))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the far distances, steps and gaps of rows of one block with these times. `before` is the time of the row
+    /// before them, and `far` the number of far distances before them.
+    fn distances_of(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        mut before: Option<i64>,
+        far: u64,
+    ) -> (DistancePart, Vec<u16>) {
+        let (mut distances, mut gaps) = (DistancePart::default(), Vec::new());
         for (_, of_source) in self.sources() {
             let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
-            if !part.is_empty() {
-                let before = (part.start > of_source.start).then(|| time[part.start - 1]);
-                format::append_gaps(before, &time[part], &mut expected);
+            if part.is_empty() {
+                continue;
             }
+            let last = before.filter(|_| part.start > of_source.start);
+            let times = &times[part.start - rows.start..part.end - rows.start];
+            distances.add(part.start as u64, last, times, &mut gaps);
+            before = times.last().copied();
         }
-        if expected == found {
-            return Ok(());
-        }
-        let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
-        let (expected, found) = ("as its times say".into(), "something else".into());
-        Err(self.damaged_block(block, named, expected, found))
+        distances.steps.iter_mut().for_each(|step| step.far = step.far.saturating_add(far));
+        (distances, gaps)
+    }
+
+    /// Returns the checksums of the gaps, far distances and steps of the rows after the last full block, which have these
+    /// times. `far` is the number of far distances before them.
+    pub(super) fn checksums_of_last(
+        &self,
+        rows: &Range<usize>,
+        times: &[i64],
+        far: u64,
+    ) -> PerFile<Option<u32>> {
+        let before = self.mark(rows.start as u64).ok().flatten().map(|mark| mark.time);
+        let (distances, gaps) = self.distances_of(rows, times, before, far);
+        let far = distances.far.encode(self.manifest.width_of(FileKind::Far));
+        PerFile::from_fn(|kind| {
+            Some(crate::checksum::crc32c(match kind {
+                FileKind::Gap => bytemuck::cast_slice(&gaps),
+                FileKind::Steps => bytemuck::cast_slice(&distances.steps),
+                FileKind::Far => &far,
+                _ => return None,
+            }))
+        })
     }
 }
 

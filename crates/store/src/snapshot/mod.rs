@@ -1,31 +1,40 @@
 //! Reading a store: its committed rows, as of one commit.
 
+mod checks;
 pub(crate) mod columns;
+mod distances;
 pub(crate) mod extract;
 mod first;
-mod gaps;
 pub(crate) mod index;
 pub(crate) mod tags;
+mod whole;
 
 use std::{
     io,
     ops::{Range, RangeInclusive},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use checks::{BlockChecks, Checked};
 use columns::{Access, TypedColumn, View};
-use gaps::Gaps;
+use distances::{RowFiles, far_before, source_starts};
 use tags::{Channels, MicroColumn, Tags};
 
 use crate::{
     Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
     checked::CheckedFile,
+    decode::Far,
     error::io_error,
-    files::{FileKind, PerFile},
-    format::BLOCK_ROWS,
+    files::{FileKind, OnePer, PerFile},
+    format::{BLOCK_ROWS, STEP_ROWS, Step},
     manifest::starts_as_manifest,
-    os::{self, Guard},
+    os::{self, Guard, Memory},
+    simd::Simd,
+    times::{CheckRows, Distances, SourceStart, Times},
 };
 
 /// The committed rows of a store. They never change, also while a writer appends more.
@@ -34,7 +43,18 @@ pub struct Store {
     folder: PathBuf,
     manifest: Manifest,
     columns: PerFile<Option<TypedColumn>>,
-    gaps: Option<Gaps>,
+    /// The checksums of gaps and distances.
+    checks: Option<BlockChecks>,
+    /// The whole blocks that hold the opened rows, as rows of the run: gaps are opened block by block.
+    of_blocks: Range<usize>,
+    /// The far distances of these rows.
+    far: Range<usize>,
+    source_starts: Vec<SourceStart>,
+    simd: Simd,
+    /// The times of all opened rows, once they were decoded.
+    decoded: OnceLock<Memory>,
+    /// Held while they are decoded.
+    decoding: Mutex<()>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
     /// A page of a column was missing.
@@ -75,49 +95,74 @@ impl Store {
         times: Option<&RangeInclusive<i64>>,
     ) -> Result<Self, Error> {
         // All are looked at before any of them is read.
-        let mut checked = PerFile::<Option<CheckedFile>>::default();
+        let mut files = PerFile::<Option<CheckedFile>>::default();
         for committed in manifest.committed() {
             let file = folder.open_file(&committed.file.name)?;
             let file = CheckedFile::new(folder, file, &committed, manifest.run_id)?;
-            checked[committed.kind] = Some(file);
+            files[committed.kind] = Some(file);
         }
-        let mut take = |kind: FileKind| checked[kind].take();
         let copied = |file: Option<CheckedFile>| file.map_or(Ok(Vec::new()), CheckedFile::copy);
-        let mut index = Self {
+        let mut store = Self {
             folder: folder.path().into(),
-            blocks: copied(take(FileKind::Blocks))?,
-            counts: copied(take(FileKind::Counts))?,
+            blocks: copied(files[FileKind::Blocks].take())?,
+            counts: copied(files[FileKind::Counts].take())?,
+            source_starts: source_starts(manifest),
             ..Self::without_rows(manifest.clone())
         };
-        let gap_blocks = take(FileKind::GapBlocks);
-        let Some(time) = &checked[FileKind::Time] else { unreachable!("every store has times") };
-        let committed = time.values;
+        #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+        let committed = manifest.rows as usize;
         let mut rows = 0..committed;
+        let all = RowFiles { manifest, files: &files, sources: &store.source_starts };
+        let mut of_last = None;
         if let Some(times) = times {
-            index.check_rows_of_manifest(&checked)?;
+            of_last = store.check_rows_of_manifest(&all)?;
             if *times != (i64::MIN..=i64::MAX) {
-                rows = index.rows_between(time, times)?;
+                rows = store.rows_between(&all, committed, times)?;
             }
         }
-        // An earlier commit may not have had gaps: then the checksum of a block that was not full is unknown.
-        let last = manifest.last_block.as_ref();
-        let crc_last = last.map(|last| last.checksums[FileKind::Gap]);
-        let gaps = gap_blocks.filter(|_| crc_last != Some(None));
-        let gaps = gaps.map(|file| Gaps::open(committed, file, crc_last.flatten(), rows.clone()));
-        index.gaps = gaps.transpose()?;
-        for (kind, file) in manifest.files.present().filter(|(kind, _)| kind.is_column()) {
-            let rows = match (kind, &index.gaps) {
-                (FileKind::Gap, Some(gaps)) => gaps.rows.clone(),
-                (FileKind::Gap, None) => continue,
-                _ => rows.clone(),
+        // Gaps and distances are checked, and far distances counted, block by block.
+        let start = rows.start / BLOCK_ROWS * BLOCK_ROWS;
+        let end = rows.end.next_multiple_of(BLOCK_ROWS).min(committed).max(start);
+        let of_blocks = start..end;
+        let far = all.far(of_blocks.clone())?;
+        let steps = start / STEP_ROWS..end.div_ceil(STEP_ROWS);
+        store.checks = store.open_checks(files[FileKind::GapBlocks].take(), of_last)?;
+        for (kind, file) in manifest.files.present() {
+            let rows = match kind.layout().one_per {
+                // Without a checksum they are not read.
+                OnePer::Row if kind == FileKind::Gap && store.checks.is_none() => continue,
+                OnePer::Row if kind == FileKind::Gap => of_blocks.clone(),
+                OnePer::Row => rows.clone(),
+                OnePer::FarRow => far.clone(),
+                OnePer::Step => steps.clone(),
+                OnePer::FullBlock | OnePer::Count => continue,
             };
-            if let Some(checked) = checked[kind].take() {
-                let column = TypedColumn::open(checked, &file.kind, access, rows)?;
-                index.columns[kind] = Some(column);
+            if let Some(checked) = files[kind].take() {
+                store.columns[kind] = Some(TypedColumn::open(checked, &file.kind, access, rows)?);
             }
         }
-        index.rows = Some(rows);
-        Ok(index)
+        (store.of_blocks, store.far) = (of_blocks, far);
+        store.rows = Some(rows);
+        Ok(store)
+    }
+
+    /// Opens the checksums of gaps and distances; `None` if there are none, or the gaps cannot be used. `of_last` has those
+    /// of the last block as of an earlier commit, which may have had other files.
+    fn open_checks(
+        &self,
+        file: Option<CheckedFile>,
+        of_last: Option<PerFile<Option<u32>>>,
+    ) -> Result<Option<BlockChecks>, Error> {
+        let manifest = &self.manifest;
+        let Some(file) = file else { return Ok(None) };
+        let last = of_last.or(manifest.last_block.as_ref().map(|last| last.checksums));
+        if last.is_some_and(|last| last[FileKind::Gap].is_none()) {
+            return Ok(None);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "blocks of an opened column")]
+        let blocks = manifest.rows.div_ceil(BLOCK_ROWS as u64) as usize;
+        let width = manifest.width_of(FileKind::GapBlocks);
+        BlockChecks::open(file, width, last.unwrap_or_default(), blocks).map(Some)
     }
 
     /// Opens the rows with these times, in ticks, of the store in `folder` as of an earlier commit, whose manifest is
@@ -149,61 +194,103 @@ impl Store {
 
     /// Returns the manifest of an earlier commit with the files that the store in `folder` has now.
     fn prefix_manifest(folder: &Path, earlier: &Manifest) -> Result<(Folder, Manifest), Error> {
-        let (at, current) = last_commit(folder)?;
+        let (mut at, mut current) = last_commit(folder)?;
         let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
-        if current.run_id != earlier.run_id {
-            return Err(other("it is a store of another run"));
+        loop {
+            if current.run_id != earlier.run_id {
+                return Err(other("it is a store of another run"));
+            }
+            if current.rows < earlier.rows {
+                return Err(other("it has fewer rows"));
+            }
+            // Widths of columns whose checksums are in the chain. That of times is the same without their column.
+            let is_same = |kind: FileKind| {
+                !current.is_chained(kind)
+                    || kind == FileKind::Time
+                    || current.width_of(kind) == earlier.width_of(kind)
+            };
+            if !FileKind::all()
+                .all(|kind| is_same(kind) && current.is_chained(kind) == earlier.is_chained(kind))
+            {
+                return Err(other("its columns were widened since, which changes all checksums"));
+            }
+            // A copy of a part of a store may not have what these are counted from.
+            let known = earlier.far_entries.filter(|_| !current.has_times());
+            let far_entries = match known.map_or_else(
+                || far_before(&at, &current, earlier.rows),
+                |far_entries| Ok(Some(far_entries)),
+            ) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    let newer = last_commit(folder)?;
+                    if newer.1.commit == current.commit {
+                        return Err(io_error(folder, "open a file of the store")(source));
+                    }
+                    (at, current) = newer;
+                    continue;
+                }
+                far => far?,
+            };
+            let mut manifest = Manifest { files: current.files, far_entries, ..earlier.clone() };
+            manifest.set_version();
+            return Ok((at, manifest));
         }
-        if current.rows < earlier.rows {
-            return Err(other("it has fewer rows"));
-        }
-        // Widths of columns whose checksums are in the chain.
-        let is_same = |kind: FileKind| current.width_of(kind) == earlier.width_of(kind);
-        if !FileKind::all().all(|kind| kind.at_in_entry().is_none() || is_same(kind)) {
-            return Err(other("its columns were widened since, which changes all checksums"));
-        }
-        let mut manifest = Manifest { files: current.files, ..earlier.clone() };
-        manifest.set_version();
-        Ok((at, manifest))
     }
 
-    /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest.
-    fn check_rows_of_manifest(&self, files: &PerFile<Option<CheckedFile>>) -> Result<(), Error> {
+    /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest. Returns the
+    /// checksums of gaps, far distances and steps of these later rows if there are any.
+    fn check_rows_of_manifest(
+        &self,
+        all: &RowFiles<'_>,
+    ) -> Result<Option<PerFile<Option<u32>>>, Error> {
         let Manifest { chain, last_block, rows, .. } = &self.manifest;
         let full = self.manifest.full_rows();
         let has_chain =
             full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
         let mut is_same = has_chain;
+        let mut checksums = None;
+        #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+        let of_last = full as usize..*rows as usize;
         for (kind, &expected) in last_block.iter().flat_map(|last| last.checksums.present()) {
-            let Some(file) = &files[kind] else { continue };
-            let full = usize::try_from(full).unwrap_or(usize::MAX);
-            let width = usize::from(self.manifest.width_of(kind));
-            let bytes = file.rows::<u8>(full * width..file.values * width)?;
-            is_same &= crate::checksum::crc32c(&bytes) == expected;
+            if kind == FileKind::Time {
+                let times = all.times(of_last.clone())?;
+                is_same &= crate::checksum::crc32c(bytemuck::cast_slice(&times)) == expected;
+                if !self.manifest.has_times() {
+                    let far = all.far(of_last.start..of_last.start)?.start as u64;
+                    checksums = Some(self.checksums_of_last(&of_last, &times, far));
+                }
+            } else if let Some(file) = &all.files[kind]
+                && kind.is_column()
+            {
+                let width = usize::from(self.manifest.width_of(kind));
+                let bytes = file.rows::<u8>(of_last.start * width..of_last.end * width)?;
+                is_same &= crate::checksum::crc32c(&bytes) == expected;
+            }
         }
         if is_same {
-            return Ok(());
+            return Ok(checksums);
         }
         let what = "they have other checksums";
         Err(Error::OtherRows { path: self.folder.clone(), rows: *rows, what })
     }
 
-    /// Returns the rows with these times, from the index and the blocks that the ends cut.
+    /// Returns the rows with these times, from the index and the blocks that the ends cut. `committed` is the number of
+    /// all rows.
     fn rows_between(
         &self,
-        time: &CheckedFile,
+        all: &RowFiles<'_>,
+        committed: usize,
         times: &RangeInclusive<i64>,
     ) -> Result<Range<usize>, Error> {
         let blocks = self.blocks()?;
         let first_not = |is_before: &dyn Fn(i64) -> bool| {
             let block = blocks.partition_point(|block| is_before(block.time_max));
-            let Some(block) = blocks.get(block) else { return Ok(time.values) };
+            let Some(block) = blocks.get(block) else { return Ok(committed) };
             #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
             let rows = block.rows.start as usize..block.rows.end as usize;
             if !is_before(block.time_min) {
                 return Ok(rows.start);
             }
-            let of_block = time.rows::<i64>(rows.clone())?;
+            let of_block = all.times(rows.clone())?;
             self.check_times(block, &of_block)?;
             Ok(rows.start + of_block.partition_point(|&time| is_before(time)))
         };
@@ -217,7 +304,13 @@ impl Store {
             folder: PathBuf::new(),
             manifest,
             columns: PerFile::default(),
-            gaps: None,
+            checks: None,
+            of_blocks: 0..0,
+            far: 0..0,
+            source_starts: Vec::new(),
+            simd: Simd::best(),
+            decoded: OnceLock::new(),
+            decoding: Mutex::new(()),
             blocks: Vec::new(),
             counts: Vec::new(),
             broken: AtomicBool::new(false),
@@ -284,11 +377,36 @@ impl Store {
         Tags { time: self.times_in(view), channels }
     }
 
-    fn times_in(&self, view: View) -> &[i64] {
-        match &self.columns[FileKind::Time] {
-            Some(TypedColumn::I64(column)) => column.values(view),
-            _ => &[],
+    fn times_in(&self, view: View) -> Times<'_> {
+        let columns = &self.columns;
+        let far = match &columns[FileKind::Far] {
+            Some(TypedColumn::U32(column)) => Far::U32(column.values(view)),
+            Some(TypedColumn::U64(column)) => Far::U64(column.values(view)),
+            _ => Far::U32(&[]),
+        };
+        match (&columns[FileKind::Time], &columns[FileKind::Gap], &columns[FileKind::Steps]) {
+            (Some(TypedColumn::I64(column)), ..) => column.values(view).into(),
+            (_, Some(TypedColumn::U16(gaps)), Some(TypedColumn::Steps(steps))) => {
+                let distances = Distances {
+                    gaps: gaps.values(view),
+                    far,
+                    far_before: self.far.start as u64,
+                    steps: steps.values(view),
+                    sources: &self.source_starts,
+                    first_row: self.of_blocks.start,
+                    simd: self.simd,
+                    check: Some(self),
+                };
+                Times::of(distances).rows(self.opened_in_blocks())
+            }
+            _ => Times::from(&[][..]),
         }
+    }
+
+    /// The opened rows, numbered in the whole blocks that hold them.
+    fn opened_in_blocks(&self) -> Range<usize> {
+        let (opened, first) = (self.opened(), self.of_blocks.start);
+        opened.start - first..opened.end - first
     }
 
     /// The micro times of all committed tags, row by row as [`Store::tags`]; `None` if the store has none.
@@ -313,20 +431,66 @@ impl Store {
     /// [`GAP_MAX`](crate::format::GAP_MAX), which is also that of the first row of a source. `None` if the store has
     /// no such column.
     pub fn gaps(&self) -> Option<&[u16]> {
-        match (&self.columns[FileKind::Gap], &self.gaps) {
-            (Some(TypedColumn::U16(column)), Some(gaps)) => {
-                Some(&column.values(View::Guarded)[gaps.opened()])
+        match &self.columns[FileKind::Gap] {
+            Some(TypedColumn::U16(column)) => {
+                Some(&column.values(View::Guarded)[self.opened_in_blocks()])
             }
             _ => None,
         }
     }
 
-    /// Whether the gaps of the block that holds the opened row `row` have their checksum. It is computed when it is first
-    /// asked for.
-    pub fn has_right_gaps(&self, row: usize) -> bool {
-        let row = self.opened().start + row;
-        let gaps = self.gaps.as_ref().zip(self.columns[FileKind::Gap].as_ref());
-        gaps.is_some_and(|(gaps, column)| gaps.has_checksum(column, row / BLOCK_ROWS))
+    /// Returns whether the gaps of the blocks that hold these opened rows have their checksums. They are computed when they
+    /// are first asked for. If not, [`Store::guarded`] refuses what the scan found.
+    pub fn has_right_gaps(&self, rows: Range<usize>) -> bool {
+        let first = self.opened().start;
+        self.are_right(first + rows.start..first + rows.end, Checked::Gaps)
+    }
+
+    /// Returns how often scans of this snapshot met a block of gaps, far distances or steps without its checksums, and the
+    /// last of these blocks.
+    pub fn damage_met(&self) -> (u64, u64) {
+        self.checks.as_ref().map_or((0, 0), |checks| (checks.met(), checks.damaged()))
+    }
+
+    fn are_right(&self, rows: Range<usize>, what: Checked) -> bool {
+        let found = |kind, block| self.block_bytes(kind, block).map(crate::checksum::crc32c);
+        self.checks.as_ref().is_some_and(|checks| checks.are_right(rows, what, found))
+    }
+
+    /// The steps of the blocks that hold the opened rows; none in a store with a column of times.
+    fn steps(&self) -> &[Step] {
+        match &self.columns[FileKind::Steps] {
+            Some(TypedColumn::Steps(steps)) => steps.values(View::Guarded),
+            _ => &[],
+        }
+    }
+
+    /// The bytes that an opened file has for the rows of a block; `None` if they were not opened.
+    fn block_bytes(&self, kind: FileKind, block: usize) -> Option<&[u8]> {
+        let start = (block * BLOCK_ROWS).max(self.of_blocks.start);
+        let end = ((block + 1) * BLOCK_ROWS).min(self.of_blocks.end);
+        let first = self.of_blocks.start;
+        let rows = match kind.layout().one_per {
+            OnePer::Row if kind == FileKind::Gap => start - first..end.checked_sub(first)?,
+            OnePer::Row => {
+                let opened = self.opened().start;
+                start.checked_sub(opened)?..end.checked_sub(opened)?
+            }
+            OnePer::Step => {
+                let first = first / STEP_ROWS;
+                start / STEP_ROWS - first..end.div_ceil(STEP_ROWS).checked_sub(first)?
+            }
+            OnePer::FarRow => {
+                let before = |row: usize| match self.steps().get((row - first) / STEP_ROWS) {
+                    Some(step) if row < self.of_blocks.end => usize::try_from(step.far).ok(),
+                    _ => Some(self.far.end),
+                };
+                let of = |row: usize| before(row)?.checked_sub(self.far.start);
+                of(start)?..of(end)?
+            }
+            OnePer::FullBlock | OnePer::Count => return None,
+        };
+        self.columns[kind].as_ref()?.bytes(rows)
     }
 
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
@@ -335,18 +499,46 @@ impl Store {
     /// slice of them that is kept and read later meets the system's signal.
     ///
     /// # Errors
-    /// [`Error::Io`] when a part of a column could not be read.
+    /// [`Error::Io`] when a part of a column could not be read; [`Error::Damaged`] when gaps, far distances or steps that
+    /// this scan or another one of the same time read do not have their checksums.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let columns = self.columns.present();
         let guard = Guard::arm(columns.filter_map(|(_, column)| column.mapped()));
+        let (before, _) = self.damage_met();
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
             // Zeros stand in the missing pages of this mapping until it is gone.
-            let path = self.time_path();
+            let path = self.rows_path();
             return Err(io_error(&path, "read this column or one beside it")(missing_page()));
         }
+        let (met, block) = self.damage_met();
+        // Where the times have a column, only those who compare gaps are concerned, and say so.
+        if met != before && !self.manifest.has_times() {
+            return Err(self.damaged_distances(block));
+        }
         Ok(answer)
+    }
+
+    /// The error for a block of gaps or distances that was found damaged.
+    fn damaged_distances(&self, block: u64) -> Error {
+        let first = block * BLOCK_ROWS as u64;
+        let last = (first + BLOCK_ROWS as u64).min(self.manifest.rows).saturating_sub(1);
+        let is_right = |&kind: &FileKind| {
+            let block = usize::try_from(block).unwrap_or(usize::MAX);
+            let expected = self.checks.as_ref().and_then(|checks| checks.checksum(kind, block));
+            expected.is_some()
+                && self.block_bytes(kind, block).map(crate::checksum::crc32c) == expected
+        };
+        let kinds = [FileKind::Steps, FileKind::Far, FileKind::Gap];
+        let mut kinds = kinds.into_iter().filter(|&kind| self.manifest.has(kind));
+        let kind = kinds.find(|kind| !is_right(kind)).unwrap_or(FileKind::Gap);
+        Error::Damaged {
+            path: self.folder.join(self.manifest.name_of(kind)),
+            what: format!("the checksum of block {block} (rows {first} to {last})"),
+            expected: "as committed".into(),
+            found: "another one".into(),
+        }
     }
 
     /// The sources and the rows that each gave, in order of time.
@@ -364,9 +556,16 @@ impl Store {
         self.manifest.has_gaps().then(|| self.folder.join(self.manifest.name_of(FileKind::Gap)))
     }
 
-    /// The file of the column of times.
-    pub fn time_path(&self) -> PathBuf {
-        self.folder.join(self.manifest.name_of(FileKind::Time))
+    /// The file from which the times of rows are read: the column of times, or that of gaps.
+    pub fn rows_path(&self) -> PathBuf {
+        let kind = if self.manifest.has_times() { FileKind::Time } else { FileKind::Gap };
+        self.folder.join(self.manifest.name_of(kind))
+    }
+}
+
+impl CheckRows for Store {
+    fn check_rows(&self, rows: Range<usize>) {
+        self.are_right(rows, Checked::Distances);
     }
 }
 

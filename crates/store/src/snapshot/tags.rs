@@ -2,14 +2,17 @@
 
 use std::ops::Range;
 
-use crate::format::{MICRO_NONE, widen_micro};
+use crate::{
+    Times,
+    format::{MICRO_NONE, widen_micro},
+};
 
 /// The tags of a run or a part of it, in order of time: `time[i]` and row `i` of `channels` are one
 /// tag. Both have the same length.
 #[derive(Debug, Clone, Copy)]
 pub struct Tags<'a> {
     /// Times in ticks.
-    pub time: &'a [i64],
+    pub time: Times<'a>,
     /// Channel labels.
     pub channels: Channels<'a>,
 }
@@ -54,7 +57,7 @@ impl<'a> Tags<'a> {
             Channels::U8(labels) => Channels::U8(&labels[rows.clone()]),
             Channels::U16(labels) => Channels::U16(&labels[rows.clone()]),
         };
-        Tags { time: &self.time[rows], channels }
+        Tags { time: self.time.rows(rows), channels }
     }
 }
 

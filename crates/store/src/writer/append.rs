@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     Error,
+    encode::DistancePart,
     files::{Checksum, FileKind, PerFile},
-    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, Step},
     manifest::source::ChannelRows,
     rows::{Appended, Facts, RowSlices, Rows},
 };
@@ -141,7 +142,7 @@ impl Writer {
             file: file.file(),
             width: self.manifest.width_of(kind),
         });
-        let files = RowFiles { columns: columns.collect() };
+        let files = RowFiles { columns: columns.collect(), has_times: self.manifest.has_times() };
         Ok(Some((Arc::new(files), Place { row: before, before: source_last })))
     }
 
@@ -180,6 +181,9 @@ impl Writer {
     /// Takes rows into the index and the totals, in their order.
     fn take(&mut self, parts: Vec<BlockPart>) -> Result<(), Error> {
         for part in parts {
+            if !self.manifest.has_times() {
+                self.append_distances(&part.distances, self.run.rows)?;
+            }
             self.open_block.add(&part, &self.manifest);
             for tally in [&mut self.open_source, &mut self.run] {
                 tally.add(&part);
@@ -189,6 +193,41 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Appends the far distances and the steps of rows in one block, which come after so many rows.
+    pub(super) fn append_distances(
+        &mut self,
+        part: &DistancePart,
+        rows_before: u64,
+    ) -> Result<(), Error> {
+        if part.far.width() > self.manifest.width_of(FileKind::Far) {
+            self.widen_far(rows_before)?;
+        }
+        let before = self.far_entries;
+        let counted = |step: &Step| Step { far: step.far + before, ..*step };
+        let steps: Vec<Step> = part.steps.iter().map(counted).collect();
+        let far = part.far.encode(self.manifest.width_of(FileKind::Far));
+        for (kind, bytes) in
+            [(FileKind::Far, &*far), (FileKind::Steps, bytemuck::cast_slice(&steps))]
+        {
+            let crc = &mut self.open_block.checksums[kind];
+            *crc = crate::checksum::crc32c_append(*crc, bytes);
+            self.append_to(kind, bytes)?;
+        }
+        self.far_entries += part.far.len();
+        Ok(())
+    }
+
+    /// Appends the checksums of the gaps of a full block, and of its far distances and steps in a store without times.
+    pub(super) fn append_gap_checksums(&mut self, checksums: &PerFile<u32>) -> Result<(), Error> {
+        let mut bytes = vec![0; self.manifest.width_of(FileKind::GapBlocks).into()];
+        for kind in FileKind::all().filter(|&kind| self.manifest.has(kind)) {
+            if let Checksum::InFile(_, at) = kind.layout().checksum {
+                bytes[at..at + 4].copy_from_slice(&checksums[kind].to_le_bytes());
+            }
+        }
+        self.append_to(FileKind::GapBlocks, &bytes)
     }
 
     /// Moves the full block into the indexes.
@@ -204,17 +243,10 @@ impl Writer {
             checksums: PerFile::default(),
             chain: 0,
         };
-        for kind in FileKind::columns() {
-            if !self.manifest.has(kind) {
-                continue;
-            }
-            let crc = block.checksums[kind];
-            match kind.layout().checksum {
-                Checksum::InEntry(_) => entry.checksums[kind] = Some(crc),
-                Checksum::InFile(file) => self.append_to(file, &crc.to_le_bytes())?,
-                Checksum::NotNeeded => {}
-            }
+        for kind in FileKind::all().filter(|&kind| self.manifest.is_chained(kind)) {
+            entry.checksums[kind] = Some(block.checksums[kind]);
         }
+        self.append_gap_checksums(&block.checksums)?;
         entry.chain = entry.chained(self.chain, &counts);
         self.append_to(FileKind::Counts, &counts)?;
         self.append_to(FileKind::Blocks, &entry.encode())?;

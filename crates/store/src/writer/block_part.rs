@@ -4,6 +4,7 @@ use std::{mem, sync::Arc};
 
 use crate::{
     ChannelRows, Error,
+    encode::DistancePart,
     files::{FileKind, PerFile},
     format::{self, BLOCK_ROWS, HEADER_BYTES, MICRO_NONE},
     growing::OpenFile,
@@ -14,6 +15,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct RowFiles {
     pub columns: Vec<OpenColumn>,
+    /// Whether one of them is that of times. Otherwise rows have far distances and steps.
+    pub has_times: bool,
 }
 
 /// A column, open for any thread.
@@ -39,10 +42,12 @@ pub(super) struct Place {
 pub(super) struct BlockPart {
     pub rows: u64,
     pub span: Option<(i64, i64)>,
-    /// The crc32c of its bytes in each column; of no meaning for other files.
+    /// The crc32c of its times, and of its bytes in each other column; of no meaning for other files.
     pub checksums: PerFile<u32>,
     /// Ascending.
     pub channels: Vec<ChannelRows>,
+    /// Empty in a store with a column of times. They have no fixed places in their files.
+    pub distances: DistancePart,
 }
 
 /// Values as they are written.
@@ -100,17 +105,34 @@ impl RowFiles {
         buffers: &mut Buffers,
         part: &mut BlockPart,
     ) -> Result<(), Error> {
+        let times = rows.times;
         for &OpenColumn { kind, ref file, width } in &self.columns {
-            let bytes = buffers.encode(kind, width, rows, before);
-            let crc = &mut part.checksums[kind];
-            *crc = crate::checksum::crc32c_append(*crc, bytes);
+            let bytes = match kind {
+                FileKind::Gap if !self.has_times => {
+                    buffers.gaps.clear();
+                    part.distances.add(row, before, times, &mut buffers.gaps);
+                    bytemuck::cast_slice(&buffers.gaps)
+                }
+                _ => buffers.encode(kind, width, rows, before),
+            };
+            part.add_checksum(kind, bytes);
             file.write_at(bytes, HEADER_BYTES as u64 + row * u64::from(width))?;
         }
-        let times = rows.times;
+        if !self.has_times {
+            part.add_checksum(FileKind::Time, bytemuck::cast_slice(times));
+        }
         part.rows += times.len() as u64;
         let first = part.span.map(|(first, _)| first).or(times.first().copied());
         part.span = first.zip(times.last().copied());
         Ok(())
+    }
+}
+
+impl BlockPart {
+    /// Takes more bytes into the checksum of a column.
+    fn add_checksum(&mut self, kind: FileKind, bytes: &[u8]) {
+        let crc = &mut self.checksums[kind];
+        *crc = crate::checksum::crc32c_append(*crc, bytes);
     }
 }
 
@@ -148,7 +170,11 @@ impl Buffers {
                 format::append_gaps(before, times, gaps);
                 return bytemuck::cast_slice(gaps);
             }
-            FileKind::Blocks | FileKind::Counts | FileKind::GapBlocks => {
+            FileKind::Blocks
+            | FileKind::Counts
+            | FileKind::GapBlocks
+            | FileKind::Far
+            | FileKind::Steps => {
                 unreachable!("not a column")
             }
         }

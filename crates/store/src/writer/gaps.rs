@@ -4,12 +4,12 @@ use super::Writer;
 use crate::{
     Error,
     files::FileKind,
-    format::{self, BLOCK_ROWS, HEADER_BYTES},
+    format::{self, BLOCK_ROWS},
 };
 
 impl Writer {
     /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too.
-    /// Written with the next commit. Does nothing if the store has the column. Not between
+    /// Written with the next commit. Does nothing if the store has the column, as every store without times. Not between
     /// [`Writer::begin_source`] and [`Writer::finish_source`].
     ///
     /// # Errors
@@ -23,8 +23,20 @@ impl Writer {
     }
 
     /// Drops the column of gaps with the next commit.
-    pub fn drop_gaps(&mut self) {
-        for kind in [FileKind::Gap, FileKind::GapBlocks] {
+    ///
+    /// # Errors
+    /// [`Error::GapsNeeded`] in a store without a column of times.
+    pub fn drop_gaps(&mut self) -> Result<(), Error> {
+        if !self.manifest.has_times() {
+            return Err(Error::GapsNeeded { path: self.folder.path().into() });
+        }
+        self.drop_files([FileKind::Gap, FileKind::GapBlocks]);
+        Ok(())
+    }
+
+    /// Drops files with the next commit.
+    pub(super) fn drop_files<const N: usize>(&mut self, kinds: [FileKind; N]) {
+        for kind in kinds {
             self.manifest.files[kind] = None;
             self.obsolete.extend(self.files[kind].take().map(|file| file.name().to_owned()));
         }
@@ -39,17 +51,15 @@ impl Writer {
         let mut before = None;
         let mut crc = 0;
         let mut gaps = Vec::new();
-        for RowRange { start, rows, begins_source } in self.row_ranges() {
-            let mut times = vec![0_i64; rows];
-            let at = HEADER_BYTES as u64 + start * size_of::<i64>() as u64;
-            self.file(FileKind::Time).read_at(bytemuck::cast_slice_mut(&mut times), at)?;
+        for RowRange { start, rows, source_first } in self.row_ranges() {
+            let times: Vec<i64> = self.read_values(FileKind::Time, start, rows)?;
             gaps.clear();
-            format::append_gaps(before.filter(|_| !begins_source), &times, &mut gaps);
+            format::append_gaps(before.filter(|_| source_first.is_none()), &times, &mut gaps);
             before = times.last().copied();
             let bytes: &[u8] = bytemuck::cast_slice(&gaps);
             column.append(bytes)?;
             crc = crate::checksum::crc32c_append(crc, bytes);
-            if (start + rows as u64).is_multiple_of(BLOCK_ROWS as u64) {
+            if (start + rows).is_multiple_of(BLOCK_ROWS as u64) {
                 blocks.append(&crc.to_le_bytes())?;
                 crc = 0;
             }
@@ -61,17 +71,16 @@ impl Writer {
     }
 
     /// Divides all rows at the first rows of sources and of blocks.
-    fn row_ranges(&self) -> Vec<RowRange> {
+    pub(super) fn row_ranges(&self) -> Vec<RowRange> {
         let mut ranges = Vec::new();
         let mut start = 0;
         for source in &self.sources {
             let end = start + source.rows;
-            let mut begins_source = true;
+            let mut source_first = source.time_first;
             while start < end {
                 let rows = (end - start).min(BLOCK_ROWS as u64 - start % BLOCK_ROWS as u64);
-                #[expect(clippy::cast_possible_truncation, reason = "at most the rows of a block")]
-                ranges.push(RowRange { start, rows: rows as usize, begins_source });
-                (start, begins_source) = (start + rows, false);
+                ranges.push(RowRange { start, rows, source_first });
+                (start, source_first) = (start + rows, None);
             }
         }
         ranges
@@ -79,9 +88,9 @@ impl Writer {
 }
 
 /// Rows of one source in one block.
-struct RowRange {
-    start: u64,
-    rows: usize,
-    /// Whether the first of them is the first of its source.
-    begins_source: bool,
+pub(super) struct RowRange {
+    pub start: u64,
+    pub rows: u64,
+    /// The time of the first of them, if it is the first of its source.
+    pub source_first: Option<i64>,
 }

@@ -7,6 +7,7 @@ mod lock;
 mod open;
 mod planned;
 mod tally;
+mod times;
 mod widen;
 mod workers;
 
@@ -54,6 +55,8 @@ pub struct Writer {
     run: BlockTally,
     chain: u32,
     count_entries: u64,
+    /// Far distances written; 0 in a store with a column of times.
+    far_entries: u64,
     sources: Vec<Source>,
     /// Files that the next commit replaces by others.
     obsolete: Vec<String>,
@@ -130,6 +133,7 @@ impl Writer {
     /// Ends the source begun last: its rows are listed under `facts` with the next commit.
     pub fn finish_source(&mut self, facts: SourceFacts) {
         self.settle();
+        self.planned.source_last = None;
         let tally = std::mem::take(&mut self.open_source);
         self.sources.push(Source {
             facts,
@@ -236,6 +240,7 @@ impl Writer {
             time_last: self.run.span.map(|(_, last)| last),
             channels: self.run.channels(),
             count_entries: self.count_entries,
+            far_entries: (!self.manifest.has_times()).then_some(self.far_entries),
             chain: self.chain,
             last_block: last_block.tally.span.map(|(time_min, time_max)| LastBlock {
                 #[expect(clippy::cast_possible_truncation, reason = "below 65,536")]
@@ -243,8 +248,7 @@ impl Writer {
                 time_min,
                 time_max,
                 checksums: PerFile::from_fn(|kind| {
-                    let is_there = kind.is_column() && self.files[kind].is_some();
-                    is_there.then_some(last_block.checksums[kind])
+                    self.manifest.is_checksummed(kind).then_some(last_block.checksums[kind])
                 }),
                 counts: last_block.tally.channels(),
             }),

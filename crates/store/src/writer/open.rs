@@ -99,7 +99,9 @@ impl Writer {
         }
         let mut writer = Self::create(disk, folder, manifest, lock)?;
         writer.obsolete = obsolete;
-        if before.has_gaps() {
+        if !before.has_times() {
+            writer.drop_times()?;
+        } else if before.has_gaps() {
             writer.make_gaps()?;
         }
         Ok(writer)
@@ -127,6 +129,7 @@ impl Writer {
             run: BlockTally::default(),
             chain: 0,
             count_entries: 0,
+            far_entries: 0,
             sources: Vec::new(),
             obsolete: Vec::new(),
             names_changed: true,
@@ -173,6 +176,7 @@ impl Writer {
             },
             chain: manifest.chain,
             count_entries: manifest.count_entries,
+            far_entries: manifest.far_entries.unwrap_or(0),
             sources: manifest.sources.clone(),
             obsolete: Vec::new(),
             names_changed: false,

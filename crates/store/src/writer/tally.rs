@@ -20,7 +20,7 @@ pub(super) struct BlockTally {
 #[derive(Debug, Default)]
 pub(super) struct OpenBlock {
     pub tally: BlockTally,
-    /// The crc32c of its bytes in each column; of no meaning for other files.
+    /// The crc32c of its times, and of its bytes in each other file with values of rows; of no meaning for other files.
     pub checksums: PerFile<u32>,
 }
 
@@ -54,9 +54,13 @@ impl BlockTally {
 impl OpenBlock {
     /// Adds rows that come after these, in the columns of this manifest.
     pub(super) fn add(&mut self, part: &BlockPart, manifest: &Manifest) {
-        for kind in FileKind::columns().filter(|&kind| manifest.has(kind)) {
+        for kind in FileKind::columns().filter(|&kind| manifest.is_checksummed(kind)) {
+            let width = match kind {
+                FileKind::Time => size_of::<i64>(),
+                _ => manifest.width_of(kind).into(),
+            };
             #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
-            let bytes = part.rows as usize * usize::from(manifest.width_of(kind));
+            let bytes = part.rows as usize * width;
             let (crc, more) = (&mut self.checksums[kind], part.checksums[kind]);
             *crc = match self.tally.rows {
                 0 => more,

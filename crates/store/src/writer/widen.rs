@@ -2,9 +2,9 @@
 
 use super::Writer;
 use crate::{
-    Error,
+    Error, encode,
     files::{FileKind, FileName},
-    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES},
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES, STEP_ROWS, Step},
     growing::Growing,
 };
 
@@ -55,12 +55,98 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes the far distances of the first `rows` rows again with eight bytes each, and the checksums of gaps, under
+    /// new names. The narrow ones must have their checksums: they are in no other column.
+    pub(super) fn widen_far(&mut self, rows: u64) -> Result<(), Error> {
+        let (entry_of_column, mut wide) = self.create_file(FileKind::Far, 8)?;
+        let width = self.manifest.width_of(FileKind::GapBlocks);
+        let (entry_of_blocks, mut blocks) = self.create_file(FileKind::GapBlocks, width)?;
+        let full_blocks = rows / BLOCK_ROWS as u64;
+        let mut start = 0;
+        for block in 0..rows.div_ceil(BLOCK_ROWS as u64) {
+            let end = match (block + 1) * BLOCK_ROWS as u64 {
+                next if next < rows => self.step_of(next)?.far,
+                _ => self.far_entries,
+            };
+            let mut checksums = [0; 3];
+            let expected = if block < full_blocks {
+                checksums = self.gap_checksums_of(block)?;
+                checksums[1]
+            } else {
+                self.open_block.checksums[FileKind::Far]
+            };
+            let narrow: Vec<u32> = match end.checked_sub(start) {
+                Some(len) if len <= BLOCK_ROWS as u64 => {
+                    self.read_values(FileKind::Far, start, len)?
+                }
+                _ => return Err(self.damaged_block(FileKind::Steps, "the far distances", block)),
+            };
+            if crate::checksum::crc32c(bytemuck::cast_slice(&narrow)) != expected {
+                return Err(self.damaged_block(FileKind::Far, "the checksum", block));
+            }
+            let values = encode::widen(&narrow);
+            let bytes: &[u8] = bytemuck::cast_slice(&values);
+            wide.append(bytes)?;
+            checksums[1] = crate::checksum::crc32c(bytes);
+            if block < full_blocks {
+                blocks.append(bytemuck::cast_slice(&checksums))?;
+            } else {
+                self.open_block.checksums[FileKind::Far] = checksums[1];
+            }
+            start = end;
+        }
+        self.replace_file(FileKind::Far, entry_of_column, wide);
+        self.replace_file(FileKind::GapBlocks, entry_of_blocks, blocks);
+        Ok(())
+    }
+
+    /// The checksums of the gaps, far distances and steps of a full block in a store without times.
+    pub(super) fn gap_checksums_of(&self, block: u64) -> Result<[u32; 3], Error> {
+        let mut checksums = [0; 3];
+        let at = HEADER_BYTES as u64 + block * size_of_val(&checksums) as u64;
+        let bytes = bytemuck::bytes_of_mut(&mut checksums);
+        self.file(FileKind::GapBlocks).read_at(bytes, at)?;
+        Ok(checksums)
+    }
+
+    /// The step that begins with this row.
+    fn step_of(&self, row: u64) -> Result<Step, Error> {
+        let steps = self.read_values(FileKind::Steps, row / STEP_ROWS as u64, 1)?;
+        Ok(steps[0])
+    }
+
+    /// The values of a file from number `start` on.
+    pub(super) fn read_values<T: bytemuck::Pod>(
+        &self,
+        kind: FileKind,
+        start: u64,
+        len: u64,
+    ) -> Result<Vec<T>, Error> {
+        #[expect(clippy::cast_possible_truncation, reason = "at most the rows of a block")]
+        let mut values = vec![T::zeroed(); len as usize];
+        let at = HEADER_BYTES as u64 + start * size_of::<T>() as u64;
+        self.file(kind).read_at(bytemuck::cast_slice_mut(&mut values), at)?;
+        Ok(values)
+    }
+
+    /// The error for values of a block that are not those that were appended.
+    pub(super) fn damaged_block(&self, kind: FileKind, what: &str, block: u64) -> Error {
+        let start = block * BLOCK_ROWS as u64;
+        let end = self.run.rows.min(start + BLOCK_ROWS as u64).saturating_sub(1);
+        Error::Damaged {
+            path: self.file(kind).path().into(),
+            what: format!("{what} of block {block} (rows {start} to {end})"),
+            expected: "as committed".into(),
+            found: "something else".into(),
+        }
+    }
+
     /// The entry of a full block as it is, and the bytes of its counts.
-    fn entry_of(&self, block: u64) -> Result<(BlockEntry, Vec<u8>), Error> {
+    pub(super) fn entry_of(&self, block: u64) -> Result<(BlockEntry, Vec<u8>), Error> {
         let mut bytes = [0; format::BLOCK_ENTRY_BYTES];
         let at = HEADER_BYTES as u64 + block * bytes.len() as u64;
         self.file(FileKind::Blocks).read_at(&mut bytes, at)?;
-        let entry = BlockEntry::decode(&bytes, |kind| self.manifest.has(kind));
+        let entry = BlockEntry::decode(&bytes, |kind| self.manifest.is_chained(kind));
         let entry = entry.ok_or_else(|| Error::Damaged {
             path: self.file(FileKind::Blocks).path().into(),
             what: format!("the reserved bytes of block {block}"),

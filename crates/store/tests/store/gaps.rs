@@ -117,7 +117,7 @@ proptest! {
         check(without.path(), None);
         prop_assert!(file(without.path(), "blocks", ".idx") == file(folders[0].path(), "blocks", ".idx"));
         let mut writer = Writer::open(folders[1].path(), &creation()).unwrap();
-        writer.drop_gaps();
+        writer.drop_gaps().unwrap();
         writer.commit().unwrap();
         check(folders[1].path(), None);
         let mut names = fs::read_dir(folders[1].path()).unwrap().map(|entry| entry.unwrap().file_name());

@@ -7,8 +7,10 @@
     reason = "a test says so by failing"
 )]
 
+mod compact;
 mod gaps;
 mod micro;
+mod times;
 
 use std::{fs, ops::Range, path::Path};
 
@@ -281,7 +283,7 @@ fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
         let sum = |store: &Store| {
             let Channels::U8(labels) = store.tags().channels else { panic!("narrow") };
             let labels: i64 = labels.iter().map(|&label| i64::from(label)).sum();
-            store.tags().time.iter().sum::<i64>() + labels
+            store.tags().time.to_vec().iter().sum::<i64>() + labels
         };
         let whole = store.guarded(sum).unwrap();
         assert_eq!(whole, time.iter().sum::<i64>() + rows as i64);
@@ -310,13 +312,13 @@ fn an_unguarded_read_of_a_missing_page_ends_the_process() {
         if std::env::var_os(VIEW).is_some() {
             // Also while the same rows are scanned, and after the scan reached the missing page.
             let seen = store.guarded(|store| {
-                let zeros = store.tags().time.iter().sum::<i64>();
+                let zeros = store.tags().time.to_vec().iter().sum::<i64>();
                 println!("scanned {zeros}");
-                store.unguarded_tags().time.iter().sum::<i64>()
+                store.unguarded_tags().time.to_vec().iter().sum::<i64>()
             });
             println!("{seen:?}");
         }
-        println!("{}", store.tags().time.iter().sum::<i64>());
+        println!("{}", store.tags().time.to_vec().iter().sum::<i64>());
         return;
     }
     for is_view in [false, true] {

@@ -183,7 +183,7 @@ impl<'a> Cached<'a> {
     /// before all times.
     fn rows_before(&self, limit: Option<i64>) -> u64 {
         let time = self.store.tags().time;
-        limit.map_or(0, |limit| time.partition_point(|&time| time < limit) as u64)
+        limit.map_or(0, |limit| time.partition_point(|time| time < limit) as u64)
     }
 
     /// Returns the cached partial that begins at `from` and ends at `end` or before.

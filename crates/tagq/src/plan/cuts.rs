@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use tagq_query::Recording;
+use tagq_store::TimeReader;
 
 use crate::{error::Error, requests::Gap};
 
@@ -83,7 +84,7 @@ pub(super) fn cuts(recording: &Recording<'_>, rows: &[usize], gap: Option<Gap>) 
 fn time_of(recording: &Recording<'_>, mut row: usize) -> Option<i64> {
     for source in &recording.sources {
         match source.tags.time.get(row) {
-            Some(&time) => return Some(time),
+            Some(time) => return Some(time),
             None => row -= source.tags.len(),
         }
     }
@@ -99,16 +100,19 @@ fn cut_at_gap(
 ) -> Option<i64> {
     let mut first = 0;
     for source in &recording.sources {
-        let time = source.tags.time;
+        let mut time = TimeReader::new(source.tags.time);
+        let rows_of_source = source.tags.len();
         let of_source =
-            rows.start.saturating_sub(first)..rows.end.saturating_sub(first).min(time.len());
+            rows.start.saturating_sub(first)..rows.end.saturating_sub(first).min(rows_of_source);
         for row in of_source {
-            let is_gap = row == 0 || time[row].saturating_sub(time[row - 1]) > ticks;
-            if is_gap && let Some(cut) = time[row].checked_add(earliest.min(0)) {
+            let before = row.checked_sub(1).map(|before| time.at(before));
+            let at = time.at(row);
+            let is_gap = before.is_none_or(|before| at.saturating_sub(before) > ticks);
+            if is_gap && let Some(cut) = at.checked_add(earliest.min(0)) {
                 return Some(cut);
             }
         }
-        first += time.len();
+        first += rows_of_source;
     }
     None
 }

@@ -3,7 +3,7 @@
 use std::{f64::consts::PI, ops::Range};
 
 use tagq_query::{Recording, Source};
-use tagq_store::Channels;
+use tagq_store::{Channels, TimeReader};
 
 /// Number of places in the run that are sampled; fewer if differences are long.
 const PLACES: usize = 64;
@@ -126,7 +126,8 @@ impl Sample {
             Channels::U16(labels) => labels[row],
         };
         let probe = (from + most).min(to - 1);
-        let span = tags.time[probe].saturating_sub(tags.time[from]).max(1);
+        let mut times = TimeReader::new(tags.time);
+        let span = times.at(probe).saturating_sub(times.at(from)).max(1);
         let share = (from..probe).filter(|&row| label(row) == a || label(row) == b).count();
         let partners = share as f64 / span as f64 * self.reach as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
@@ -142,7 +143,7 @@ impl Sample {
                 }
                 let label = label(row);
                 if label == a || label == b {
-                    taken.push(SampledTag { time: tags.time[row], is_start: label == a });
+                    taken.push(SampledTag { time: times.at(row), is_start: label == a });
                 }
             }
             if self.take_pairs(&taken, a == b, begun + PAIRS * most) {

@@ -35,7 +35,10 @@ fn recording(mut tags: Vec<(i64, u8)>) -> Recording<'static> {
     tags.sort_unstable();
     let (time, label): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
     // The leak is acceptable because a test is short.
-    Recording::from_tags(Tags { time: time.leak(), channels: Channels::U8(label.leak()) })
+    Recording::from_tags(Tags {
+        time: (&*time.leak()).into(),
+        channels: Channels::U8(label.leak()),
+    })
 }
 
 fn tags(simulation: &Simulation) -> Vec<(i64, u8)> {

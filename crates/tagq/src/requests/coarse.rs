@@ -219,9 +219,9 @@ fn part(recording: &Recording<'_>, range: TimeRange) -> TimeRange {
     let mut left = LOOK_ROWS;
     for source in &recording.sources {
         let time = source.tags.time;
-        let begin = range.from.map_or(0, |from| time.partition_point(|&time| time < from));
+        let begin = range.from.map_or(0, |from| time.partition_point(|time| time < from));
         if time.len() - begin > left {
-            let end = TimeRange { from: None, to: Some(time[begin + left]) };
+            let end = TimeRange { from: None, to: Some(time.at(begin + left)) };
             return range.and(&end);
         }
         left -= time.len() - begin;

@@ -92,8 +92,10 @@ mod tests {
     #[test]
     fn blocks_follow_each_other_and_leave_nothing_out() {
         let time = [-7, 0, 3, 20];
-        let recording =
-            Recording::from_tags(Tags { time: &time, channels: Channels::U8(&[1, 1, 2, 1]) });
+        let recording = Recording::from_tags(Tags {
+            time: time[..].into(),
+            channels: Channels::U8(&[1, 1, 2, 1]),
+        });
         let side = |from: Option<i64>, to: Option<i64>| vec![TimeRange { from, to }];
         // 27 ticks from -7 in three parts of 9.
         let open = block_ranges(&recording.facts(), TimeRange::default(), 3);

@@ -7,8 +7,8 @@ pub(crate) mod options;
 pub(crate) mod location;
 pub(crate) mod memo;
 
-mod room;
-mod writer;
+pub(crate) mod room;
+pub(crate) mod writer;
 
 mod update;
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    env, io,
+    env, fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -18,6 +18,7 @@ use super::{
     location::RunLocation,
     memo::Memo,
     options::{Caching, OpenOptions},
+    room::{self, NewColumns},
     update::{self, Context},
     writer::{is_not_writable, open_writer},
 };
@@ -204,7 +205,7 @@ impl Run {
     fn named(&self, error: tagq_query::Error) -> Error {
         match error {
             tagq_query::Error::Unordered { row, block } => {
-                Error::Unordered { path: self.store.time_path(), row, block }
+                Error::Unordered { path: self.store.rows_path(), row, block }
             }
             tagq_query::Error::Gaps { block } => match self.store.gaps_path() {
                 Some(path) => Error::Gaps { path, block },
@@ -388,28 +389,73 @@ pub struct StoreChanges {
     pub tick: Option<Tick>,
     /// Whether the store has a column of gaps (docs/format.md, section "Gaps").
     pub gaps: Option<bool>,
+    /// Whether the store has a column of times (docs/format.md, section "Far distances").
+    pub times: Option<bool>,
 }
 
-/// Changes the store of a run permanently.
+/// The size of a store before and after its columns were changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreSizes {
+    /// Bytes of its files before.
+    pub before: u64,
+    /// Bytes of its files after.
+    pub after: u64,
+}
+
+impl fmt::Display for StoreSizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} before, {} now", room::amount(self.before), room::amount(self.after))
+    }
+}
+
+/// Changes the store of a run permanently: times first, then gaps, in one commit. Returns its sizes if columns were made or
+/// dropped. `progress` receives the bytes of new columns before they are written.
 ///
 /// # Errors
-/// [`Error::NothingIngested`], [`Error::ConvertedTimes`], and errors from writing the store.
-pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) -> Result<(), Error> {
+/// [`Error::NothingIngested`], [`Error::ConvertedTimes`], [`Error::NeitherColumn`], [`Error::NoRoomForColumns`], and errors
+/// from reading and writing the store.
+pub fn change_store(
+    path: &Path,
+    store: Option<&Path>,
+    changes: StoreChanges,
+    progress: &dyn Progress,
+) -> Result<Option<StoreSizes>, Error> {
+    let StoreChanges { tick, times, gaps } = changes;
+    if times == Some(false) && gaps == Some(false) {
+        return Err(Error::NeitherColumn);
+    }
     let location = RunLocation::find(path, store, false)?;
     if !Store::is_at(&location.store) {
         return Err(Error::NothingIngested { path: path.into() });
     }
     let mut writer = open_writer(&location, &OpenOptions::default())?;
-    if let Some(tick) = changes.tick {
+    let columns = writer.manifest().columns();
+    let before = room::store_bytes(&location.store)?;
+    if let Some(tick) = tick {
         check_tick_is_free(path, writer.manifest(), tick)?;
         writer.set_tick(tick, true)?;
     }
-    match changes.gaps {
-        Some(true) => writer.make_gaps()?,
-        Some(false) => writer.drop_gaps(),
+    if let Some(new) = NewColumns::of(writer.manifest(), times, gaps) {
+        new.check(&location.store, progress)?;
+    }
+    match times {
+        Some(true) => writer.make_times()?,
+        Some(false) => writer.drop_times()?,
         None => {}
     }
-    Ok(writer.commit()?)
+    match gaps {
+        Some(true) => writer.make_gaps()?,
+        Some(false) => writer.drop_gaps()?,
+        None => {}
+    }
+    let is_other = writer.manifest().columns() != columns;
+    writer.commit()?;
+    drop(writer);
+    let sizes = || {
+        let after = room::store_bytes(&location.store)?;
+        Ok(StoreSizes { before, after })
+    };
+    is_other.then(sizes).transpose()
 }
 
 /// Takes the tick of this opening as that of the opened run.

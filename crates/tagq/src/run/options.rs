@@ -10,6 +10,7 @@ use tagq_store::{Access, RunId, Tick};
 
 /// Options for opening a run.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "options that do not depend on each other")]
 pub struct OpenOptions {
     /// Location of the store, if not the default one.
     pub store: Option<PathBuf>,
@@ -30,6 +31,9 @@ pub struct OpenOptions {
     pub run_id: Option<RunId>,
     /// Whether a new store gets a column of gaps: two bytes more a tag, and faster queries.
     pub gaps: bool,
+    /// Whether a new store gets a column of times: eight bytes more a tag. Without it they are decoded from gaps and far
+    /// distances. A store without gaps has one in any case.
+    pub times: bool,
     /// The format of the sources, whatever their content says; ingested sources keep theirs.
     pub format: Option<FormatName>,
     /// The columns of tags in texts and tables; ingested sources keep theirs.
@@ -72,6 +76,7 @@ impl Default for OpenOptions {
             access: Access::Mapped,
             run_id: None,
             gaps: true,
+            times: false,
             format: None,
             columns: None,
             cancelled: None,

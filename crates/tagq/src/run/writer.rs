@@ -18,12 +18,9 @@ pub(crate) fn open_writer(location: &RunLocation, options: &OpenOptions) -> Resu
             }
             error => error.into(),
         })?;
-    if options.gaps
-        && writer.manifest().commit == 0
-        && let Err(error) = writer.make_gaps()
-    {
+    if let Err(error) = choose_columns(&mut writer, options.gaps, options.times) {
         writer.discard();
-        return Err(error.into());
+        return Err(error);
     }
     Ok(writer)
 }
@@ -37,6 +34,15 @@ pub(crate) fn open_writer_for_rebuild(
         return open_writer(location, options);
     }
     Ok(Writer::open_for_rebuild(&location.store, &creation(options))?)
+}
+
+/// Gives a store that was never committed its columns: gaps and far distances, of which times are sums; with `times`, times
+/// and gaps; without `gaps`, times alone. Other stores keep theirs.
+pub(crate) fn choose_columns(writer: &mut Writer, gaps: bool, times: bool) -> Result<(), Error> {
+    if writer.manifest().commit > 0 || !gaps {
+        return Ok(());
+    }
+    Ok(if times { writer.make_gaps() } else { writer.drop_times() }?)
 }
 
 /// Returns the parameters of a new store.

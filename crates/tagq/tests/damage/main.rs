@@ -28,6 +28,8 @@ enum Damage {
     Flip,
     /// A page of 4 KiB holds zeros.
     LostPage,
+    /// The file ends too early.
+    Cut,
 }
 
 /// What became of the answers of a kind of query.
@@ -39,8 +41,8 @@ struct Outcomes {
     silent: u32,
 }
 
-/// The outcomes for each kind of column, damage and query.
-type Table = BTreeMap<(&'static str, Damage, &'static str), Outcomes>;
+/// The outcomes for each version of the format, kind of file, damage and kind of query.
+type Table = BTreeMap<(u32, &'static str, Damage, &'static str), Outcomes>;
 
 /// Returns the complete content of an answer, or why it is refused.
 fn answer(folder: &Path, question: &Question) -> Result<String, Error> {
@@ -78,6 +80,10 @@ impl Damage {
                 let page = places.below(values.len().div_ceil(4096));
                 values.chunks_mut(4096).nth(page).unwrap().fill(0);
             }
+            Self::Cut => {
+                let left = file.values.start + places.below(file.values.len());
+                bytes.truncate(left);
+            }
         }
         (bytes != file.bytes).then_some(bytes)
     }
@@ -92,7 +98,7 @@ fn tried(tries: usize) -> Table {
         let intact: Vec<_> =
             questions.iter().map(|of| answer(store.folder(), of).unwrap()).collect();
         for file in files(store.folder()) {
-            for damage in [Damage::Flip, Damage::LostPage] {
+            for damage in [Damage::Flip, Damage::LostPage, Damage::Cut] {
                 for _ in 0..tries {
                     let Some(bytes) = damage.of(&file, &mut places) else { continue };
                     if !file.is_noticeable(store.folder(), &bytes) {
@@ -100,7 +106,7 @@ fn tried(tries: usize) -> Table {
                     }
                     fs::write(&file.path, &bytes).unwrap();
                     for (question, intact) in questions.iter().zip(&intact) {
-                        let key = (file.kind, damage, question.kind);
+                        let key = (store.version, file.kind, damage, question.kind);
                         let outcomes = table.entry(key).or_default();
                         match answer(store.folder(), question) {
                             Err(_) => outcomes.refused += 1,
@@ -110,8 +116,8 @@ fn tried(tries: usize) -> Table {
                                 if env::var_os("TAGQ_DAMAGE_SHOW").is_some() {
                                     let options = serde_json::to_string(&question.options).unwrap();
                                     println!(
-                                        "{} {damage:?} {} {options}",
-                                        file.kind, question.query
+                                        "version {}, {} {damage:?} {} {options}",
+                                        store.version, file.kind, question.query
                                     );
                                 }
                             }
@@ -128,26 +134,47 @@ fn tried(tries: usize) -> Table {
 fn page(table: &Table, tries: usize) -> String {
     let mut text = format!(
         "# Does a query notice damage?\n\n\
-         Each file of two stores (one dense, one thin; two sources each, with micro times) is damaged in {tries} random \
-         places, by one flipped bit or by a lost page (4 KiB of zeros), and each kind of query is asked. Its answer is \
-         right, or it is refused with an error, or it is *silent*: another answer without an error. Each place of the \
-         tables has right / refused / silent answers. `cargo xtask damage` makes this page. Damage of times that leaves \
-         them in order is not counted here: no query notices it ([format.md](format.md), \"Damage\"). `tagq verify` notices \
-         all.\n"
+         Each file of four stores is damaged in {tries} random places, and each kind of query is asked. The damage is \
+         one flipped bit, or a lost page (4 KiB of zeros). Two stores have version 3: gaps, far distances and steps. The \
+         other two have version 2, with a column of times and gaps. Of each two one is dense and one is thin; all have two \
+         sources and micro times. An answer is right, or it is refused with an error, or it is *silent*: another answer \
+         without an error. Each cell of the tables has right / refused / silent answers. `cargo xtask damage` makes this \
+         page. A file that is cut short is refused by every query, in both versions.\n\n\
+         Damage in a column of times that leaves the times in order is not counted here: no query notices it \
+         ([format.md](format.md), \"Damage\"). `tagq verify` notices all damage.\n\n\
+         | file | silent answers, version 3 | silent answers, version 2 |\n|---|--:|--:|\n"
     );
-    for (damage, title) in [(Damage::Flip, "A flipped bit"), (Damage::LostPage, "A lost page")] {
-        let of = table.iter().filter(|((_, of, _), _)| *of == damage);
-        let mut files: Vec<&str> = of.clone().map(|((file, ..), _)| *file).collect();
-        files.dedup();
-        let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for ((.., kind), Outcomes { same, refused, silent }) in of {
-            rows.entry(kind).or_default().push(format!("{same} / {refused} / {silent}"));
-        }
-        let columns = "--:|".repeat(files.len());
-        let heads = files.join(" | ");
-        writeln!(text, "\n## {title}\n\n| query | {heads} |\n|---|{columns}").unwrap();
-        for (kind, places) in rows {
-            writeln!(text, "| {kind} | {} |", places.join(" | ")).unwrap();
+    let mut files: Vec<&str> = table.keys().map(|(_, file, ..)| *file).collect();
+    files.sort_unstable();
+    files.dedup();
+    for file in files {
+        let silent = |version: u32| {
+            let of = table.iter().filter(|((of, name, ..), _)| (*of, *name) == (version, file));
+            let of: Vec<&Outcomes> = of.map(|(_, outcomes)| outcomes).collect();
+            let all: u32 = of.iter().map(|of| of.same + of.refused + of.silent).sum();
+            let silent: u32 = of.iter().map(|of| of.silent).sum();
+            if all == 0 { "no such file".to_owned() } else { format!("{silent} of {all}") }
+        };
+        writeln!(text, "| {file} | {} | {} |", silent(3), silent(2)).unwrap();
+    }
+    for version in [3, 2] {
+        for (damage, title) in [(Damage::Flip, "a flipped bit"), (Damage::LostPage, "a lost page")]
+        {
+            let is_shown = |of: &(u32, &str, Damage, &str)| (of.0, of.2) == (version, damage);
+            let of = table.iter().filter(|(key, _)| is_shown(key));
+            let mut files: Vec<&str> = of.clone().map(|((_, file, ..), _)| *file).collect();
+            files.dedup();
+            let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+            for ((.., kind), Outcomes { same, refused, silent }) in of {
+                rows.entry(kind).or_default().push(format!("{same} / {refused} / {silent}"));
+            }
+            let columns = "--:|".repeat(files.len());
+            let heads = files.join(" | ");
+            writeln!(text, "\n## Version {version}: {title}\n").unwrap();
+            writeln!(text, "| query | {heads} |\n|---|{columns}").unwrap();
+            for (kind, places) in rows {
+                writeln!(text, "| {kind} | {} |", places.join(" | ")).unwrap();
+            }
         }
     }
     text
@@ -164,9 +191,13 @@ fn only_the_damage_that_is_documented_stays_silent() {
         fs::write(page, &text).unwrap();
     }
     let documented = ["labels", "micro times"];
-    for ((file, damage, kind), outcomes) in table {
+    for ((version, file, damage, kind), outcomes) in table {
+        let of = format!("version {version}, {file}, {damage:?}, {kind}: {outcomes:?}");
         if !documented.contains(&file) {
-            assert_eq!(outcomes.silent, 0, "{file}, {damage:?}, {kind}: {outcomes:?}");
+            assert_eq!(outcomes.silent, 0, "{of}");
+        }
+        if damage == Damage::Cut {
+            assert_eq!((outcomes.same, outcomes.silent), (0, 0), "{of}");
         }
     }
 }

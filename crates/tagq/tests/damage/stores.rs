@@ -12,11 +12,15 @@ use tagq::store::{
 };
 
 /// A store in a folder of its own.
-pub struct Made(tempfile::TempDir);
+pub struct Made {
+    folder: tempfile::TempDir,
+    /// The version of its format.
+    pub version: u32,
+}
 
 impl Made {
     pub fn folder(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 }
 
@@ -31,18 +35,23 @@ pub struct File {
     pub values: Range<usize>,
 }
 
-/// Returns a store with a tag about each 25 ticks and one with a tag about each 40,000 ticks. Labels are 1 to 4.
+/// Returns stores of both versions: with a tag about each 25 ticks and with one about each 40,000 ticks. Labels are 1
+/// to 4.
 pub fn stores() -> Vec<Made> {
-    [25, 40_000].map(made).into()
+    [(25, 3), (40_000, 3), (25, 2), (40_000, 2)].map(|(mean, version)| made(mean, version)).into()
 }
 
-/// Makes a store of two sources, which end inside of blocks, with gaps and micro times.
-fn made(mean: i64) -> Made {
+/// Makes a store of two sources, which end inside of blocks, with micro times: of version 2 with times and gaps.
+fn made(mean: i64, version: u32) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: Some(RunId([7; 16])) };
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
-    writer.make_gaps().unwrap();
+    if version == 3 {
+        writer.drop_times().unwrap();
+    } else {
+        writer.make_gaps().unwrap();
+    }
     writer.set_micro_tick("4ps".parse().unwrap()).unwrap();
     let (mut time, mut state) = (1_000_i64, 1_u64);
     let mut random = |end: i64| {
@@ -69,19 +78,23 @@ fn made(mean: i64) -> Made {
         writer.finish_source(SourceFacts::named(name));
     }
     writer.commit().unwrap();
-    Made(folder)
+    assert_eq!(writer.manifest().has_times(), version == 2);
+    Made { folder, version }
 }
 
-/// Returns all files of a store with values, in alphabetical order.
+/// Returns the manifest and all files of a store with values, in alphabetical order.
 pub fn files(store: &Path) -> Vec<File> {
     let kinds = [
         ("time", "times"),
         ("channel", "labels"),
         ("micro", "micro times"),
         ("gap", "gaps"),
+        ("far", "far distances"),
+        ("steps", "steps"),
         ("gaps", "checksums of gaps"),
         ("blocks", "index of blocks"),
         ("counts", "counts of blocks"),
+        ("manifest", "manifest"),
     ];
     let mut paths: Vec<PathBuf> =
         fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -91,10 +104,13 @@ pub fn files(store: &Path) -> Vec<File> {
         let stem = name.split('.').next()?;
         let (_, kind) = kinds.into_iter().find(|(of, _)| *of == stem)?;
         let bytes = fs::read(&path).unwrap();
-        Some(File { path, kind, values: HEADER_BYTES..bytes.len(), bytes })
+        let start = if stem == "manifest" { 0 } else { HEADER_BYTES };
+        Some(File { path, kind, values: start..bytes.len(), bytes })
     };
+    // Everything but the lock.
+    let all = paths.len() - 1;
     let files: Vec<File> = paths.into_iter().filter_map(file).collect();
-    assert_eq!(files.len(), kinds.len());
+    assert_eq!(files.len(), all);
     files
 }
 

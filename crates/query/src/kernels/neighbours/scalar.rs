@@ -40,6 +40,26 @@ impl Value for u16 {
     }
 }
 
+/// A wide gap.
+impl Value for u32 {
+    type Difference = u32;
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32")]
+    #[inline]
+    fn difference(signed: i64, range: &DifferenceRange) -> u32 {
+        signed.wrapping_sub(range.low) as u32
+    }
+
+    #[inline]
+    fn distance(column: &[Self], _: usize, before: usize, shorter: i64) -> i64 {
+        shorter.saturating_add(column[before + 1].into())
+    }
+
+    fn is_in_order(_: &[Self]) -> bool {
+        true
+    }
+}
+
 /// A time.
 impl Value for i64 {
     type Difference = u64;

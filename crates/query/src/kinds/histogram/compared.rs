@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
+use tagq_store::Times;
+
 use crate::{
     kernels::neighbours::{DistanceColumn, PairDistances},
     scan::{
-        morsels::seek,
+        column::StoredColumn,
         route::{Route, Work},
     },
 };
 
-/// Rows that are compared with the rows before them.
-#[derive(Clone)]
-pub(super) struct Compared<'a> {
-    pub column: DistanceColumn<'a>,
-    pub time: &'a [i64],
+/// Rows of a source as stored.
+#[derive(Debug, Clone)]
+pub(super) struct StoredRows<'a> {
+    pub column: StoredColumn<'a>,
     pub labels: &'a [u8],
     /// The rows that are counted as the later ones of their pairs.
     pub rows: Range<usize>,
@@ -26,35 +27,60 @@ pub(super) struct Compared<'a> {
     pub distances: PairDistances,
 }
 
+/// Rows in memory.
+#[derive(Clone)]
+pub(super) struct Compared<'a> {
+    pub column: DistanceColumn<'a>,
+    pub labels: &'a [u8],
+    /// The rows that are counted as the later ones of their pairs.
+    pub rows: Range<usize>,
+    /// The labels of starts and stops.
+    pub ends: [u8; 2],
+    /// The distances of the times that count.
+    pub distances: PairDistances,
+}
+
+/// The rows from a crowded one on, after those within its reach, of which pairs are counted in lists.
+pub(super) struct Crowded<'a> {
+    pub time: &'a [i64],
+    pub labels: &'a [u8],
+    /// The crowded row.
+    pub row: usize,
+    pub ends: [u8; 2],
+    pub delays: [i64; 2],
+}
+
 /// Where neighbours are compared.
 pub(super) enum Near<'a> {
     /// In the columns as stored: all rows that are counted.
-    Columns(Compared<'a>),
+    Columns(StoredRows<'a>),
     /// In a list of both channels, with their delays.
     OneList(PairDistances),
 }
 
-impl Compared<'_> {
+impl StoredRows<'_> {
     /// Returns the rows that are read, and how.
-    pub(super) fn row_ranges(&self) -> (Route, Range<usize>) {
+    pub(super) fn row_ranges(&self, time: Times<'_>) -> (Route, Range<usize>) {
         let rows = &self.rows;
         match self.column {
-            DistanceColumn::Gaps(_) => (Route::Gaps, rows.clone()),
-            DistanceColumn::Times(_) => {
-                (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
+            StoredColumn::Gaps(_) => (Route::Gaps, rows.clone()),
+            StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {
+                (Route::Columns(Work::Differences), self.head(time, rows.start)..rows.end)
             }
         }
     }
 
     /// Returns the first row within reach of this one.
-    pub(super) fn head(&self, row: usize) -> usize {
-        let earliest = self.time[row].saturating_sub(self.distances.reach());
-        seek(self.time, row, |time| time < earliest)
+    pub(super) fn head(&self, time: Times<'_>, row: usize) -> usize {
+        let earliest = time.at(row).saturating_sub(self.distances.reach());
+        time.seek(row, |time| time < earliest)
     }
+}
 
-    /// Iterates over the delayed times of the starts (0) or stops (1) of these rows.
-    pub(super) fn delayed(&self, end: usize, rows: &Range<usize>) -> impl Iterator<Item = i64> {
-        let tags = self.time[rows.clone()].iter().zip(&self.labels[rows.clone()]);
+impl Crowded<'_> {
+    /// Iterates over the delayed times of the starts (0) or stops (1) before row `to`.
+    pub(super) fn delayed(&self, end: usize, to: usize) -> impl Iterator<Item = i64> {
+        let tags = self.time[..to].iter().zip(&self.labels[..to]);
         let (label, delay) = (self.ends[end], self.delays[end]);
         tags.filter(move |&(_, &own)| own == label).map(move |(&time, _)| time + delay)
     }

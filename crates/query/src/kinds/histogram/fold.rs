@@ -44,7 +44,7 @@ pub(super) fn mean_spacing(
 fn first_and_last(source: &Source<'_>, channel: u16) -> Option<(i64, i64)> {
     let last = last_row_of(source, channel, source.tags.len())?;
     let first = row_among(source, channel, 0..last + 1, false)?;
-    Some((source.tags.time[first], source.tags.time[last]))
+    Some((source.tags.time.at(first), source.tags.time.at(last)))
 }
 
 impl Period {

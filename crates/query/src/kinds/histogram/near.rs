@@ -1,25 +1,25 @@
 //! Pairs counted by comparing rows with the rows before them.
 
-use std::ops::Range;
-
 use tagq_store::Channels;
 
 use super::{
     bins::Binning,
-    compared::{Compared, Near},
+    compared::{Compared, Crowded, Near, StoredRows},
     pairs::{PairScan, Scale, Thread},
     tally::{BinTally, Bucket},
 };
 use crate::{
-    kernels::neighbours::{
-        ComparedRows, DistanceColumn, PairDistances, REACH, TakeDifferences, differences,
-    },
+    kernels::neighbours::{ComparedRows, PairDistances, REACH, TakeDifferences, differences},
     run::{recording::Source, time_range::TimeRange},
     scan::{
+        column::StoredColumn,
         morsels::{Interval, rows_within_window},
         route::{self, Work},
     },
 };
+
+/// Pairs are found by their labels, and no number is needed.
+const NUMBERS: [u8; 256] = [0; 256];
 
 impl PairScan {
     /// Returns where to compare neighbours; `None` if too many lie within reach.
@@ -32,11 +32,14 @@ impl PairScan {
         let have_one_delay = start.delay == stop.delay;
         let stored = self.stored(source, range);
         if let Some(stored) = &stored
-            && let DistanceColumn::Gaps(_) = stored.column
+            && match stored.column {
+                StoredColumn::Gaps(_) => stored.distances.are_16_bits(),
+                StoredColumn::WideGaps(_) => stored.distances.are_32_bits(),
+                StoredColumn::Times(_) => false,
+            }
             && (have_one_delay || range == TimeRange::default())
-            && stored.distances.are_16_bits()
-            && rows_within_window(stored.time, stored.distances.reach())
-                < crowded(route::CompareIn::Gaps)
+            && rows_within_window(source.tags.time, stored.distances.reach())
+                < crowded(stored.column.rows())
         {
             return Some(Near::Columns(stored.clone()));
         }
@@ -52,23 +55,22 @@ impl PairScan {
         let is_most = 2 * both >= source.tags.len() as u64;
         match stored {
             Some(stored) if is_most && have_one_delay => {
-                let column = DistanceColumn::Times(stored.time);
-                Some(Near::Columns(Compared { column, ..stored }))
+                let column = StoredColumn::Times(source.tags.time);
+                Some(Near::Columns(StoredRows { column, ..stored }))
             }
             _ => self.distances([0; 2]).map(Near::OneList),
         }
     }
 
     /// Returns the rows of the range in the columns of a source, if they can be compared there.
-    fn stored<'r>(&self, source: &Source<'r>, range: TimeRange) -> Option<Compared<'r>> {
+    fn stored<'r>(&self, source: &Source<'r>, range: TimeRange) -> Option<StoredRows<'r>> {
         let Channels::U8(labels) = source.tags.channels else { return None };
         let [start, stop] = self.ends;
         let delays = [start.delay, stop.delay];
         let distances = self.distances(delays)?;
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
-        Some(Compared {
+        Some(StoredRows {
             column: route::column(source, distances.reach()),
-            time: source.tags.time,
             labels,
             rows: inside.rows(source.tags.time, start.delay),
             ends: [u8::try_from(start.label).ok()?, u8::try_from(stop.label).ok()?],
@@ -89,31 +91,49 @@ impl PairScan {
     pub(super) fn count_columns(
         &self,
         source: &Source<'_>,
-        compared: &Compared<'_>,
+        stored: &StoredRows<'_>,
         thread: &mut Thread,
         counts: &mut [u64],
     ) {
-        let Compared { time, rows, .. } = compared;
+        let StoredRows { labels, ref rows, ends, delays, distances, .. } = *stored;
+        let time = source.tags.time;
         let first = rows.start.saturating_sub(REACH);
-        match compared.column {
+        match stored.column {
             // The counts are rejected.
-            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
+            StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
             // Differences could overflow 64 bits: record where rows are out of order.
-            DistanceColumn::Times(_) if !source.spans(&time[first..rows.end]) => {
+            StoredColumn::Times(_) if !source.spans(time.rows(first..rows.end)) => {
                 source.is_in_order(self.simd, first..rows.end);
                 return;
             }
-            DistanceColumn::Gaps(_) | DistanceColumn::Times(_) => {}
+            StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {}
         }
-        let Err(crowded) = self.count_near(compared, thread, counts) else { return };
-        let head = compared.head(crowded);
-        let first = match compared.column {
-            DistanceColumn::Gaps(_) => head,
-            DistanceColumn::Times(_) => head.min(first),
-        };
-        if source.is_in_order(self.simd, first..rows.end) {
-            self.count_rest(source, compared, crowded, thread, counts);
+        let mut decoded = std::mem::take(&mut thread.decoded);
+        let labelled = (labels, &NUMBERS);
+        let crowded = stored.column.parts(rows).find_map(|rows| {
+            let (rows, first) = stored.column.compared(&rows, REACH, labelled, &mut decoded);
+            let ComparedRows { column, labels, range: rows, .. } = rows;
+            let compared = Compared { column, labels, rows, ends, distances };
+            self.count_near(&compared, thread, counts).err().map(|crowded| first + crowded)
+        });
+        if let Some(crowded) = crowded {
+            let head = stored.head(time, crowded);
+            let ordered = match stored.column {
+                StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) => head,
+                StoredColumn::Times(_) => head.min(first),
+            };
+            if source.is_in_order(self.simd, ordered..rows.end) {
+                let rest = Crowded {
+                    time: time.read(head..rows.end, &mut decoded.times),
+                    labels: &labels[head..rows.end],
+                    row: crowded - head,
+                    ends,
+                    delays,
+                };
+                self.count_rest(source, &rest, thread, counts);
+            }
         }
+        thread.decoded = decoded;
     }
 
     /// Counts pairs by comparing rows. Returns as an error the first row whose pairs were not counted.
@@ -125,7 +145,7 @@ impl PairScan {
     ) -> Result<(), usize> {
         let &Compared { column, labels, ends, ref distances, .. } = compared;
         let range = compared.rows.clone();
-        let rows = ComparedRows { column, labels, range, number_of: &[0; 256] };
+        let rows = ComparedRows { column, labels, range, number_of: &NUMBERS };
         let Bucket { differences: buffers, tally, .. } = &mut thread.bucket;
         let take = Take { tally, binning: &self.binning, counts };
         differences(self.simd, &rows, ends, distances, buffers, take)
@@ -136,23 +156,21 @@ impl PairScan {
     pub(super) fn count_rest(
         &self,
         source: &Source<'_>,
-        compared: &Compared<'_>,
-        crowded: usize,
+        crowded: &Crowded<'_>,
         Thread { lists, bucket, .. }: &mut Thread,
         counts: &mut [u64],
     ) {
-        let mut take = |rows: Range<usize>, counts: &mut [u64]| {
+        let mut take = |to: usize, counts: &mut [u64]| {
             lists.starts.clear();
-            lists.starts.extend(compared.delayed(0, &rows));
+            lists.starts.extend(crowded.delayed(0, to));
             lists.stops.clear();
-            lists.stops.extend(compared.delayed(1, &rows));
+            lists.stops.extend(crowded.delayed(1, to));
             self.count_sides(source, lists, i64::MIN, bucket, counts);
             bucket.tally.drain(counts);
         };
-        let head = compared.head(crowded);
-        take(head..compared.rows.end, counts);
+        take(crowded.time.len(), counts);
         let mut before = vec![0; counts.len()];
-        take(head..crowded, &mut before);
+        take(crowded.row, &mut before);
         for (count, before) in counts.iter_mut().zip(before) {
             *count = count.wrapping_sub(before);
         }

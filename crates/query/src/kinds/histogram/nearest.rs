@@ -47,7 +47,7 @@ pub(super) fn count(
     let scan = NearestScan::new(query, period, execution.simd);
     let morsels: Vec<NearestMorsel<'_>> =
         recording.sources.iter().flat_map(|source| scan.morsels(source, execution)).collect();
-    let count = |morsel: &NearestMorsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
+    let count = |morsel: &NearestMorsel<'_>, buffers: &mut Buffers, counts: &mut [u64]| {
         scan.count(morsel, buffers, counts)
     };
     let pass = recording.pass(query.scope.range);
@@ -64,11 +64,10 @@ pub(super) fn plan(
 ) {
     let scan = NearestScan::new(query, period, execution.simd);
     into.read(recording, |source| {
-        let ranges = scan.morsels(source, execution).into_iter().flat_map(|morsel| {
-            let of =
-                |selection: &Selection| selection.row_ranges(source.tags.time, morsel.interval());
-            [of(&scan.starts), of(&scan.stops)].concat()
-        });
+        let ranges = scan
+            .morsels(source, execution)
+            .into_iter()
+            .flat_map(|morsel| scan.both.row_ranges(source.tags.time, morsel.interval()));
         ranges.map(|rows| (Route::Nearest, rows)).collect::<Vec<_>>()
     });
     // Neighbours outside a morsel, and starts after the last stop, are found by their labels.
@@ -91,7 +90,7 @@ pub(super) fn without_stop(
     let range = query.scope.range;
     let of = |source: &Source<'_>| {
         let last = last_row_of(source, stop.label, source.tags.len());
-        let last = last.map(|row| source.tags.time[row].wrapping_add(stop.delay));
+        let last = last.map(|row| source.tags.time.at(row).wrapping_add(stop.delay));
         if query.start == query.stop {
             return u64::from(last.is_some_and(|last| range.contains(last)));
         }
@@ -108,8 +107,8 @@ pub(super) fn without_stop(
 struct NearestScan<'a> {
     query: &'a Histogram,
     period: Option<Period>,
-    starts: Selection,
-    stops: Selection,
+    /// A list of the starts, and one of the stops if they are of another channel.
+    both: Selection,
     /// The channel that is searched outside a morsel.
     partner: Channel,
     simd: Simd,
@@ -118,9 +117,12 @@ struct NearestScan<'a> {
 impl<'a> NearestScan<'a> {
     fn new(query: &'a Histogram, period: Option<Period>, simd: Simd) -> Self {
         let ends = query.ends();
-        let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
+        let lists = if query.start == query.stop { &ends[..1] } else { &ends[..] };
+        let (labels, delays): (Vec<u16>, Vec<i64>) =
+            lists.iter().map(|end| (end.label, end.delay)).unzip();
+        let both = Selection::by_channel(&labels, &delays);
         let partner = ends[usize::from(query.mode == Mode::Next)];
-        Self { query, period, starts, stops, partner, simd }
+        Self { query, period, both, partner, simd }
     }
 
     fn morsels<'r>(&self, source: &'r Source<'r>, execution: &Execution) -> Vec<NearestMorsel<'r>> {
@@ -160,28 +162,25 @@ impl<'a> NearestScan<'a> {
     fn last_partner_before(&self, source: &Source<'_>, limit: Option<i64>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
-        last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
+        last_row_of(source, label, end).map(|row| source.tags.time.at(row).wrapping_add(delay))
     }
 
     /// Returns the delayed time of the first stop or of the last start among the rows.
     fn partner_in(&self, source: &Source<'_>, rows: Range<usize>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let row = row_among(source, label, rows, self.query.mode == Mode::Last);
-        row.map(|row| source.tags.time[row].wrapping_add(delay))
+        row.map(|row| source.tags.time.at(row).wrapping_add(delay))
     }
 
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
-    fn count(
-        &self,
-        morsel: &NearestMorsel<'_>,
-        buffers: &mut [Buffers; 2],
-        counts: &mut [u64],
-    ) -> u64 {
+    fn count(&self, morsel: &NearestMorsel<'_>, buffers: &mut Buffers, counts: &mut [u64]) -> u64 {
         let source = morsel.source;
         let interval = morsel.interval();
-        let [of_starts, of_stops] = buffers;
-        let starts = self.starts.select(self.simd, source, interval, of_starts).time;
-        let stops = self.stops.select(self.simd, source, interval, of_stops).time;
+        let lists = self.both.lists(self.simd, source, interval, buffers);
+        let (starts, stops) = match lists {
+            [both] => (both.view().time, both.view().time),
+            lists => (lists[0].view().time, lists[1].view().time),
+        };
         let range = self.query.scope.range;
         let mut tally =
             NearestTally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     bins::{Binning, Bins},
-    compared::{Compared, Near},
+    compared::{Compared, Crowded, Near, StoredRows},
     query::{Channel, Histogram, Mode, longest},
     sides::{Owner, Side},
     tally::Bucket,
@@ -19,6 +19,7 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
+        column::Decoded,
         morsels::{Execution, Interval, intervals, row_ranges},
         plan,
         route::{BUFFER_ROWS, Route, Work, column_rows},
@@ -107,7 +108,7 @@ pub(super) struct PairScan {
 /// One task.
 enum Task<'a> {
     /// Pairs whose later row is one of these, in the columns as stored.
-    Columns(&'a Source<'a>, Compared<'a>),
+    Columns(&'a Source<'a>, StoredRows<'a>),
     /// Pairs whose later tag has its delayed time in a range, in one list of both channels.
     OneList(PairMorsel<'a>, PairDistances),
     /// The same, in a list of each channel.
@@ -131,6 +132,7 @@ impl PairMorsel<'_> {
 /// The buffers of one thread.
 pub(super) struct Thread {
     both: Buffers,
+    pub(super) decoded: Decoded,
     pub(super) lists: Lists,
     pub(super) bucket: Bucket,
 }
@@ -203,6 +205,7 @@ impl PairScan {
         let bins = self.bins.count();
         let thread = || Thread {
             both: Buffers::default(),
+            decoded: Decoded::default(),
             lists: Lists::default(),
             bucket: Bucket::new(bins),
         };
@@ -219,10 +222,10 @@ impl PairScan {
     ) -> Vec<Task<'r>> {
         let near = self.near(source, range);
         if let Some(Near::Columns(all)) = &near {
-            let rows = column_rows(execution, false);
+            let rows = column_rows(execution, all.column.is_decoded());
             let ranges = row_ranges(all.column, all.rows.clone(), rows).into_iter();
             return ranges
-                .map(|rows| Task::Columns(source, Compared { rows, ..all.clone() }))
+                .map(|rows| Task::Columns(source, StoredRows { rows, ..all.clone() }))
                 .collect();
         }
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
@@ -254,8 +257,8 @@ impl PairScan {
     /// Returns the rows that a task reads, each by its route.
     fn row_ranges(&self, task: &Task<'_>) -> Vec<(Route, Range<usize>)> {
         let (route, ranges) = match task {
-            Task::Columns(_, compared) => {
-                let (route, rows) = compared.row_ranges();
+            Task::Columns(source, compared) => {
+                let (route, rows) = compared.row_ranges(source.tags.time);
                 (route, vec![rows])
             }
             Task::OneList(morsel, distances) => {
@@ -293,19 +296,27 @@ impl PairScan {
         let Selected { time, number } = list;
         let from = morsel.owned.from;
         let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
-        // The delays are in the times.
+        let ends = [0, u8::from(self.ends[0].label != self.ends[1].label)];
         let compared = Compared {
             column: DistanceColumn::Times(time),
-            time,
             labels: number,
             rows: head..time.len(),
-            ends: [0, u8::from(self.ends[0].label != self.ends[1].label)],
-            delays: [0; 2],
+            ends,
             distances: *distances,
         };
         // A selection always yields tags in order.
         if let Err(crowded) = self.count_near(&compared, thread, counts) {
-            self.count_rest(morsel.source, &compared, crowded, thread, counts);
+            let earliest = time[crowded].saturating_sub(distances.reach());
+            let head = time[..crowded].partition_point(|&time| time < earliest);
+            // The delays are in the times.
+            let rest = Crowded {
+                time: &time[head..],
+                labels: &number[head..],
+                row: crowded - head,
+                ends,
+                delays: [0; 2],
+            };
+            self.count_rest(morsel.source, &rest, thread, counts);
         }
         thread.both = both;
     }

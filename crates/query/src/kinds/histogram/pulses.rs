@@ -1,6 +1,7 @@
 //! Starts that are sync pulses without tags: their times are computed for each stop.
 
 use rayon::prelude::*;
+use tagq_store::TimeReader;
 
 use super::query::{Channel, Histogram, Mode};
 use crate::{
@@ -43,7 +44,8 @@ pub(super) fn count(
             if pieces.begin().is_ok() {
                 let rows = start..end.min(start + BUFFER_ROWS);
                 if source.is_in_order(execution.simd, rows.clone()) {
-                    rows.for_each(|row| stops.add(row, &mut task));
+                    let mut times = TimeReader::new(source.tags.time);
+                    rows.for_each(|row| stops.add(row, &mut times, &mut task));
                 }
             }
             task
@@ -103,13 +105,13 @@ impl Stops<'_> {
     }
 
     /// Adds the pairs of a row.
-    fn add(&self, row: usize, (counts, dropped): &mut (Vec<u64>, u64)) {
+    fn add(&self, row: usize, times: &mut TimeReader<'_>, (counts, dropped): &mut (Vec<u64>, u64)) {
         let Self { histogram, source, pulses, ends: [start, stop] } = self;
         if source.tags.channels.label(row) != stop.label {
             return;
         }
         let bins = &histogram.bins;
-        let time = i128::from(source.tags.time[row]) + i128::from(stop.delay);
+        let time = i128::from(times.at(row)) + i128::from(stop.delay);
         let difference =
             |number: i128| time - i128::from(pulses.time(number)) - i128::from(start.delay);
         let mut add = |difference: i128| {

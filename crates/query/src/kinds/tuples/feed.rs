@@ -30,7 +30,7 @@ pub(super) struct FeedSource<'a> {
 
 impl FeedSource<'_> {
     pub(super) fn listed(&self, row: usize) -> ListedTag {
-        ListedTag { row: self.first_row + row as u64, time: self.tags.tags.time[row] }
+        ListedTag { row: self.first_row + row as u64, time: self.tags.tags.time.at(row) }
     }
 }
 
@@ -93,16 +93,18 @@ impl Wanted {
     /// order, and records them in the source.
     fn take(&self, source: FeedSource<'_>, interval: Interval) -> Vec<Taken> {
         let tags = source.tags.tags;
-        let mut taken = Vec::new();
+        let (mut taken, mut buffer) = (Vec::new(), Vec::new());
         for (at, &delay) in self.delays.iter().enumerate() {
             let rows = interval.rows(tags.time, delay);
             if !source.tags.is_in_order(Simd::best(), rows.clone()) {
                 continue;
             }
+            let times = tags.time.read(rows.clone(), &mut buffer);
+            let first = rows.start;
             let mut add = |row: usize, label: u16| {
                 let number = self.number_of[usize::from(label)];
                 if number != UNUSED && self.delay_at[number as usize] == at {
-                    taken.push(Taken { time: tags.time[row] + delay, row, number });
+                    taken.push(Taken { time: times[row - first] + delay, row, number });
                 }
             };
             match tags.channels {

@@ -1,11 +1,14 @@
 //! The veto tags found on the walk through a source.
 
+use tagq_store::TimeReader;
+
 use super::feed::FeedSource;
 use crate::{rules::veto::Veto, run::scope::Scope};
 
 /// The veto tags of a source, visited in order.
 pub(super) struct Vetoes<'a> {
     source: FeedSource<'a>,
+    times: TimeReader<'a>,
     guard: i64,
     /// Each veto channel, its delay, and the first row not yet visited.
     channels: Vec<(u16, i64, usize)>,
@@ -17,7 +20,8 @@ impl<'a> Vetoes<'a> {
     pub(super) fn new(source: FeedSource<'a>, veto: &Veto, scope: &Scope) -> Self {
         let of = |&channel: &u16| (channel, scope.delay_of(channel), 0);
         let channels = veto.channels.iter().map(of).collect();
-        Self { source, guard: veto.guard, channels, latest: None }
+        let times = TimeReader::new(source.tags.tags.time);
+        Self { source, times, guard: veto.guard, channels, latest: None }
     }
 
     /// Discards veto tags that are too far before `time` to forbid anything.
@@ -26,7 +30,7 @@ impl<'a> Vetoes<'a> {
         for (_, delay, row) in &mut self.channels {
             let first = time - i128::from(*delay);
             let times = self.source.tags.tags.time;
-            *row = times.partition_point(|&time| i128::from(time) < first);
+            *row = times.partition_point(|time| i128::from(time) < first);
         }
     }
 
@@ -40,11 +44,12 @@ impl<'a> Vetoes<'a> {
 
     /// Returns the latest veto tag up to `time` plus the guard.
     fn up_to(&mut self, time: i64) -> Option<i64> {
+        let Self { times, .. } = self;
         let tags = self.source.tags.tags;
         let last = i128::from(time) + i128::from(self.guard);
         for (channel, delay, row) in &mut self.channels {
             let last = last - i128::from(*delay);
-            while let Some(&time) = tags.time.get(*row).filter(|&&time| i128::from(time) <= last) {
+            while let Some(time) = times.get(*row).filter(|&time| i128::from(time) <= last) {
                 if tags.channels.label(*row) == *channel {
                     self.latest = self.latest.max(Some(time.saturating_add(*delay)));
                 }

@@ -22,7 +22,8 @@ use crate::{
     },
     run::recording::{Recording, Source},
     scan::{
-        morsels::{Execution, Interval, seek},
+        column::{Decoded, StoredColumn},
+        morsels::{Execution, Interval},
         selection::{Buffers, List, Selected},
     },
 };
@@ -76,6 +77,7 @@ struct Counter<'p> {
     buffers: Buffers,
     vetoes: Buffers,
     allowed: AllowedRows,
+    decoded: Decoded,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
     tally: PairTally,
@@ -97,6 +99,7 @@ impl<'p> Counter<'p> {
             buffers: Buffers::default(),
             vetoes: Buffers::default(),
             allowed: AllowedRows::default(),
+            decoded: Decoded::default(),
             number_of_label: part.selection.narrow_numbers(others),
             tally: PairTally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
@@ -135,7 +138,7 @@ impl<'p> Counter<'p> {
             return Ok(());
         }
         let (part, time) = (self.part, source.tags.time);
-        if let DistanceColumn::Times(_) = neighbours.column {
+        if let StoredColumn::Times(_) = neighbours.column {
             // Times may decrease where the interval does not show it.
             let first = rows.start.saturating_sub(REACH);
             if !source.is_in_order(self.simd, first..rows.end) {
@@ -223,39 +226,62 @@ impl<'p> Counter<'p> {
     ) -> Option<()> {
         let (part, simd) = (self.part, self.simd);
         match column {
-            DistanceColumn::Times(time) if !source.spans(&time[rows.clone()]) => return None,
+            StoredColumn::Times(time) if !source.spans(time.rows(rows.clone())) => return None,
             // The counts are rejected.
-            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
+            StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
                 return Some(());
             }
-            DistanceColumn::Times(_) | DistanceColumn::Gaps(_) => {}
+            StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {}
         }
-        let number_of = &self.number_of_label;
-        let mut rows = ComparedRows { column, labels, range: rows.clone(), number_of };
-        if let (Some(veto), DistanceColumn::Gaps(gaps)) = (&part.veto, column) {
-            let Some(allowed) = self.allowed.fill(simd, veto, source, (gaps, &rows), window.reach)
-            else {
-                // The counts are rejected.
-                return Some(());
-            };
-            rows = allowed;
-        }
-        match &part.method {
-            Method::Pair => {
-                if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
-                    let count = neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
-                    counts[0] += u128::from(count);
+        let is_of_pairs = matches!(part.method, Method::Pair | Method::Pairs);
+        let look_back = match part.method {
+            // Groups are walked through to the beginning of their window.
+            Method::Folds(_) => column.rows_before(rows.start, window.reach).max(REACH),
+            _ => REACH,
+        };
+        let whole = (!is_of_pairs).then(|| rows.clone());
+        let parts = is_of_pairs.then(|| column.parts(rows)).into_iter().flatten();
+        let mut pairs = 0;
+        self.tally.clear();
+        for rows in parts.chain(whole) {
+            let labels = (labels, &self.number_of_label);
+            let rows = match (&part.veto, column) {
+                (Some(veto), StoredColumn::Gaps(gaps)) => {
+                    let column = DistanceColumn::Gaps(gaps);
+                    let (labels, number_of) = labels;
+                    let stored = ComparedRows { column, labels, range: rows, number_of };
+                    let stored = (gaps, &stored);
+                    match self.allowed.fill(simd, veto, source, stored, window.reach) {
+                        Some(allowed) => allowed,
+                        // The counts are rejected.
+                        None => return Some(()),
+                    }
                 }
-                Some(())
+                _ => column.compared(&rows, look_back, labels, &mut self.decoded).0,
+            };
+            match &part.method {
+                Method::Pair => {
+                    if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
+                        pairs += neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
+                    }
+                }
+                Method::Pairs => self.tally.take(simd, window, &rows)?,
+                Method::Folds(folds) => {
+                    folds.count_near(simd, part.window, &rows, &mut self.inside, counts)?;
+                }
+                Method::Heralds { once } => {
+                    self.heralds.count(part, simd, &rows, *once, counts)?;
+                }
+                // Counted from gap to gap elsewhere.
+                Method::Matches => {}
             }
-            Method::Folds(folds) => {
-                folds.count_near(simd, part.window, &rows, &mut self.inside, counts)
-            }
-            Method::Heralds { once } => self.heralds.count(part, simd, &rows, *once, counts),
-            Method::Pairs => self.tally.add_near(part, simd, window, &rows, counts),
-            // Counted from gap to gap elsewhere.
-            Method::Matches => Some(()),
         }
+        match part.method {
+            Method::Pair => counts[0] += u128::from(pairs),
+            Method::Pairs => self.tally.add_to(part, counts),
+            Method::Folds(_) | Method::Heralds { .. } | Method::Matches => {}
+        }
+        Some(())
     }
 
     /// Counts pairs with different delays whose later row is one of these: those among these rows and the rows that they
@@ -268,15 +294,16 @@ impl<'p> Counter<'p> {
         counts: &mut [u128],
     ) {
         let (part, simd, time) = (self.part, self.simd, source.tags.time);
-        let earliest = time[rows.start].saturating_sub(window.reach);
-        let head = seek(time, rows.start, |time| time < earliest);
+        let earliest = time.at(rows.start).saturating_sub(window.reach);
+        let head = time.seek(rows.start, |time| time < earliest);
         if !source.is_in_order(simd, head..rows.end) {
             return;
         }
-        let mut pairs = |rows: Range<usize>| {
-            let numbers =
-                labels[rows.clone()].iter().map(|&l| self.number_of_label[usize::from(l)]);
-            let in_use = time[rows].iter().zip(numbers).filter_map(|(&time, number)| {
+        let time = time.read(head..rows.end, &mut self.decoded.times);
+        let labels = &labels[head..rows.end];
+        let mut pairs = |end: usize| {
+            let numbers = labels[..end].iter().map(|&l| self.number_of_label[usize::from(l)]);
+            let in_use = time[..end].iter().zip(numbers).filter_map(|(&time, number)| {
                 let delay = part.delays.get(usize::from(number))?;
                 Some((time + delay, number))
             });
@@ -288,7 +315,7 @@ impl<'p> Counter<'p> {
             self.tally.add(part, simd, part.window, ready, &mut counts);
             counts
         };
-        let (all, before) = (pairs(head..rows.end), pairs(head..rows.start));
+        let (all, before) = (pairs(rows.end - head), pairs(rows.start - head));
         for (count, (all, before)) in counts.iter_mut().zip(all.into_iter().zip(before)) {
             *count += all - before;
         }

@@ -129,7 +129,7 @@ impl Folds {
         counts: &mut [u128],
     ) {
         let crowded = Work::Groups { fewest: self.fewest }.crowded(CompareIn::List, simd, false);
-        let is_sparse = rows_within_window(ready.time, window) < crowded;
+        let is_sparse = rows_within_window(ready.time.into(), window) < crowded;
         if is_sparse && self.count_near(simd, window, &ready.rows(), inside, counts).is_some() {
             return;
         }

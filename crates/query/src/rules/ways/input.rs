@@ -6,7 +6,7 @@ use tagq_store::Channels;
 
 use crate::{
     kernels::{
-        neighbours::{DelayedWindow, DistanceColumn, PairDistances},
+        neighbours::{DelayedWindow, PairDistances},
         simd::Simd,
     },
     rules::{definition::Method, ways::part::GroupScan},
@@ -16,6 +16,7 @@ use crate::{
     },
     scan::{
         chains::{chain_ranges, whole_chains},
+        column::StoredColumn,
         morsels::{Execution, Interval, intervals, row_ranges, rows_within_window},
         plan::ReadPlan,
         route::{self, BUFFER_ROWS, Route, column_rows},
@@ -39,7 +40,7 @@ pub(super) enum MorselInput<'a> {
 /// The columns of a source whose rows are compared with their neighbours, and the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a> {
-    pub column: DistanceColumn<'a>,
+    pub column: StoredColumn<'a>,
     pub labels: &'a [u8],
     pub window: &'a DelayedWindow,
 }
@@ -57,8 +58,8 @@ impl GroupScan {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
                 MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
-                    DistanceColumn::Gaps(_) => vec![(Route::Gaps, rows)],
-                    DistanceColumn::Times(_) => {
+                    StoredColumn::Gaps(_) => vec![(Route::Gaps, rows)],
+                    StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {
                         let own = Interval::of_rows(time, &rows, 0);
                         vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
                     }
@@ -119,7 +120,8 @@ impl GroupScan {
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         let inside = inside.rows(time, delay);
         let Neighbours { column, window, .. } = neighbours;
-        let rows = column_rows(execution, self.veto.is_some());
+        let has_buffers = self.veto.is_some() || column.is_decoded();
+        let rows = column_rows(execution, has_buffers);
         let morsel = |input| Morsel { source, input };
         let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
         if !self.is_in_chains() {
@@ -159,7 +161,7 @@ impl GroupScan {
     ) -> Option<(Neighbours<'a>, Vec<Range<usize>>)> {
         let neighbours = self.neighbours(source, execution.simd)?;
         let Neighbours { column, window, .. } = neighbours;
-        let rows = column_rows(execution, false);
+        let rows = column_rows(execution, column.is_decoded());
         Some((neighbours, chain_ranges(column, 0..column.len(), window.reach, rows)))
     }
 
@@ -189,7 +191,8 @@ impl GroupScan {
         }
         let window = self.near.as_ref()?;
         let column = route::column(source, window.reach);
-        if let (DistanceColumn::Times(_), Some(_)) = (column, &self.veto) {
+        if let (StoredColumn::WideGaps(_) | StoredColumn::Times(_), Some(_)) = (column, &self.veto)
+        {
             // Vetoes change gaps and labels.
             return None;
         }

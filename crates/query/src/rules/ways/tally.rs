@@ -38,33 +38,35 @@ impl PairTally {
         counts: &mut [u128],
     ) {
         let crowded = Work::Pairs.crowded(CompareIn::List, simd, false);
-        let is_crowded = rows_within_window(ready.time, window) >= crowded;
+        let is_crowded = rows_within_window(ready.time.into(), window) >= crowded;
         // The delays are in the times.
         let all = DelayedWindow { ticks: window, reach: window, delays: None };
-        if is_crowded || self.add_near(part, simd, &all, &ready.rows(), counts).is_none() {
-            self.matrix.clear();
+        self.clear();
+        if is_crowded || self.take(simd, &all, &ready.rows()).is_none() {
+            self.clear();
             sliding::matrix(&mut self.sliding, ready, window, &mut self.matrix);
-            self.add_to(part, counts);
         }
+        self.add_to(part, counts);
     }
 
-    /// Works like [`PairTally::add`], by comparing neighbours. Returns `None`, and adds nothing, if there are too many of them
-    /// or times decrease.
-    pub(super) fn add_near(
+    /// Forgets the pairs that were taken.
+    pub(super) fn clear(&mut self) {
+        self.matrix.clear();
+    }
+
+    /// Takes pairs by comparing neighbours. Returns `None` if there are too many of them or times decrease; then some may have
+    /// been taken.
+    pub(super) fn take(
         &mut self,
-        part: &GroupScan,
         simd: Simd,
         window: &DelayedWindow,
         rows: &ComparedRows<'_>,
-        counts: &mut [u128],
     ) -> Option<()> {
-        self.matrix.clear();
-        neighbours::matrix(simd, rows, window, &mut self.matrix)?;
-        self.add_to(part, counts);
-        Some(())
+        neighbours::matrix(simd, rows, window, &mut self.matrix)
     }
 
-    fn add_to(&self, part: &GroupScan, counts: &mut [u128]) {
+    /// Adds the pairs that were taken to the counts of the groups.
+    pub(super) fn add_to(&self, part: &GroupScan, counts: &mut [u128]) {
         for (count, group) in counts.iter_mut().zip(&part.numbered) {
             *count += u128::from(self.matrix.either(group[0], group[1]));
         }

@@ -248,7 +248,7 @@ impl<'a> Update<'a> {
             };
             (&source.file, settings)
         });
-        room::check(&location.store, new, progress)?;
+        room::check(&location.store, writer.manifest(), new, progress)?;
         is_changed |= plan.apply_to(writer);
         Ok(Prepared { sources: plan.sources, is_changed })
     }

@@ -16,8 +16,9 @@ use super::{
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
+        unsigned::{Order, WRITE_SELECTS, is_sorted},
     },
-    levels::{Difference, Order, Ticks, Value, WRITE_SELECTS, is_sorted, lowest, ticks},
+    levels::{Difference, Ticks, Value, lowest, ticks},
 };
 use crate::kernels::{
     avx2::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,

@@ -15,9 +15,10 @@ use super::{
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
+        unsigned::{Order, WRITE_SELECTS, is_sorted},
     },
     avx512::{Distances, at, lanes, next, within, within_span},
-    levels::{Difference, Order, Ticks, Value, WRITE_SELECTS, is_sorted, lowest, ticks},
+    levels::{Difference, Ticks, Value, lowest, ticks},
 };
 use crate::kernels::{
     avx512::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,

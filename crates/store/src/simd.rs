@@ -7,11 +7,15 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Simd(Level);
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+/// The name of a level, to choose code by it: anybody can make one, and it proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// None beyond those that every machine has.
     Scalar,
+    /// AVX2, BMI1 and POPCNT.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 F, BW, DQ and VL.
     #[cfg(target_arch = "x86_64")]
     Avx512,
     /// AVX-512 with VBMI2, which packs values of 16 bits.
@@ -53,7 +57,8 @@ impl Simd {
         Self::available().into_iter().max().unwrap_or(Self(Level::Scalar))
     }
 
-    pub(crate) fn level(self) -> Level {
+    /// Returns the level, to choose code by it.
+    pub fn level(self) -> Level {
         self.0
     }
 

@@ -1,0 +1,42 @@
+//! Rows one by one.
+
+use crate::format::GAP_MAX;
+
+/// See [`super::times`].
+pub(super) fn times<D: Copy + Into<u64>>(
+    gaps: &[u16],
+    far: &[D],
+    before: i64,
+    out: &mut [i64],
+) -> usize {
+    let mut time = before;
+    each(gaps, far, out, |distance| {
+        time = time.wrapping_add_unsigned(distance);
+        time
+    })
+}
+
+/// See [`super::distances`].
+pub(super) fn distances<D: Copy + Into<u64>>(gaps: &[u16], far: &[D], out: &mut [u32]) -> usize {
+    each(gaps, far, out, |distance| u32::try_from(distance).unwrap_or(u32::MAX))
+}
+
+/// Writes a value made from each distance.
+fn each<D: Copy + Into<u64>, T>(
+    gaps: &[u16],
+    far: &[D],
+    out: &mut [T],
+    mut of: impl FnMut(u64) -> T,
+) -> usize {
+    let mut next = 0;
+    for (out, &gap) in out.iter_mut().zip(gaps) {
+        let distance = if gap == GAP_MAX {
+            next += 1;
+            far.get(next - 1).map_or(0, |&far| far.into())
+        } else {
+            gap.into()
+        };
+        *out = of(distance);
+    }
+    next
+}

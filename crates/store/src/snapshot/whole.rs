@@ -1,0 +1,97 @@
+//! All times of a store in memory at once, for views that outlive a scan.
+
+use std::{path::Path, sync::PoisonError, thread};
+
+use super::Store;
+use crate::{
+    Error,
+    format::BLOCK_ROWS,
+    os::{self, Memory},
+    threads,
+};
+
+/// Rows that a thread decodes before it takes others.
+const PIECE_ROWS: usize = BLOCK_ROWS;
+
+impl Store {
+    /// Returns the times of all opened rows in ticks: the column, or where there is none, memory into which they are
+    /// decoded when they are first asked for. It has the same address each time, and is read-only.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if they would take more than half of the memory that is available; those of [`Store::guarded`].
+    pub fn whole_times(&self) -> Result<&[i64], Error> {
+        if let Some(times) = self.unguarded_tags().time.column() {
+            return Ok(times);
+        }
+        if self.opened().is_empty() {
+            return Ok(&[]);
+        }
+        let _decoding = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(times) = self.decoded_times() {
+            return Ok(times);
+        }
+        let decoded = self.guarded(Self::decode_all)??;
+        Ok(bytemuck::cast_slice(self.decoded.get_or_init(|| decoded).bytes()))
+    }
+
+    /// Returns the times of all opened rows if they are in memory.
+    pub fn decoded_times(&self) -> Option<&[i64]> {
+        let decoded = || Some(bytemuck::cast_slice(self.decoded.get()?.bytes()));
+        self.unguarded_tags().time.column().or_else(decoded)
+    }
+
+    fn decode_all(&self) -> Result<Memory, Error> {
+        let times = self.tags().time;
+        let bytes = times.len() as u64 * size_of::<i64>() as u64;
+        check_memory(self.folder(), bytes, os::available_memory())?;
+        let path = self.rows_path();
+        let memory = Memory::filled(times.len() * size_of::<i64>(), |bytes| {
+            let decoded: &mut [i64] = bytemuck::cast_slice_mut(bytes);
+            let pieces = (0..).step_by(PIECE_ROWS).zip(decoded.chunks_mut(PIECE_ROWS));
+            let pieces = std::sync::Mutex::new(pieces);
+            let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let work = || {
+                let mut buffer = Vec::new();
+                while let Some((first, piece)) = next() {
+                    let rows = first..first + piece.len();
+                    piece.copy_from_slice(times.read(rows, &mut buffer));
+                }
+            };
+            thread::scope(|scope| {
+                // The work of threads that cannot be started is done here.
+                for _ in 1..threads(0) {
+                    drop(thread::Builder::new().spawn_scoped(scope, work));
+                }
+                work();
+            });
+        });
+        memory.map_err(crate::error::io_error(&path, "get memory for its times"))
+    }
+}
+
+/// Refuses memory that would leave less than half of the available memory to others.
+fn check_memory(folder: &Path, bytes: u64, available: u64) -> Result<(), Error> {
+    if bytes > available / 2 {
+        return Err(Error::Memory { path: folder.into(), bytes, available });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_take_half_of_the_available_memory_at_most() {
+        for (bytes, available, is_refused) in
+            [(0, 0, false), (8, 16, false), (8, 15, true), (u64::MAX, u64::MAX, true)]
+        {
+            let checked = check_memory(Path::new("run/.tagq"), bytes, available);
+            assert_eq!(checked.is_err(), is_refused, "{bytes} of {available}");
+            if let Err(error) = checked {
+                let text = error.to_string();
+                assert!(text.contains("run/.tagq") && text.contains("--times on"), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! The times of rows: a column of them, or sums of distances that are decoded where they are needed.
+
+use std::{fmt, ops::Range};
+
+use crate::{
+    decode::{self, Far},
+    format::{STEP_ROWS, Step},
+    os,
+    simd::Simd,
+};
+
+/// The times of consecutive rows in ticks, which never decrease unless their files are damaged. A copy is a view of
+/// the same rows.
+#[derive(Clone, Copy)]
+pub struct Times<'a> {
+    stored: Stored<'a>,
+    /// The rows of the view: the first, and the one after the last.
+    rows: (usize, usize),
+}
+
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Column(&'a [i64]),
+    Distances(Distances<'a>),
+}
+
+/// Rows as distances: the gap of a row, or if that is the largest one, its far distance.
+#[derive(Clone, Copy)]
+pub(crate) struct Distances<'a> {
+    /// The gaps of the rows.
+    pub gaps: &'a [u16],
+    /// The far distances of the rows.
+    pub far: Far<'a>,
+    /// The far distances before these.
+    pub far_before: u64,
+    /// The steps of the rows: the first row is the first of its step.
+    pub steps: &'a [Step],
+    /// The first row of each source, and its time; they are ascending, and those of other rows may be among them.
+    pub sources: &'a [SourceStart],
+    /// The number that the sources have for the first row.
+    pub first_row: usize,
+    pub simd: Simd,
+    /// The blocks that are checked before they are read.
+    pub check: Option<&'a dyn CheckRows>,
+}
+
+/// The first row of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceStart {
+    pub row: usize,
+    pub time: i64,
+}
+
+/// Checks the files from which rows are decoded.
+pub(crate) trait CheckRows: Sync {
+    /// Checks the blocks that hold these rows. It remembers damage for those who use the rows.
+    fn check_rows(&self, rows: Range<usize>);
+}
+
+impl<'a> From<&'a [i64]> for Times<'a> {
+    fn from(times: &'a [i64]) -> Self {
+        Self { stored: Stored::Column(times), rows: (0, times.len()) }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [i64; N]> for Times<'a> {
+    fn from(times: &'a [i64; N]) -> Self {
+        times[..].into()
+    }
+}
+
+impl<'a> Times<'a> {
+    /// Times that are sums of these distances.
+    pub(crate) fn of(distances: Distances<'a>) -> Self {
+        Self { stored: Stored::Distances(distances), rows: (0, distances.gaps.len()) }
+    }
+
+    /// Returns how many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.1 - self.rows.0
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the times of these rows.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.len(), "rows of the view");
+        Self { rows: (self.rows.0 + rows.start, self.rows.0 + rows.end), ..*self }
+    }
+
+    /// Returns the column if the times have one: else they have to be [read](Self::read).
+    pub fn column(&self) -> Option<&'a [i64]> {
+        match self.stored {
+            Stored::Column(times) => Some(&times[self.rows.0..self.rows.1]),
+            Stored::Distances(_) => None,
+        }
+    }
+
+    /// Returns the bytes that decoding a row reads besides its gap, as a mean over all opened rows: of far distances and
+    /// steps. `None` if the times have a column.
+    pub fn bytes_beside_gap(&self) -> Option<f64> {
+        match self.stored {
+            Stored::Column(_) => None,
+            Stored::Distances(Distances { gaps, far, steps, .. }) => {
+                let bytes = far.bytes() + size_of_val(steps);
+                Some(bytes as f64 / gaps.len().max(1) as f64)
+            }
+        }
+    }
+
+    /// Returns the times of these rows: of the column, or decoded into `buffer`.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    pub fn read<'b>(&self, rows: Range<usize>, buffer: &'b mut Vec<i64>) -> &'b [i64]
+    where
+        'a: 'b,
+    {
+        match self.rows(rows) {
+            Self { stored: Stored::Column(times), rows: (start, end) } => &times[start..end],
+            Self { stored: Stored::Distances(distances), rows: (start, end) } => {
+                distances.decode(start..end, buffer)
+            }
+        }
+    }
+
+    /// Returns the time of a row; `None` if there is no such row.
+    pub fn get(&self, row: usize) -> Option<i64> {
+        (row < self.len()).then(|| self.at(row))
+    }
+
+    /// Returns the time of a row. Where times are decoded this costs up to [`STEP_ROWS`] of them.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn at(&self, row: usize) -> i64 {
+        assert!(row < self.len(), "a row of the view");
+        let row = self.rows.0 + row;
+        match self.stored {
+            Stored::Column(times) => times[row],
+            Stored::Distances(distances) => distances.at(row),
+        }
+    }
+
+    /// Returns the first time.
+    pub fn first(&self) -> Option<i64> {
+        self.get(0)
+    }
+
+    /// Returns the last time.
+    pub fn last(&self) -> Option<i64> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// Returns the ticks from the row before to this one; `None` if there is no row before.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn gap(&self, row: usize) -> Option<i64> {
+        let before = row.checked_sub(1)?;
+        if let Stored::Distances(distances) = self.stored
+            && let Some(gap) = distances.near_gap(self.rows.0 + row)
+        {
+            return Some(gap.into());
+        }
+        Some(self.at(row).wrapping_sub(self.at(before)))
+    }
+
+    /// Returns the ticks from the row before to each of these rows, in `buffer`: those of 2³² − 1 and more, and of the
+    /// first row of the view, are 2³² − 1.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    pub fn distances<'b>(&self, rows: Range<usize>, buffer: &'b mut Vec<u32>) -> &'b [u32] {
+        let Self { stored, rows: (first, _) } = self.rows(rows.clone());
+        if buffer.len() < rows.len() {
+            buffer.resize(rows.len(), 0);
+        }
+        let distances = &mut buffer[..rows.len()];
+        let narrow = |distance: i64| u32::try_from(distance.cast_unsigned()).unwrap_or(u32::MAX);
+        match stored {
+            Stored::Column(times) => {
+                let own = &times[first..first + rows.len()];
+                for (distance, pair) in distances.iter_mut().skip(1).zip(own.windows(2)) {
+                    *distance = narrow(pair[1].wrapping_sub(pair[0]));
+                }
+                if let (Some(distance), Some(gap)) =
+                    (distances.first_mut(), (!rows.is_empty()).then(|| self.gap(rows.start)))
+                {
+                    *distance = gap.map_or(u32::MAX, narrow);
+                }
+            }
+            Stored::Distances(of) => {
+                of.decode_distances(first..first + rows.len(), distances);
+                for start in of.starts_in(first..first + rows.len()).flatten() {
+                    let row = start.row - of.first_row - first;
+                    let gap = self.gap(rows.start + row);
+                    distances[row] = gap.map_or(u32::MAX, narrow);
+                }
+                if let Some(first) = distances.first_mut().filter(|_| rows.start == 0) {
+                    *first = u32::MAX;
+                }
+            }
+        }
+        distances
+    }
+
+    /// Returns the first row for whose time `is_before` is false; it must be true for all rows before that row and for no
+    /// other row.
+    pub fn partition_point(&self, is_before: impl Fn(i64) -> bool) -> usize {
+        let (start, end) = self.rows;
+        let row = match self.stored {
+            Stored::Column(times) => {
+                start + times[start..end].partition_point(|&time| is_before(time))
+            }
+            Stored::Distances(distances) => distances.partition_point(start..end, is_before),
+        };
+        row - start
+    }
+
+    /// Works like [`Times::partition_point`]. A column is searched from near row `hint` on.
+    pub fn seek(&self, hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
+        match self.column() {
+            Some(times) => seek(times, hint, is_before),
+            None => self.partition_point(is_before),
+        }
+    }
+
+    /// Returns whether times never decrease. Decodes all.
+    pub fn is_sorted(&self) -> bool {
+        let mut before = i64::MIN;
+        let mut buffer = Vec::new();
+        self.pieces().all(|rows| {
+            let times = self.read(rows, &mut buffer);
+            let follows = times.first().is_none_or(|&first| before <= first) && times.is_sorted();
+            before = times.last().copied().unwrap_or(before);
+            follows
+        })
+    }
+
+    /// Returns all times.
+    pub fn to_vec(&self) -> Vec<i64> {
+        let mut times = Vec::new();
+        let mut buffer = Vec::new();
+        for rows in self.pieces() {
+            times.extend_from_slice(self.read(rows, &mut buffer));
+        }
+        times
+    }
+
+    /// Tells the system that the rows will be read: it fetches their files together.
+    pub fn will_need(&self) {
+        let (start, end) = self.rows;
+        match self.stored {
+            Stored::Column(times) => os::will_need(&times[start..end]),
+            Stored::Distances(Distances { gaps, .. }) => os::will_need(&gaps[start..end]),
+        }
+    }
+
+    /// Divides the rows into ranges to be [read](Self::read) one after the other: one range of a column, else ranges whose
+    /// times stay in the cache, with a multiple of 64 rows in each but the last.
+    pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (start, len) = (self.rows.0, self.len());
+        let piece = match self.stored {
+            Stored::Column(_) => len,
+            Stored::Distances(_) => PIECE_ROWS,
+        };
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let first = next;
+            // Pieces begin near the beginning of a step, so that few rows are decoded twice.
+            let rows = (piece - (start + first) % STEP_ROWS.min(piece.max(1))).next_multiple_of(64);
+            next = len.min(first.saturating_add(rows));
+            (first < len).then_some(first..next)
+        })
+    }
+}
+
+/// Rows that are decoded at once where nobody says how many: 16 KiB of times, which stay in the fastest cache.
+const PIECE_ROWS: usize = 2 * STEP_ROWS;
+
+/// Reads times row by row, mostly in ascending order: they are decoded piece by piece.
+#[derive(Debug, Clone)]
+pub struct TimeReader<'a> {
+    times: Times<'a>,
+    /// The rows in the buffer.
+    rows: Range<usize>,
+    buffer: Vec<i64>,
+    /// The place of the first of these rows.
+    lead: usize,
+}
+
+impl<'a> TimeReader<'a> {
+    /// Prepares to read these times.
+    pub fn new(times: Times<'a>) -> Self {
+        Self { times, rows: 0..0, buffer: Vec::new(), lead: 0 }
+    }
+
+    /// Returns the time of a row; `None` if there is no such row.
+    #[inline]
+    pub fn get(&mut self, row: usize) -> Option<i64> {
+        (row < self.times.len()).then(|| self.at(row))
+    }
+
+    /// Returns the time of a row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[inline]
+    pub fn at(&mut self, row: usize) -> i64 {
+        if let Stored::Column(times) = self.times.stored {
+            return times[self.times.rows.0 + row];
+        }
+        if !self.rows.contains(&row) {
+            self.fill(row);
+        }
+        self.buffer[self.lead + row - self.rows.start]
+    }
+
+    #[cold]
+    fn fill(&mut self, row: usize) {
+        let of_run = self.times.rows.0 + row;
+        let first = row - (of_run % STEP_ROWS).min(row);
+        let rows = first..self.times.len().min(first + STEP_ROWS);
+        let len = self.times.read(rows.clone(), &mut self.buffer).len();
+        self.lead = (self.times.rows.0 + first) % STEP_ROWS;
+        debug_assert_eq!(len, rows.len());
+        self.rows = rows;
+    }
+}
+
+/// Returns the first row for which `is_before` is false; it must be true for all rows before that row and for no other
+/// row. Starts the search near row `hint`.
+fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
+    let hint = hint.min(time.len());
+    let (mut low, mut high) = (0, time.len());
+    let mut reach = 1;
+    if hint < high && is_before(time[hint]) {
+        low = hint + 1;
+        while low + reach < high {
+            if !is_before(time[low + reach]) {
+                high = low + reach;
+                break;
+            }
+            low += reach + 1;
+            reach *= 2;
+        }
+    } else {
+        high = hint;
+        while high > reach {
+            if is_before(time[high - reach]) {
+                low = high - reach + 1;
+                break;
+            }
+            high -= reach;
+            reach *= 2;
+        }
+    }
+    low + time[low..high].partition_point(|&time| is_before(time))
+}
+
+impl<'a> Distances<'a> {
+    /// Decodes the times of these rows into `buffer`.
+    fn decode<'b>(&self, rows: Range<usize>, buffer: &'b mut Vec<i64>) -> &'b [i64] {
+        if rows.is_empty() {
+            return &[];
+        }
+        let lead = rows.start % STEP_ROWS;
+        let len = lead + rows.len();
+        if buffer.len() < len {
+            buffer.resize(len, 0);
+        }
+        self.decode_steps(rows, &mut buffer[..len]);
+        &buffer[lead..len]
+    }
+
+    /// Decodes the times of these rows, and of those before them in the step that holds the first of them.
+    fn decode_steps(&self, rows: Range<usize>, times: &mut [i64]) {
+        self.check(rows.clone());
+        // Sums begin where a step does.
+        let begin = rows.start / STEP_ROWS * STEP_ROWS;
+        let len = rows.end - begin;
+        let step = self.steps.get(begin / STEP_ROWS).copied();
+        let Step { time, far } = step.unwrap_or(Step { time: 0, far: self.far_before });
+        let mut far = self.far.from(self.far_of(far));
+        let mut first = time;
+        let mut at = 0;
+        for start in self.starts_in(begin + 1..rows.end).chain([None]) {
+            let end = start.map_or(len, |start| start.row - self.first_row - begin);
+            // The first of the rows has a time of its own, and what its gap says is not needed.
+            let gaps = &self.gaps[begin + at..begin + end];
+            times[at] = first;
+            let own = decode::far_rows(&gaps[..1]);
+            let later =
+                decode::times(self.simd, &gaps[1..], far.from(own), first, &mut times[at + 1..end]);
+            far = far.from(own + later);
+            at = end;
+            first = start.map_or(first, |start| start.time);
+        }
+    }
+
+    /// Decodes the distances of these rows; those of first rows of sources are 0.
+    fn decode_distances(&self, rows: Range<usize>, distances: &mut [u32]) {
+        self.check(rows.clone());
+        let begin = rows.start / STEP_ROWS * STEP_ROWS;
+        let far = self.steps.get(begin / STEP_ROWS).map_or(0, |step| self.far_of(step.far));
+        let far = far.saturating_add(decode::far_rows(&self.gaps[begin..rows.start]));
+        decode::distances(self.simd, &self.gaps[rows], self.far.from(far), distances);
+    }
+
+    /// Returns the first rows of sources among these rows.
+    fn starts_in(&self, rows: Range<usize>) -> impl Iterator<Item = Option<SourceStart>> + use<'a> {
+        let of_run = self.first_row + rows.start..self.first_row + rows.end;
+        let first = self.sources.partition_point(|start| start.row < of_run.start);
+        let starts = self.sources[first..].iter();
+        starts.take_while(move |start| start.row < of_run.end).map(|&start| Some(start))
+    }
+
+    fn at(&self, row: usize) -> i64 {
+        self.check(row..row + 1);
+        let mut begin = row / STEP_ROWS * STEP_ROWS;
+        let step = self.steps.get(begin / STEP_ROWS).copied();
+        let Step { mut time, far } = step.unwrap_or(Step { time: 0, far: self.far_before });
+        let mut far = self.far_of(far);
+        if let Some(start) = self.starts_in(begin + 1..row + 1).flatten().last() {
+            let first = start.row - self.first_row;
+            far += decode::far_rows(&self.gaps[begin..first]);
+            (begin, time) = (first, start.time);
+        }
+        far += decode::far_rows(&self.gaps[begin..=begin]);
+        decode::last_time(&self.gaps[begin + 1..=row], self.far.from(far), time)
+    }
+
+    /// Returns the gap of a row if it says the distance.
+    fn near_gap(&self, row: usize) -> Option<u16> {
+        self.check(row..row + 1);
+        Some(self.gaps[row]).filter(|&gap| gap < crate::format::GAP_MAX)
+    }
+
+    fn partition_point(&self, rows: Range<usize>, is_before: impl Fn(i64) -> bool) -> usize {
+        if rows.is_empty() {
+            return rows.start;
+        }
+        // The steps that begin after the first row, and up to the last one.
+        let first = rows.start / STEP_ROWS + 1;
+        let last = rows.end.div_ceil(STEP_ROWS).min(self.steps.len());
+        let steps = self.steps.get(first..last).unwrap_or_default();
+        let step = first + steps.partition_point(|step| is_before(step.time));
+        let begin = ((step - 1) * STEP_ROWS).max(rows.start);
+        let end = (step * STEP_ROWS).min(rows.end);
+        // A step that misleads the search is next to the row that it finds.
+        self.check(begin..rows.end.min(end + 1));
+        let mut times = [0; STEP_ROWS];
+        let times = &mut times[..end - (step - 1) * STEP_ROWS];
+        self.decode_steps(begin..end, times);
+        let of_rows = &times[begin - (step - 1) * STEP_ROWS..];
+        begin + of_rows.partition_point(|&time| is_before(time))
+    }
+
+    /// Returns the place of the far distance with this number.
+    fn far_of(&self, number: u64) -> usize {
+        let place = number.checked_sub(self.far_before).and_then(|place| place.try_into().ok());
+        place.unwrap_or(usize::MAX)
+    }
+
+    fn check(&self, rows: Range<usize>) {
+        if let Some(check) = self.check {
+            check.check_rows(self.first_row + rows.start..self.first_row + rows.end);
+        }
+    }
+}
+
+impl fmt::Debug for Times<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.to_vec()).finish()
+    }
+}
+
+impl<T: AsRef<[i64]>> PartialEq<T> for Times<'_> {
+    fn eq(&self, other: &T) -> bool {
+        self.to_vec() == other.as_ref()
+    }
+}
