@@ -179,7 +179,7 @@ fn record(out: &Path, start: &str) -> u64 {
 fn keys_change_the_query_that_is_watched() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    std::fs::create_dir(&run).unwrap();
+    fs::create_dir(&run).unwrap();
     let mut tags = record(&run.join("1.tags.zst"), "0s");
     let words = "coincidences --window 2ns --every 1ms run";
     let Some(mut watch) = Watch::start(folder.path(), words) else { return };

@@ -248,7 +248,8 @@ pub(crate) static SMALL: LazyLock<[Files; 8]> = LazyLock::new(|| {
         rows
     };
     let far = |first: i64, by: i64| -> Vec<Row> {
-        let far = |i: u16| if i % 3 == 0 { i64::from(i) * by } else { i64::from(i) * by + 2 };
+        let far =
+            |i: u16| if i.is_multiple_of(3) { i64::from(i) * by } else { i64::from(i) * by + 2 };
         sorted((0..60).map(|i| (first + far(i), i % 4)).collect())
     };
     let later =

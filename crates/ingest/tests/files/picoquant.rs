@@ -246,8 +246,9 @@ fn continued_at_every_record(hold_back: Option<i64>) {
     expected.sort_by_key(|&(time, _)| time);
     let opened = Store::open(&store, Access::Mapped).unwrap();
     let tags = opened.tags();
-    let rows: Vec<(i64, u64)> =
-        (0..tags.time.len()).map(|row| (tags.time.at(row), tags.channels.label(row).into())).collect();
+    let rows: Vec<(i64, u64)> = (0..tags.time.len())
+        .map(|row| (tags.time.at(row), tags.channels.label(row).into()))
+        .collect();
     assert_eq!(rows, expected);
     let facts = &opened.manifest().sources[0].facts;
     let recording = facts.recording.as_ref().unwrap();
