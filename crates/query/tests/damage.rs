@@ -3,14 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
-use std::ops::ControlFlow;
+use std::{fs, ops::ControlFlow};
 
 use proptest::prelude::*;
 use tagq_query::{
-    Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Kind as _, Mode, Rates,
-    Recording, Rule, Scope, Simd, TimeRange, Veto, shortest_intervals,
+    Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Rates,
+    Recording, Rule, Scan, Scope, Simd, TimeRange, Veto, shortest_intervals,
 };
-use tagq_store::{Channels, Tags};
+use tagq_store::{
+    Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer, format::HEADER_BYTES,
+};
 
 /// Returns rows in order, and the same rows with some of them changed.
 fn columns() -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
@@ -201,4 +203,46 @@ fn times_that_rise_by_more_than_64_bits_are_out_of_order() {
             }
         }
     }
+}
+
+/// Gaps are enough for the counts of a histogram. Its expectation reads times, by searches that a lost page misleads.
+#[test]
+fn expectations_from_damaged_times_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    let mut writer = Writer::open(folder.path(), &creation).unwrap();
+    writer.make_gaps().unwrap();
+    writer.begin_source();
+    let times: Vec<i64> =
+        (0..70_000).map(|row| 1_000 + 40_000 * row + row * row % 30_011).collect();
+    let labels: Vec<u16> = (0..70_000_u32).map(|row| u16::from(row % 7 % 3 == 0)).collect();
+    writer.append(&times, &labels).unwrap();
+    writer.finish_source(SourceFacts::named("a source"));
+    writer.commit().unwrap();
+    let bins = Bins::linear(-500, 500, 10).unwrap();
+    let scope = Scope::default();
+    let query = Histogram { start: 0, stop: 1, bins, mode: Mode::All, fold: None, scope };
+    let expected = || {
+        let store = Store::open(folder.path(), Access::Copied).unwrap();
+        let recording = Recording::of(&store);
+        let scan = Scan::new(&recording, &Execution::best());
+        query.expected(&Ledger::of(&scan))
+    };
+    let intact = expected().unwrap();
+    let path = folder.path().join("time.col");
+    let whole = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for page in (HEADER_BYTES..whole.len()).step_by(4_096) {
+        let mut damaged = whole.clone();
+        damaged[page..whole.len().min(page + 4_096)].fill(0);
+        fs::write(&path, damaged).unwrap();
+        match expected() {
+            Ok(expected) => assert_eq!(expected, intact, "the page at byte {page}"),
+            Err(error) => {
+                assert!(matches!(error, Error::Unordered { .. }), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0);
 }

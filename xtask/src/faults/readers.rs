@@ -14,6 +14,7 @@ use super::{
     Checked, Tried,
     ground::{Ground, STEPS, Stage, Step},
     program,
+    reference::forget_paths,
     strace::{self, CHANGES, Traced},
 };
 
@@ -192,6 +193,9 @@ fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     command.args(["--no-ingest", "--format", "json"]).arg(run);
     let ended = program::run_well(&mut command)?;
     let mut answer: Value = serde_json::from_slice(&ended.stdout)?;
+    if query != "info" {
+        forget_paths(&mut answer);
+    }
     let of_run = if query == "info" { &mut answer } else { &mut answer["run"] };
     let commit = of_run["commit"].as_u64().ok_or("an answer without a commit")?;
     // They depend on the folder, and on files of a running writer.

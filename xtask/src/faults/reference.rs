@@ -139,7 +139,15 @@ fn answer(program: &Path, store: &Path) -> Checked<Value> {
     let ended = program::run_well(command.arg(store))?;
     let mut answer: Value = serde_json::from_slice(&ended.stdout)?;
     forget(&mut answer["run"], &["path", "store", "commit"]);
+    forget_paths(&mut answer);
     Ok(answer)
+}
+
+/// Removes the paths of the runs from the provenance of an answer.
+pub(super) fn forget_paths(answer: &mut Value) {
+    for run in answer["provenance"]["runs"].as_array_mut().into_iter().flatten() {
+        forget(run, &["path"]);
+    }
 }
 
 /// Returns the files of a writer that the last commit of `store` does not name.

@@ -17,6 +17,9 @@ use crate::{
     },
 };
 
+/// Rows between two ranks of which the order of all is checked; of more, that around the rank.
+const FAR_ROWS: usize = 1_040;
+
 /// Counts the rows of a recording.
 #[derive(Debug, Clone)]
 pub struct Scan<'a> {
@@ -83,6 +86,13 @@ impl Counter for Scan<'_> {
         let row = source.tags.time.seek(near.row, |other| other < time);
         let mut count = [0];
         let rows = near.row.min(row)..near.row.max(row);
+        // Damaged times can mislead the search.
+        if rows.len() > FAR_ROWS {
+            source.check_near(row);
+        } else if !rows.is_empty() {
+            let around = rows.start.saturating_sub(1)..source.tags.len().min(rows.end + 1);
+            source.is_in_order(self.execution.simd, around);
+        }
         add_rows(source, &[channel], rows, self.execution.simd, &mut count);
         let count = if row < near.row {
             near.count.wrapping_sub(count[0])

@@ -99,6 +99,7 @@ impl Histogram {
                 blocks.iter().map(|block| block[source]).collect();
             self.expect(ledger, source, &left_out, &mut expected);
         }
+        ledger.check()?;
         Ok(expected)
     }
 
