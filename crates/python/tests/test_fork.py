@@ -119,8 +119,8 @@ def test_a_child_is_forked_while_threads_ask(run: tagq.Run) -> None:
 
 def test_a_column_that_is_cut_short_is_an_error_in_a_child_too(run: tagq.Run, folder: Path) -> None:
     assert sum(counts(run)) > 0
-    (times,) = (folder / ".tagq").glob("time*")
-    os.truncate(times, 4096)
+    (gaps,) = (folder / ".tagq").glob("gap.*")
+    os.truncate(gaps, 4096)
     said = forked(lambda: counts(run))
     assert "could not be read: it was cut short" in said, said
 
