@@ -7,7 +7,7 @@ use std::{
 
 use super::{Store, distances::far_before};
 use crate::{
-    Access, Error, Manifest,
+    Access, Error, Folder, Manifest,
     files::OnePer,
     format::{BLOCK_ROWS, HEADER_BYTES, STEP_ROWS},
 };
@@ -30,18 +30,17 @@ impl FileBytes {
     /// # Errors
     /// [`Error::NotAStore`], [`Error::Damaged`].
     pub fn of_index(folder: &Path, earlier: &Manifest) -> Result<Vec<Self>, Error> {
-        let (at, manifest) = Store::prefix_manifest(folder, earlier)?;
+        // No file is there yet that says which far distances are those of the last rows: all are taken.
+        let all_far = |_: &Folder, current: &Manifest, _| Ok(current.far_entries);
+        let (at, manifest) = Store::prefix_manifest_of(folder, earlier, all_far)?;
         let full = manifest.full_rows();
-        let far = far_before(&at, &manifest, full)?.unwrap_or(0);
         let mut all = Vec::new();
         for committed in manifest.committed() {
             let (name, len) = (committed.file.name.clone(), committed.len(&at)?);
             let header = HEADER_BYTES as u64;
             let values = match committed.kind.layout().one_per {
                 OnePer::Row => full,
-                OnePer::FarRow => far,
-                OnePer::Step => full / STEP_ROWS as u64,
-                OnePer::FullBlock | OnePer::Count => 0,
+                OnePer::FarRow | OnePer::Step | OnePer::FullBlock | OnePer::Count => 0,
             };
             let rest = header + values * u64::from(committed.file.width);
             all.push(Self { name: name.clone(), len, bytes: 0..header });

@@ -194,6 +194,15 @@ impl Store {
 
     /// Returns the manifest of an earlier commit with the files that the store in `folder` has now.
     fn prefix_manifest(folder: &Path, earlier: &Manifest) -> Result<(Folder, Manifest), Error> {
+        Self::prefix_manifest_of(folder, earlier, far_before)
+    }
+
+    /// Works like [`Store::prefix_manifest`]; `far_before` counts the far distances of the first rows.
+    fn prefix_manifest_of(
+        folder: &Path,
+        earlier: &Manifest,
+        far_before: impl Fn(&Folder, &Manifest, u64) -> Result<Option<u64>, Error>,
+    ) -> Result<(Folder, Manifest), Error> {
         let (mut at, mut current) = last_commit(folder)?;
         let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
         loop {
