@@ -1,7 +1,6 @@
 //! The tags of a run as record batches.
 
 use std::{
-    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -134,9 +133,11 @@ impl Batches {
     fn batch(&self, stretch: &Stretch) -> Result<RecordBatch, Error> {
         self.touched.add_blocks(stretch.blocks());
         let (start, len) = (stretch.rows.start, stretch.rows.len());
-        let times = match &self.times {
-            Some(times) => times.slice(start, len),
-            None => self.store.guarded(|store| decoded(store, stretch.rows.clone()))?.into(),
+        let times = if let Some(times) = &self.times {
+            times.slice(start, len)
+        } else {
+            let decode = |store: &Store| store.tags().time.rows(stretch.rows.clone()).to_vec();
+            self.store.guarded(decode)?.into()
         };
         if !stretch.is_whole {
             let channels = self.store.unguarded_tags().rows(stretch.rows.clone()).channels;
@@ -187,16 +188,6 @@ impl std::fmt::Debug for Batches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batches").field("schema", &self.maker.schema).finish_non_exhaustive()
     }
-}
-
-/// Decodes the times of these rows.
-fn decoded(store: &Store, rows: Range<usize>) -> Vec<i64> {
-    let mut times = Vec::new();
-    // Rows begin with a block, or are few.
-    if store.tags().time.read(rows.clone(), &mut times).len() == times.len() {
-        return times;
-    }
-    store.tags().time.rows(rows).to_vec()
 }
 
 /// Creates batches of one schema.

@@ -20,7 +20,7 @@ pub(crate) enum FarValues {
 }
 
 impl DistancePart {
-    /// Adds rows, of which the first has the number `row`, and appends their gaps to `gaps`. `before` is the time of the
+    /// Adds rows and appends their gaps to `gaps`. The first of them has the number `row`. `before` is the time of the
     /// row before, `None` if the first row is that of a source.
     pub(crate) fn add(
         &mut self,

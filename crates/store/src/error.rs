@@ -41,8 +41,8 @@ pub enum Error {
     },
     /// Not enough memory for all times of a store without their column.
     #[error(
-        "{path}: its times would take {bytes} bytes of memory, and {available} are available, of which half are used at \
-         most; read them in batches, or make their column with `tagq set {path} --times on`",
+        "{path}: its times need {bytes} bytes of memory, which is more than half of the {available} that are available; \
+         read them in batches, or make their column with `tagq set {path} --times on`",
         path = path.display()
     )]
     Memory {

@@ -1,9 +1,9 @@
 //! The store of a run: its times and channels as column files that are mapped, never parsed.
 //!
-//! A run is a table of photon detections in order of time, two columns wide. On disk it is a folder
-//! with one file a column, two index files, and a manifest whose replacement is the only commit
-//! point (docs/format.md is the law, [`mod@format`] its mirror). [`Writer`] appends to it,
-//! [`Store`] opens the committed rows, [`units`] turns durations into ticks.
+//! A run is a table of photon detections in order of time, each with a time and a channel. On disk it is a folder
+//! with column files, index files, and a manifest whose replacement is the only commit point (docs/format.md is the
+//! law, [`mod@format`] its mirror). [`Writer`] appends to it, [`Store`] opens the committed rows, [`units`] turns
+//! durations into ticks.
 //!
 //! ```
 //! use tagq_store::{Access, Creation, SourceFacts, Store, Tick, Writer};

@@ -53,7 +53,7 @@ impl NewStore {
         let tick_assumed = tick.is_none();
         let creation = Creation { tick: tick.unwrap_or(Tick::DEFAULT), tick_assumed, run_id: None };
         let mut writer = Writer::open(&folder.path().join("run"), &creation)?;
-        choose_columns(&mut writer, true, false)?;
+        choose_columns(&mut writer, &OpenOptions::default())?;
         writer.begin_source();
         Ok(Self { writer, folder, at: at.map(Into::into) })
     }

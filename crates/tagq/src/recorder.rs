@@ -4,7 +4,11 @@ use std::path::Path;
 
 use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 
-use crate::{destination::check_outside_stores, error::Error, run::writer::choose_columns};
+use crate::{
+    destination::check_outside_stores,
+    error::Error,
+    run::{options::OpenOptions, writer::choose_columns},
+};
 
 /// Start of the names of the sources that recorders write; a number follows.
 const NAME: &str = "recorder-";
@@ -39,7 +43,7 @@ impl Recorder {
             )));
         }
         let facts = SourceFacts::named(&format!("{NAME}{}", sources.len() + 1));
-        choose_columns(&mut writer, true, false)?;
+        choose_columns(&mut writer, &OpenOptions::default())?;
         writer.set_tick(tick, false)?;
         if let Some(tick) = micro_tick {
             writer.set_micro_tick(tick)?;

@@ -143,8 +143,8 @@ pub(crate) struct SetArgs {
 /// Whether a store has a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Switch {
-    /// It has it
+    /// The store has the column
     On,
-    /// It does not
+    /// The store has no such column
     Off,
 }

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Rows between two ranks of which the order of all is checked; of more, that around the rank.
+/// If there are at most so many rows between two ranks, the order of all of them is checked; else of those around the rank.
 const FAR_ROWS: usize = 1_040;
 
 /// Counts the rows of a recording.

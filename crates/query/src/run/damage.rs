@@ -6,7 +6,7 @@ use tagq_store::format::BLOCK_ROWS;
 
 use crate::error::Error;
 
-/// The first row out of order that scans found in a source; all bits are set if there is none.
+/// The first row out of order that scans found in a source, or `usize::MAX` if they found none.
 #[derive(Debug)]
 pub(super) struct Damage(AtomicUsize);
 

@@ -72,7 +72,7 @@ impl<'a> StoredColumn<'a> {
         rows.clone().step_by(step).map(move |start| start..end.min(start + step))
     }
 
-    /// Reads rows to compare them with those before them, of which so many are read, too; `labels` are those of all rows of
+    /// Reads rows to compare them with rows before them. `look_back` rows before are read, too; `labels` has all rows of
     /// the column. Returns the rows as parts of columns, and the row that is the first of these parts.
     pub(crate) fn compared<'b>(
         self,

@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct BlockChecks {
     /// The checksums of each kind of file that has them here, block by block.
     checksums: PerFile<Vec<u32>>,
-    /// A bit for each kind of which the block was found right.
+    /// For each block, a bit for each kind of file: its checksum was found right.
     verified: Box<[AtomicU8]>,
     /// How often a scan met a block that is not right.
     met: AtomicU64,
@@ -31,7 +31,7 @@ pub(super) struct BlockChecks {
 pub(super) enum Checked {
     /// The gaps alone.
     Gaps,
-    /// The gaps, far distances and steps, of which times are sums.
+    /// The gaps, far distances and steps, from which times are decoded.
     Distances,
 }
 
@@ -71,7 +71,8 @@ impl BlockChecks {
         self.checksums[kind].get(block).copied()
     }
 
-    /// Returns whether the blocks that hold these rows of the run have their checksums, of which `found` computes one.
+    /// Returns whether the blocks that hold these rows of the run have their checksums. `found` computes the checksum of a
+    /// kind of file in a block.
     /// They are computed again until they are right.
     pub(super) fn are_right(
         &self,

@@ -1,6 +1,10 @@
 //! All times of a store in memory at once, for views that outlive a scan.
 
-use std::{path::Path, sync::PoisonError, thread};
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use super::Store;
 use crate::{
@@ -48,7 +52,7 @@ impl Store {
         let memory = Memory::filled(times.len() * size_of::<i64>(), |bytes| {
             let decoded: &mut [i64] = bytemuck::cast_slice_mut(bytes);
             let pieces = (0..).step_by(PIECE_ROWS).zip(decoded.chunks_mut(PIECE_ROWS));
-            let pieces = std::sync::Mutex::new(pieces);
+            let pieces = Mutex::new(pieces);
             let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
             let work = || {
                 let mut buffer = Vec::new();

@@ -18,7 +18,7 @@ pub(crate) fn open_writer(location: &RunLocation, options: &OpenOptions) -> Resu
             }
             error => error.into(),
         })?;
-    if let Err(error) = choose_columns(&mut writer, options.gaps, options.times) {
+    if let Err(error) = choose_columns(&mut writer, options) {
         writer.discard();
         return Err(error);
     }
@@ -36,9 +36,10 @@ pub(crate) fn open_writer_for_rebuild(
     Ok(Writer::open_for_rebuild(&location.store, &creation(options))?)
 }
 
-/// Gives a store that was never committed its columns: gaps and far distances, of which times are sums; with `times`, times
-/// and gaps; without `gaps`, times alone. Other stores keep theirs.
-pub(crate) fn choose_columns(writer: &mut Writer, gaps: bool, times: bool) -> Result<(), Error> {
+/// Gives a store that was never committed the columns of these options: gaps and far distances, the sums of which are the
+/// times; with `times`, times and gaps; without `gaps`, times alone. Other stores keep their columns.
+pub(crate) fn choose_columns(writer: &mut Writer, options: &OpenOptions) -> Result<(), Error> {
+    let OpenOptions { gaps, times, .. } = *options;
     if writer.manifest().commit > 0 || !gaps {
         return Ok(());
     }

@@ -40,7 +40,7 @@ pub(super) struct Compared<'a> {
     pub distances: PairDistances,
 }
 
-/// The rows from a crowded one on, after those within its reach, of which pairs are counted in lists.
+/// A crowded row, the rows within its reach before it, and all later ones: their pairs are counted in lists.
 pub(super) struct Crowded<'a> {
     pub time: &'a [i64],
     pub labels: &'a [u8],

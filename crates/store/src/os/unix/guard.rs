@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst},
 };
 
-/// Mappings that can be guarded at once: two a scan, three with micro times.
+/// Mappings that can be guarded at once: one for each file of rows that a scan has, two to five.
 const SLOTS: usize = 256;
 
 /// An address range under guard. There are no locks: a fork would leave them locked in the child for ever.
