@@ -4,7 +4,7 @@ use std::{fmt, ops::Range};
 
 use crate::{
     decode::{self, Far},
-    format::{STEP_ROWS, Step},
+    format::{GAP_MAX, STEP_ROWS, Step},
     os,
     simd::Simd,
 };
@@ -127,6 +127,24 @@ impl<'a> Times<'a> {
             Self { stored: Stored::Column(times), rows: (start, end) } => &times[start..end],
             Self { stored: Stored::Distances(distances), rows: (start, end) } => {
                 distances.decode(start..end, buffer)
+            }
+        }
+    }
+
+    /// Decodes the times of these rows into `buffer` as ticks after a time, which is returned with them. Returns `None` where
+    /// [`Times::read`] has to be used: there is a column of times, or the rows span several sources or 2^32 ticks and more.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    pub fn offsets<'b>(
+        &self,
+        rows: Range<usize>,
+        buffer: &'b mut Vec<u32>,
+    ) -> Option<(i64, &'b [u32])> {
+        match self.rows(rows) {
+            Self { stored: Stored::Column(_), .. } => None,
+            Self { stored: Stored::Distances(distances), rows: (start, end) } => {
+                distances.decode_offsets(start..end, buffer)
             }
         }
     }
@@ -406,6 +424,31 @@ impl<'a> Distances<'a> {
         }
     }
 
+    /// Decodes the times of these rows as ticks after that of the step that holds the first of them.
+    fn decode_offsets<'b>(
+        &self,
+        rows: Range<usize>,
+        buffer: &'b mut Vec<u32>,
+    ) -> Option<(i64, &'b [u32])> {
+        let begin = rows.start / STEP_ROWS * STEP_ROWS;
+        if rows.is_empty() || self.starts_in(begin + 1..rows.end).next().is_some() {
+            return None;
+        }
+        self.check(rows.clone());
+        let Step { time, far } = *self.steps.get(begin / STEP_ROWS)?;
+        let gaps = &self.gaps[begin..rows.end];
+        if buffer.len() < gaps.len() {
+            buffer.resize(gaps.len(), 0);
+        }
+        let offsets = &mut buffer[..gaps.len()];
+        offsets[0] = 0;
+        // The first row is the one to which the offsets refer.
+        let first = self.far_of(far).saturating_add(decode::far_rows(&gaps[..1]));
+        let far = self.far.from(first);
+        let fit = decode::offsets(self.simd, &gaps[1..], far, &mut offsets[1..]);
+        fit.then(|| (time, &offsets[rows.start - begin..]))
+    }
+
     /// Decodes the distances of these rows; those of first rows of sources are 0.
     fn decode_distances(&self, rows: Range<usize>, distances: &mut [u32]) {
         self.check(rows.clone());
@@ -441,7 +484,7 @@ impl<'a> Distances<'a> {
     /// Returns the gap of a row if it says the distance.
     fn near_gap(&self, row: usize) -> Option<u16> {
         self.check(row..row + 1);
-        Some(self.gaps[row]).filter(|&gap| gap < crate::format::GAP_MAX)
+        Some(self.gaps[row]).filter(|&gap| gap < GAP_MAX)
     }
 
     fn partition_point(&self, rows: Range<usize>, is_before: impl Fn(i64) -> bool) -> usize {

@@ -3,7 +3,8 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_loadu_si64, _mm_shuffle_epi8, _mm_storeu_si64, _mm256_add_epi64,
-    _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64, _mm256_loadu_si256,
+    _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64,
+    _mm256_cvtepu8_epi32, _mm256_cvtepu32_epi64, _mm256_extracti128_si256, _mm256_loadu_si256,
     _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32,
     _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_slli_epi64,
     _mm256_storeu_si256, _mm256_sub_epi64,
@@ -157,6 +158,42 @@ fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &
         room[rest.len()..].fill(last);
     }
     room
+}
+
+/// See [`super::compress_offsets`].
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) fn compress_offsets<const N: usize>(
+    offsets: &[u32],
+    masks: [&[u64]; N],
+    times: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    let (steps, rest) = offsets.as_chunks::<ROWS>();
+    let mut ends = [0; N];
+    for (step, offsets) in steps.iter().enumerate() {
+        for (part, offsets) in offsets.as_chunks::<8>().0.iter().enumerate() {
+            // SAFETY: `offsets` has 8 readable values; the load needs no alignment.
+            let offsets = unsafe { _mm256_loadu_si256(offsets.as_ptr().cast()) };
+            for n in 0..N {
+                let mask = (masks[n][step] >> (8 * part) & 0xff) as u8;
+                let places = &PLACES[usize::from(mask)];
+                // SAFETY: `places` has 8 readable bytes; the load needs no alignment.
+                let places = unsafe { _mm_loadu_si64(places.as_ptr()) };
+                let taken = _mm256_permutevar8x32_epi32(offsets, _mm256_cvtepu8_epi32(places));
+                let halves = [_mm256_castsi256_si128(taken), _mm256_extracti128_si256::<1>(taken)];
+                let room = &mut into[n][ends[n]..ends[n] + 8];
+                for (half, room) in halves.into_iter().zip(room.as_chunks_mut::<4>().0) {
+                    let times =
+                        _mm256_add_epi64(_mm256_cvtepu32_epi64(half), _mm256_set1_epi64x(times[n]));
+                    // SAFETY: `room` has 4 writable values; the store needs no alignment.
+                    unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), times) };
+                }
+                ends[n] += mask.count_ones() as usize;
+            }
+        }
+    }
+    let masks = masks.map(|masks| &masks[steps.len()..]);
+    super::scalar::compress_offsets(rest, masks, times, behind(into, ends));
 }
 
 /// See [`super::compress_labels`].

@@ -3,11 +3,12 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_alignr_epi64,
-    _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8,
-    _mm512_cvtepu8_epi32, _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
-    _mm512_maskz_compress_epi64, _mm512_movepi64_mask, _mm512_or_si512, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_storeu_epi64,
-    _mm512_sub_epi64,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask,
+    _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_cvtepu32_epi64,
+    _mm512_extracti64x4_epi64, _mm512_loadu_epi8, _mm512_loadu_epi32, _mm512_loadu_epi64,
+    _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_movepi64_mask,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
+    _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
 use super::{
@@ -136,6 +137,39 @@ pub(super) fn compress<const N: usize>(
     let masks = masks.map(|masks| &masks[steps.len()..]);
     super::scalar::compress(rest, masks, delays, rooms)
         && is_in_order(order, time, steps.len() * ROWS)
+}
+
+/// See [`super::compress_offsets`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn compress_offsets<const N: usize>(
+    offsets: &[u32],
+    masks: [&[u64]; N],
+    times: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    let (steps, rest) = offsets.as_chunks::<ROWS>();
+    let mut ends = [0; N];
+    for (step, offsets) in steps.iter().enumerate() {
+        for (part, offsets) in offsets.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: `offsets` has 16 readable values; the load needs no alignment.
+            let offsets = unsafe { _mm512_loadu_epi32(offsets.as_ptr().cast()) };
+            for n in 0..N {
+                let mask = (masks[n][step] >> (16 * part) & 0xffff) as u16;
+                let taken = _mm512_maskz_compress_epi32(mask, offsets);
+                let halves = [_mm512_castsi512_si256(taken), _mm512_extracti64x4_epi64::<1>(taken)];
+                let room = &mut into[n][ends[n]..ends[n] + 16];
+                for (half, room) in halves.into_iter().zip(room.as_chunks_mut::<8>().0) {
+                    let times =
+                        _mm512_add_epi64(_mm512_cvtepu32_epi64(half), _mm512_set1_epi64(times[n]));
+                    // SAFETY: `room` has 8 writable values; the store needs no alignment.
+                    unsafe { _mm512_storeu_epi64(room.as_mut_ptr(), times) };
+                }
+                ends[n] += mask.count_ones() as usize;
+            }
+        }
+    }
+    let masks = masks.map(|masks| &masks[steps.len()..]);
+    super::scalar::compress_offsets(rest, masks, times, behind(into, ends));
 }
 
 /// See [`super::compress_labels`].

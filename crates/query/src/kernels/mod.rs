@@ -99,6 +99,18 @@ pub(crate) fn compress<const N: usize>(
     at_level!(simd, compress(time, masks, delays, into))
 }
 
+/// Works like [`compress`] for times that are `offsets` after `times[n]`, which has the delay in it, and in order.
+pub(crate) fn compress_offsets<const N: usize>(
+    simd: Simd,
+    offsets: &[u32],
+    masks: [&[u64]; N],
+    times: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    assert!(masks.iter().all(|masks| masks.len() == offsets.len().div_ceil(MASK_ROWS)));
+    at_level!(simd, compress_offsets(offsets, masks, times, into));
+}
+
 /// Writes the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
 pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &mut [u8]) {
     assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));

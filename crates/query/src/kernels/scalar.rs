@@ -29,25 +29,36 @@ pub(super) fn compress<const N: usize>(
     into: [&mut [i64]; N],
 ) -> bool {
     for ((masks, delay), into) in masks.into_iter().zip(delays).zip(into) {
-        // Every row is written, but the end advances only past selected rows.
-        let mut end = 0;
-        for (time, &mask) in time.chunks(MASK_ROWS).zip(masks) {
-            for (bit, &time) in time.iter().enumerate() {
-                into[end] = time.wrapping_add(delay);
-                end += usize::from(mask >> bit & 1 == 1);
-            }
-        }
+        take(time, masks, into, |time| time.wrapping_add(delay));
     }
     time.is_sorted()
 }
 
-/// See [`super::compress_labels`].
-pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+/// See [`super::compress_offsets`].
+pub(super) fn compress_offsets<const N: usize>(
+    offsets: &[u32],
+    masks: [&[u64]; N],
+    times: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    for ((masks, time), into) in masks.into_iter().zip(times).zip(into) {
+        take(offsets, masks, into, |offset| time.wrapping_add(offset.into()));
+    }
+}
+
+/// Writes what `of` makes of the selected values.
+fn take<T: Copy, U>(values: &[T], masks: &[u64], into: &mut [U], of: impl Fn(T) -> U) {
+    // Every row is written, but the end advances only past selected rows.
     let mut end = 0;
-    for (labels, &mask) in labels.chunks(MASK_ROWS).zip(masks) {
-        for (bit, &label) in labels.iter().enumerate() {
-            into[end] = label;
+    for (values, &mask) in values.chunks(MASK_ROWS).zip(masks) {
+        for (bit, &value) in values.iter().enumerate() {
+            into[end] = of(value);
             end += usize::from(mask >> bit & 1 == 1);
         }
     }
+}
+
+/// See [`super::compress_labels`].
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    take(labels, masks, into, |label| label);
 }

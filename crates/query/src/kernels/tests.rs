@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 
 use super::{
-    compress, compress_labels,
+    compress, compress_labels, compress_offsets,
     distances::{
         Distances, distances,
         narrow::{LIMIT, Narrow},
@@ -20,7 +20,7 @@ use super::{
         DelayedWindow, Differences, PairDistances, REACH, TakeDifferences, chains, differences,
         matrix, near, pairs,
     },
-    rows::MASK_ROWS,
+    rows::{MASK_ROWS, low_half},
     two_lists::{far_pairs, merge, window_starts},
 };
 use crate::{
@@ -133,6 +133,17 @@ proptest! {
             let is_in_order =
                 compress(simd, &time, [&masks, &masks], [delay, 0], [&mut into, &mut again]);
             prop_assert_eq!(is_in_order, time.is_sorted(), "{:?}", simd);
+            let offsets: Box<[u32]> = time.iter().map(|&time| low_half(time)).collect();
+            let of_offset = |&offset: &u32| 7 + i64::from(offset);
+            let moved: Box<[i64]> = offsets.iter().map(of_offset).collect();
+            let mut known = again.clone();
+            compress(simd, &moved, [&masks], [delay], [&mut known]);
+            let times = [7, delay.wrapping_add(7)];
+            compress_offsets(simd, &offsets, [&masks; 2], times, [&mut again, &mut into]);
+            prop_assert_eq!(&into[..len], &known[..len], "{:?}", simd);
+            for (&late, &early) in known[..len].iter().zip(&again[..len]) {
+                prop_assert_eq!(early, late.wrapping_sub(delay));
+            }
             let mut numbers = vec![0; len + MASK_ROWS].into_boxed_slice();
             compress_labels(simd, &id, &masks, &mut numbers);
             let wanted = id.iter().copied().filter(|label| [0, 3, 255].contains(label));

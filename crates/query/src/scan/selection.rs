@@ -57,10 +57,17 @@ pub(crate) struct Selected<'b> {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     masks: [Vec<u64>; 2],
-    times: Vec<i64>,
+    decoded: Decoded,
     all_times: Vec<i64>,
     lists: Vec<List>,
     merged: Vec<List>,
+}
+
+/// The times of a piece, or as ticks after a time.
+#[derive(Debug, Default)]
+struct Decoded {
+    times: Vec<i64>,
+    offsets: Vec<u32>,
 }
 
 /// A list of tags at the beginning of buffers that may be longer.
@@ -192,7 +199,7 @@ impl Selection {
                 if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
-                    let buffers = (&mut buffers.masks, &mut buffers.times);
+                    let buffers = (&mut buffers.masks, &mut buffers.decoded);
                     self.take(simd, source, (times(&both), both), wanted, buffers, into);
                     continue;
                 }
@@ -200,7 +207,7 @@ impl Selection {
             for (one, into) in wanted.iter().zip(lists) {
                 let rows = rows(one);
                 let masks = std::array::from_mut(&mut buffers.masks[0]);
-                let buffers = (masks, &mut buffers.times);
+                let buffers = (masks, &mut buffers.decoded);
                 let wanted = [(one, rows.clone())];
                 self.take(simd, source, (times(&rows), rows), wanted, buffers, [into]);
             }
@@ -250,7 +257,7 @@ impl Selection {
         source: &Source<'_>,
         (time, rows): (Times<'_>, Range<usize>),
         wanted: [(&Wanted, Range<usize>); N],
-        (masks, buffer): (&mut [Vec<u64>; N], &mut Vec<i64>),
+        (masks, decoded): (&mut [Vec<u64>; N], &mut Decoded),
         mut into: [&mut List; N],
     ) {
         let tags = Tags { time, channels: source.tags.rows(rows.clone()).channels };
@@ -271,17 +278,27 @@ impl Selection {
         let mut taken = [0; N];
         let mut before = i64::MIN;
         for piece in tags.time.pieces() {
-            let times = tags.time.read(piece.clone(), buffer);
             let steps = piece.start / MASK_ROWS..piece.end.div_ceil(MASK_ROWS);
             let masks = masks.each_ref().map(|masks| &masks[steps.clone()]);
             let mut at = taken.iter();
             let lists =
                 into.each_mut().map(|list| &mut list.time[at.next().copied().unwrap_or(0)..]);
-            let follows = times.first().is_none_or(|&first| before <= first);
-            if !follows || !kernels::compress(simd, times, masks, delays, lists) {
+            let offsets = tags.time.offsets(piece.clone(), &mut decoded.offsets);
+            let (first, last, is_sorted) = if let Some((time, offsets)) = offsets {
+                // Half as many bytes pass through the registers.
+                let delayed = delays.map(|delay| time.wrapping_add(delay));
+                kernels::compress_offsets(simd, offsets, masks, delayed, lists);
+                let of = |&offset: &u32| time.wrapping_add(offset.into());
+                (offsets.first().map(of), offsets.last().map(of), true)
+            } else {
+                let times = tags.time.read(piece, &mut decoded.times);
+                let is_sorted = kernels::compress(simd, times, masks, delays, lists);
+                (times.first().copied(), times.last().copied(), is_sorted)
+            };
+            if !is_sorted || first.is_some_and(|first| first < before) {
                 return leave_out(source, simd, rows, into);
             }
-            before = times.last().copied().unwrap_or(before);
+            before = last.unwrap_or(before);
             for (taken, masks) in taken.iter_mut().zip(masks) {
                 *taken += masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>();
             }

@@ -77,6 +77,16 @@ pub(crate) fn times(simd: Simd, gaps: &[u16], far: Far<'_>, before: i64, out: &m
     }
 }
 
+/// Writes the ticks from the row before the first up to each row. Otherwise as [`times`]. Returns whether they are right:
+/// 2^32 ticks do not fit, and a distance of 2^28 ticks need not.
+pub(crate) fn offsets(simd: Simd, gaps: &[u16], far: Far<'_>, out: &mut [u32]) -> bool {
+    assert_eq!(gaps.len(), out.len());
+    match far {
+        Far::U32(far) => at_level!(simd, offsets(gaps, far, 0, out)),
+        Far::U64(_) => false,
+    }
+}
+
 /// Writes the distances of rows with these gaps from the rows before each; from [`u32::MAX`] on they are this one.
 /// Otherwise as [`times`].
 pub(crate) fn distances(simd: Simd, gaps: &[u16], far: Far<'_>, out: &mut [u32]) -> usize {
@@ -166,6 +176,18 @@ mod tests {
                     let used = times(simd, &gaps, far, before, &mut found);
                     prop_assert_eq!(used, far_rows(&gaps), "{:?}", simd);
                     prop_assert_eq!(&found, &summed, "{:?}", simd);
+                    let mut found = vec![1; gaps.len()];
+                    if offsets(simd, &gaps, far, &mut found) {
+                        let after = |time: i64| time.wrapping_sub(before).cast_unsigned();
+                        let found: Vec<u64> = found.iter().copied().map(u64::from).collect();
+                        let summed: Vec<u64> = summed.iter().copied().map(after).collect();
+                        prop_assert_eq!(found, summed, "{:?}", simd);
+                    } else {
+                        let span = plain.iter().fold(0, |sum: u64, &d| sum.saturating_add(d));
+                        let longest = plain.iter().max().copied().unwrap_or(0);
+                        let is_wide = matches!(far, Far::U64(_));
+                        prop_assert!(is_wide || span >= 1 << 32 || longest >= 1 << 28, "{:?}", simd);
+                    }
                     let mut found = vec![1; gaps.len()];
                     let used = distances(simd, &gaps, far, &mut found);
                     prop_assert_eq!(used, far_rows(&gaps), "{:?}", simd);

@@ -16,6 +16,16 @@ pub(super) fn times<D: Copy + Into<u64>>(
     })
 }
 
+/// See [`super::offsets`]; the row before the first has the offset `before`.
+pub(super) fn offsets(gaps: &[u16], far: &[u32], before: u32, out: &mut [u32]) -> bool {
+    let mut sum = u64::from(before);
+    each(gaps, far, out, |distance| {
+        sum += distance;
+        u32::try_from(sum).unwrap_or(u32::MAX)
+    });
+    u32::try_from(sum).is_ok()
+}
+
 /// See [`super::distances`].
 pub(super) fn distances<D: Copy + Into<u64>>(gaps: &[u16], far: &[D], out: &mut [u32]) -> usize {
     each(gaps, far, out, |distance| u32::try_from(distance).unwrap_or(u32::MAX))
