@@ -105,12 +105,12 @@ const FLOORS: [Floors; 11] = [
     Floors {
         of: "views",
         floors: &[
-            &["error", "frontier", "intervals"],
-            &["tags", "units"],
+            &["error", "frontier", "search"],
+            &["intervals", "tags", "units"],
             &["operators/operator"],
             &["operators"],
             &["grammar"],
-            &["definitions"],
+            &["definitions", "output"],
             &["network"],
             &["gate_network"],
         ],

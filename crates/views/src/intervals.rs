@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::search::gallop;
+
 /// Half-open intervals of time, in order and apart from each other; the last one may have no end.
 ///
 /// ```
@@ -161,21 +163,6 @@ impl Iterator for Inside<'_> {
             }
         }
     }
-}
-
-/// Returns how many numbers at the beginning are of a kind. The cost is the logarithm of that.
-#[inline]
-fn gallop(sorted: &[i64], is_passed: impl Fn(i64) -> bool) -> usize {
-    let mut step = 1;
-    let mut passed = 0;
-    while let Some(&number) = sorted.get(passed + step - 1)
-        && is_passed(number)
-    {
-        passed += step;
-        step *= 2;
-    }
-    let end = sorted.len().min(passed + step - 1);
-    passed + sorted[passed..end].partition_point(|&number| is_passed(number))
 }
 
 /// Appends the bounds of the complement.

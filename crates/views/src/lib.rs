@@ -27,6 +27,7 @@
 mod error;
 mod frontier;
 mod intervals;
+mod search;
 mod tags;
 mod units;
 
@@ -37,6 +38,7 @@ mod grammar;
 mod definitions;
 
 mod network;
+mod output;
 
 mod gate_network;
 

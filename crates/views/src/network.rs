@@ -7,6 +7,7 @@ use crate::{
     error::Error,
     frontier::Frontier,
     operators::{ChannelOperation, OperandTags, Operation, Role},
+    output::{Labels, OutputTags, merge_output},
     tags::{LabelledTags, TagBatch, TagList},
     units::TimeUnits,
 };
@@ -286,19 +287,16 @@ impl Network {
         let until = frontiers.flatten().chain([self.until]).min().unwrap_or(self.until);
         let real = self.real.tags.since(self.real.at);
         let real_len = until.count(real.times);
-        let mut streams = vec![OutputTags {
-            times: &real.times[..real_len],
-            rows: real.rows,
-            labels: Labels::Each(&self.real.labels[self.real.at..]),
-        }];
+        let labels = &self.real.labels[self.real.at..][..real_len];
+        let mut streams =
+            vec![OutputTags { tags: real.first(real_len), labels: Labels::Each(labels) }];
         for output in &mut self.derived {
             let tags = self.lists[output.cursor.list].tags.since(output.cursor.at);
             let len = until.count(tags.times);
             output.cursor.at += len;
-            let labels = Labels::All(output.label);
-            streams.push(OutputTags { times: &tags.times[..len], rows: tags.rows, labels });
+            streams.push(OutputTags { tags: tags.first(len), labels: Labels::All(output.label) });
         }
-        merge_output(&mut streams, out);
+        merge_output(&streams, out);
         self.real.at += real_len;
         until
     }
@@ -425,45 +423,6 @@ fn cursors<'a>(
 ) -> impl Iterator<Item = &'a mut Cursor> {
     let of_nodes = nodes.iter_mut().flat_map(|node| &mut node.operands);
     of_nodes.chain(derived.iter_mut().map(|output| &mut output.cursor))
-}
-
-/// Tags of the output that are of one kind: all real ones, or those of a definition.
-struct OutputTags<'a> {
-    times: &'a [i64],
-    rows: &'a [u64],
-    labels: Labels<'a>,
-}
-
-enum Labels<'a> {
-    Each(&'a [u16]),
-    All(u16),
-}
-
-/// Merges streams by time; at equal times in their order. Runs of one stream are copied at once.
-fn merge_output(streams: &mut [OutputTags<'_>], out: &mut LabelledTags) {
-    loop {
-        let heads = streams.iter().enumerate();
-        let heads = heads.filter_map(|(at, stream)| Some((*stream.times.first()?, at)));
-        let Some((_, first)) = heads.clone().min() else { return };
-        let next = heads.filter(|(_, at)| *at != first).min();
-        let stream = &mut streams[first];
-        let is_before = |time: i64| next.is_none_or(|next| (time, first) < next);
-        let len = match next {
-            None => stream.times.len(),
-            Some(_) => stream.times.iter().take_while(|time| is_before(**time)).count(),
-        };
-        out.times.extend_from_slice(&stream.times[..len]);
-        out.rows.extend_from_slice(&stream.rows[..len]);
-        stream.times = &stream.times[len..];
-        stream.rows = &stream.rows[len..];
-        match &mut stream.labels {
-            Labels::All(label) => out.labels.resize(out.times.len(), *label),
-            Labels::Each(labels) => {
-                out.labels.extend_from_slice(&labels[..len]);
-                *labels = &labels[len..];
-            }
-        }
-    }
 }
 
 pub(crate) fn check_is_channel(definitions: &Definitions, origin: Origin) -> Result<(), Error> {

@@ -57,7 +57,6 @@ fn merge(lists: &[TagSlice<'_>], out: &mut TagList) {
 }
 
 /// Merges two lists by time, then by row. No branch depends on which list is next.
-#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator would be a branch")]
 fn merge_two(a: TagSlice<'_>, b: TagSlice<'_>, out: &mut TagList) {
     let (mut at_a, mut at_b) = (0, 0);
     out.fill(a.times.len() + b.times.len(), |times, rows| {
@@ -68,7 +67,10 @@ fn merge_two(a: TagSlice<'_>, b: TagSlice<'_>, out: &mut TagList) {
                 break;
             };
             let (row_a, row_b) = (rows_a[at_a], rows_b[at_b]);
-            let is_b = (time_b < time_a) | ((time_b == time_a) & (row_b < row_a));
+            let mut is_b = time_b < time_a;
+            if time_b == time_a {
+                is_b = row_b < row_a;
+            }
             *time = select_unpredictable(is_b, time_b, time_a);
             *row = select_unpredictable(is_b, row_b, row_a);
             at_a += usize::from(!is_b);

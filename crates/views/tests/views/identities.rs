@@ -12,8 +12,8 @@ fn lists<const N: usize>(run: &PlainRun, texts: [&str; N]) -> [Vec<(i64, u64)>; 
     const NAMES: [&str; 4] = ["a", "b", "c", "d"];
     let texts = NAMES.into_iter().zip(texts);
     let definitions = Definitions::new(texts, [], scenario::resolve).unwrap();
-    let label = |at| LabelledOrigin { origin: Origin::Definition(usize::from(at)), label: at };
-    let outputs: Vec<LabelledOrigin> = (0..N as u16).map(label).collect();
+    let label = |(at, label)| LabelledOrigin { origin: Origin::Definition(at), label };
+    let outputs: Vec<LabelledOrigin> = (0..N).zip(0..).map(label).collect();
     let found = scenario::evaluate(run, &definitions, &outputs);
     std::array::from_fn(|at| {
         let of = found.iter().filter(|(.., label)| usize::from(*label) == at);

@@ -178,7 +178,7 @@ fn a_state_holds_no_more_than_the_reach() {
             .map(|time| PlainTag {
                 time,
                 row: time.unsigned_abs(),
-                label: [1, 2][(time % 2) as usize],
+                label: if time % 2 == 0 { 1 } else { 2 },
                 micro: 0,
             })
             .collect();

@@ -23,7 +23,7 @@ impl Choices {
     /// A number below `most`.
     pub(crate) fn below(&mut self, most: usize) -> usize {
         // The second time round the numbers are others, so that no loop has the same choice for ever.
-        let round = (self.at / self.numbers.len()) as u32;
+        let round = u32::try_from(self.at / self.numbers.len()).unwrap();
         let number = self.numbers[self.at % self.numbers.len()];
         let number = (number ^ round.wrapping_mul(0x9e37_79b1)).rotate_left(round % 32);
         self.at += 1;
@@ -124,7 +124,7 @@ pub(crate) fn resolve(operand: &Operand) -> Option<u16> {
 pub(crate) fn definitions(choices: &mut Choices, run: &PlainRun, most: usize) -> Definitions {
     let channels: Vec<String> = CHANNELS.iter().map(ToString::to_string).collect();
     let (mut derived, mut gates) = (Vec::new(), Vec::new());
-    for number in 0..1 + choices.below(most) {
+    for number in 0..=choices.below(most) {
         let named =
             |texts: &[(String, String)]| texts.iter().map(|(name, _)| name.clone()).collect();
         let names: Vec<String> = named(&derived);

@@ -7,7 +7,7 @@ use crate::{
     units::TimeUnits,
 };
 
-pub(in crate::operators) struct And;
+pub(crate) struct And;
 
 impl Operator for And {
     fn key(&self) -> &'static str {

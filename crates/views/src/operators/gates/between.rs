@@ -9,7 +9,7 @@ use crate::{
     units::TimeUnits,
 };
 
-pub(in crate::operators) struct Between;
+pub(crate) struct Between;
 
 impl Operator for Between {
     fn key(&self) -> &'static str {

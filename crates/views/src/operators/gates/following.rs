@@ -9,7 +9,7 @@ use crate::{
     units::{TimeUnits, ticks_below},
 };
 
-pub(in crate::operators) struct Following;
+pub(crate) struct Following;
 
 impl Operator for Following {
     fn key(&self) -> &'static str {

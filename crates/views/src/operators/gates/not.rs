@@ -10,7 +10,7 @@ use crate::{
     units::TimeUnits,
 };
 
-pub(in crate::operators) struct Not;
+pub(crate) struct Not;
 
 impl Operator for Not {
     fn key(&self) -> &'static str {

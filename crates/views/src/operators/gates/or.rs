@@ -7,7 +7,7 @@ use crate::{
     units::TimeUnits,
 };
 
-pub(in crate::operators) struct Or;
+pub(crate) struct Or;
 
 impl Operator for Or {
     fn key(&self) -> &'static str {
