@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     frontier::Frontier,
     operators::{ChannelOperation, OperandTags, Operation, Role},
-    output::{Labels, OutputTags, merge_output},
+    output::{Labels, OutputMerge, OutputTags},
     tags::{LabelledTags, TagBatch, TagList},
     units::TimeUnits,
 };
@@ -40,6 +40,7 @@ pub struct Network {
     real: RealOutput,
     /// The derived channels of the output, in the order of definition.
     derived: Vec<DerivedOutput>,
+    merge: OutputMerge,
     until: Frontier,
     /// The time of the last tag.
     last: i64,
@@ -151,6 +152,7 @@ impl Network {
             nodes,
             real,
             derived: derived.into_iter().map(|(_, output)| output).collect(),
+            merge: OutputMerge::default(),
             until: Frontier::START,
             last: i64::MIN,
         })
@@ -296,7 +298,7 @@ impl Network {
             output.cursor.at += len;
             streams.push(OutputTags { tags: tags.first(len), labels: Labels::All(output.label) });
         }
-        merge_output(&streams, out);
+        self.merge.merge(&streams, out);
         self.real.at += real_len;
         until
     }

@@ -47,26 +47,37 @@ impl OutputTags<'_> {
     }
 }
 
-/// Merges lists by time; at equal times in their order.
-pub(crate) fn merge_output(lists: &[OutputTags<'_>], out: &mut LabelledTags) {
-    match lists {
-        [] => {}
-        [list] => list.copy(0, list.len(), out),
-        [a, b] => merge_two(a, b, out),
-        _ => {
-            // Two halves with about as many tags.
-            let all: usize = lists.iter().map(OutputTags::len).sum();
-            let mut before = 0;
-            let half = lists.iter().take_while(|list| {
-                before += list.len();
-                before <= all / 2
-            });
-            let half = half.count().clamp(1, lists.len() - 1);
-            let (first, others) = lists.split_at(half);
-            let [mut a, mut b] = [LabelledTags::default(), LabelledTags::default()];
-            merge_output(first, &mut a);
-            merge_output(others, &mut b);
-            merge_two(&merged(&a), &merged(&b), out);
+/// Merges lists by time; at equal times in their order. It keeps its memory from call to call.
+#[derive(Default)]
+pub(crate) struct OutputMerge {
+    spare: Vec<LabelledTags>,
+}
+
+impl OutputMerge {
+    pub(crate) fn merge(&mut self, lists: &[OutputTags<'_>], out: &mut LabelledTags) {
+        match lists {
+            [] => {}
+            [list] => list.copy(0, list.len(), out),
+            [a, b] => merge_two(a, b, out),
+            _ => {
+                // Two halves with about as many tags.
+                let all: usize = lists.iter().map(OutputTags::len).sum();
+                let mut before = 0;
+                let half = lists.iter().take_while(|list| {
+                    before += list.len();
+                    before <= all / 2
+                });
+                let half = half.count().clamp(1, lists.len() - 1);
+                let (first, others) = lists.split_at(half);
+                let [a, b] = [first, others].map(|lists| {
+                    let mut merged = self.spare.pop().unwrap_or_default();
+                    merged.clear();
+                    self.merge(lists, &mut merged);
+                    merged
+                });
+                merge_two(&merged(&a), &merged(&b), out);
+                self.spare.extend([a, b]);
+            }
         }
     }
 }
