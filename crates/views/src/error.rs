@@ -263,6 +263,12 @@ pub enum Error {
         /// The time or frontier before it.
         before: i64,
     },
+    /// Tags with equal times are not in order of rows.
+    #[error("tags with the time {time} are not in order of their rows")]
+    UnorderedRows {
+        /// The time.
+        time: i64,
+    },
     /// The columns of a batch have different lengths.
     #[error(
         "the columns of a batch have different lengths: {times} times, {rows} rows, {labels} labels, {micro} micro times"

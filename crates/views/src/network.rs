@@ -8,12 +8,14 @@ use crate::{
     frontier::Frontier,
     operators::{ChannelOperation, OperandTags, Operation, Role},
     output::{Labels, OutputMerge, OutputTags},
-    tags::{LabelledTags, TagBatch, TagList},
+    tags::{LabelledTags, TagBatch, TagList, is_in_order},
     units::TimeUnits,
 };
 
 /// The number of a label whose channel is not needed.
 const NOT_NEEDED: u32 = u32::MAX;
+/// Stands for the last tag where there is none.
+const NO_TAG: (i64, u64) = (i64::MIN, 0);
 const MAGIC: [u8; 8] = *b"TAGQVIEW";
 const VERSION: u32 = 1;
 
@@ -41,9 +43,11 @@ pub struct Network {
     /// The derived channels of the output, in the order of definition.
     derived: Vec<DerivedOutput>,
     merge: OutputMerge,
+    /// The states of all operations before the first tag.
+    fresh: Vec<u8>,
     until: Frontier,
-    /// The time of the last tag.
-    last: i64,
+    /// The time and the row of the last tag.
+    last: (i64, u64),
 }
 
 /// Tags of a channel that a definition or the output still needs.
@@ -109,7 +113,7 @@ impl Network {
         let mut list_of = vec![NOT_NEEDED; 1 << 16].into_boxed_slice();
         let mut lists: Vec<List> = Vec::new();
         let mut list_of_definition = vec![0; definitions.list().len()];
-        let mut nodes = Vec::new();
+        let mut nodes: Vec<Node> = Vec::new();
         for &definition in &closure.definitions {
             let named = &definitions.list()[definition];
             let operands = named.operands.iter().map(|&operand| match operand {
@@ -129,6 +133,10 @@ impl Network {
             list_of_definition[definition] = lists.len();
             nodes.push(Node { definition, operation, operands, list: lists.len() });
             lists.push(List { frontier: Some(Frontier::START), ..List::default() });
+        }
+        let mut fresh = Vec::new();
+        for node in &nodes {
+            node.operation.save(&mut fresh);
         }
         let mut label_of = vec![None; 1 << 16].into_boxed_slice();
         let mut derived = Vec::new();
@@ -153,9 +161,30 @@ impl Network {
             real,
             derived: derived.into_iter().map(|(_, output)| output).collect(),
             merge: OutputMerge::default(),
+            fresh,
             until: Frontier::START,
-            last: i64::MIN,
+            last: NO_TAG,
         })
+    }
+
+    /// Returns to the state before the first tag of a source, and keeps the memory.
+    pub fn restart(&mut self) {
+        for list in &mut self.lists {
+            list.tags.clear();
+        }
+        for cursor in cursors(&mut self.nodes, &mut self.derived) {
+            cursor.at = 0;
+        }
+        self.real.tags.clear();
+        self.real.labels.clear();
+        self.real.at = 0;
+        (self.until, self.last) = (Frontier::START, NO_TAG);
+        let mut reader = Reader::new(&self.fresh);
+        for node in &mut self.nodes {
+            let restored = node.operation.restore(&mut reader, self.until);
+            debug_assert!(restored.is_some(), "a state that it saved itself");
+            node.set_frontier(&mut self.lists, self.until);
+        }
     }
 
     /// Returns the largest distance in ticks at which tags of the input influence each other, except through the
@@ -244,19 +273,20 @@ impl Network {
             return Err(Error::Unordered { time: time(until), before: time(self.until) });
         }
         let Some((&first, &last)) = times.first().zip(times.last()) else { return Ok(()) };
-        if first < self.last || self.until.is_after(first) {
+        if first < self.last.0 || self.until.is_after(first) {
             let before = match self.until {
-                Frontier::Before(until) => until.max(self.last),
+                Frontier::Before(until) => until.max(self.last.0),
                 Frontier::End => i64::MAX,
             };
             return Err(Error::Unordered { time: first, before });
         }
-        if !times.is_sorted() {
-            let pair = times.windows(2).find(|pair| pair[1] < pair[0]);
-            let (time, before) = pair.map_or((first, last), |pair| (pair[1], pair[0]));
-            return Err(Error::Unordered { time, before });
+        if (first, rows[0]) < self.last {
+            return Err(Error::UnorderedRows { time: first });
         }
-        self.last = last;
+        if !is_in_order(times, rows) {
+            return Err(order_error(times, rows));
+        }
+        self.last = (last, rows[rows.len() - 1]);
         Ok(())
     }
 
@@ -339,7 +369,8 @@ impl Network {
         let mut bytes = sealed::begin(MAGIC, VERSION);
         put_text(&mut bytes, &self.description);
         self.until.save(&mut bytes);
-        bytes.extend(self.last.to_le_bytes());
+        bytes.extend(self.last.0.to_le_bytes());
+        bytes.extend(self.last.1.to_le_bytes());
         let passed = self.passed();
         for (list, &passed) in self.lists.iter().zip(&passed) {
             list.tags.save(passed, &mut bytes);
@@ -367,9 +398,11 @@ impl Network {
 
     fn restore(&mut self, reader: &mut Reader<'_>) -> Option<()> {
         self.until = Frontier::restore(reader)?;
-        self.last = reader.i64()?;
+        self.last = (reader.i64()?, reader.u64()?);
+        let last = self.last;
+        let is_late = |tags: &TagList| tags.last().is_some_and(|tag| tag > last);
         for list in &mut self.lists {
-            list.tags = TagList::restore(list.has_micro, reader)?;
+            list.tags = TagList::restore(list.has_micro, reader).filter(|tags| !is_late(tags))?;
         }
         for cursor in cursors(&mut self.nodes, &mut self.derived) {
             cursor.at = usize::try_from(reader.u64()?).ok()?;
@@ -378,11 +411,15 @@ impl Network {
             }
         }
         for node in &mut self.nodes {
-            node.operation.restore(reader)?;
+            let common = node.common_frontier(&self.lists, self.until);
+            node.operation.restore(reader, common)?;
             node.set_frontier(&mut self.lists, self.until);
+            if !node.is_at_frontier(&self.lists) {
+                return None;
+            }
         }
         self.real.at = 0;
-        self.real.tags = TagList::restore(false, reader)?;
+        self.real.tags = TagList::restore(false, reader).filter(|tags| !is_late(tags))?;
         let labels = reader.take(self.real.tags.len().checked_mul(2)?)?;
         self.real.labels = labels.as_chunks().0.iter().map(|&b| u16::from_le_bytes(b)).collect();
         Some(())
@@ -413,10 +450,32 @@ impl Node {
         lists[self.list].frontier = Some(common.less(self.operation.reach().after));
     }
 
+    /// Returns whether all of the output is before the frontier, and all tags that are left after it.
+    fn is_at_frontier(&self, lists: &[List]) -> bool {
+        let Some(frontier) = lists[self.list].frontier else { return true };
+        let out = &lists[self.list].tags.times;
+        let mut operands = self.operands.iter().enumerate();
+        frontier.count(out) == out.len()
+            && operands.all(|(at, cursor)| {
+                let next = lists[cursor.list].tags.times.get(cursor.at);
+                self.operation.keeps(at) || next.is_none_or(|&time| !frontier.is_after(time))
+            })
+    }
+
     fn common_frontier(&self, lists: &[List], until: Frontier) -> Frontier {
         let frontiers = self.operands.iter().map(|cursor| lists[cursor.list].frontier);
         frontiers.flatten().chain([until]).min().unwrap_or(until)
     }
+}
+
+/// Returns the error for tags that are out of order.
+fn order_error(times: &[i64], rows: &[u64]) -> Error {
+    if let Some(pair) = times.windows(2).find(|pair| pair[1] < pair[0]) {
+        return Error::Unordered { time: pair[1], before: pair[0] };
+    }
+    let pairs = times.windows(2).zip(rows.windows(2));
+    let mut ties = pairs.filter(|(times, rows)| times[0] == times[1] && rows[1] < rows[0]);
+    Error::UnorderedRows { time: ties.next().map_or(i64::MIN, |(times, _)| times[0]) }
 }
 
 fn cursors<'a>(

@@ -24,10 +24,22 @@ impl TagList {
         self.times.is_empty()
     }
 
+    /// Removes all tags and keeps the memory.
+    pub fn clear(&mut self) {
+        self.times.clear();
+        self.rows.clear();
+        self.micro.clear();
+    }
+
     /// Returns the tags from index `from` on.
     pub(crate) fn since(&self, from: usize) -> TagSlice<'_> {
         let micro = self.micro.get(from..).unwrap_or_default();
         TagSlice { times: &self.times[from..], rows: &self.rows[from..], micro }
+    }
+
+    /// Returns the time and the row of the last tag.
+    pub(crate) fn last(&self) -> Option<(i64, u64)> {
+        self.times.last().copied().zip(self.rows.last().copied())
     }
 
     pub(crate) fn push(&mut self, time: i64, row: u64) {
@@ -79,8 +91,18 @@ impl TagList {
         let times = numbers(reader, len, i64::from_le_bytes)?;
         let rows = numbers(reader, len, u64::from_le_bytes)?;
         let micro = if has_micro { numbers(reader, len, u32::from_le_bytes)? } else { Vec::new() };
-        times.is_sorted().then_some(Self { times, rows, micro })
+        is_in_order(&times, &rows).then_some(Self { times, rows, micro })
     }
+}
+
+/// Returns whether tags are in order of time, then of rows. It reads all of them without a branch for each.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator would be a branch")]
+pub(crate) fn is_in_order(times: &[i64], rows: &[u64]) -> bool {
+    let times = times.iter().zip(times.get(1..).unwrap_or_default());
+    let rows = rows.iter().zip(rows.get(1..).unwrap_or_default());
+    times.zip(rows).fold(true, |is_in_order, ((time, next), (row, next_row))| {
+        is_in_order & ((time < next) | ((time == next) & (row <= next_row)))
+    })
 }
 
 /// Reads so many numbers of `N` bytes; `None` if fewer are left.

@@ -135,16 +135,22 @@ impl ChannelOperation for Coinciding {
         }
     }
 
-    fn restore(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+    fn restore(&mut self, reader: &mut Reader<'_>, until: Frontier) -> Option<()> {
         let mut all = Vec::new();
         for _ in self.matching.unused() {
             let len = reader.len(16)?;
             let tag = |_| Some(Partner { time: reader.i64()?, row: reader.u64()? });
             let unused = (0..len).map(tag).collect::<Option<VecDeque<Partner>>>()?;
-            if !unused.iter().is_sorted_by_key(|tag| tag.time) {
+            if !unused.iter().is_sorted()
+                || unused.back().is_some_and(|tag| !until.is_after(tag.time))
+            {
                 return None;
             }
             all.push(unused);
+        }
+        // A match that is complete was taken.
+        if all.iter().all(|unused| !unused.is_empty()) {
+            return None;
         }
         self.matching = Matching::with_unused(self.window, all);
         Some(())

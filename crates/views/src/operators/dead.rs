@@ -82,7 +82,7 @@ impl ChannelOperation for DeadTime {
         out.extend(self.kept.unwrap_or(0).to_le_bytes());
     }
 
-    fn restore(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+    fn restore(&mut self, reader: &mut Reader<'_>, _: Frontier) -> Option<()> {
         let is_some = restore_flag(reader)?;
         let kept = reader.i64()?;
         self.kept = is_some.then_some(kept);

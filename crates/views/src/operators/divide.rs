@@ -52,7 +52,7 @@ impl ChannelOperation for Dividing {
         out.extend(self.counted.to_le_bytes());
     }
 
-    fn restore(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+    fn restore(&mut self, reader: &mut Reader<'_>, _: Frontier) -> Option<()> {
         self.counted = reader.u64()?;
         Some(())
     }

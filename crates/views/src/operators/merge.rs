@@ -55,7 +55,7 @@ impl Merging {
                 let (low, high) = lists.split_at(lists.len() / 2);
                 let [a, b] = [low, high].map(|lists| {
                     let mut merged = self.spare.pop().unwrap_or_default();
-                    merged.remove_first(merged.len());
+                    merged.clear();
                     self.merge(lists, &mut merged);
                     merged
                 });

@@ -46,6 +46,10 @@ impl ChannelOperation for Near {
         ReachInTicks { before: (-low).max(0), after: high.max(0) }
     }
 
+    fn keeps(&self, operand: usize) -> bool {
+        operand == 1
+    }
+
     fn advance(&mut self, operands: &mut [OperandTags<'_>], until: Frontier, out: &mut TagList) {
         let [of, near] = operands else { return };
         let decided = until.less(self.reach().after);

@@ -173,9 +173,15 @@ pub trait ChannelOperation: Send {
     /// Appends the state beside the operands' tags.
     fn save(&self, _out: &mut Vec<u8>) {}
 
-    /// Reads a state that [`ChannelOperation::save`] wrote; `None` if the bytes are damaged.
-    fn restore(&mut self, _reader: &mut Reader<'_>) -> Option<()> {
+    /// Reads a state that [`ChannelOperation::save`] wrote when the operands' frontier was `until`; `None` if the bytes
+    /// are damaged.
+    fn restore(&mut self, _reader: &mut Reader<'_>, _until: Frontier) -> Option<()> {
         Some(())
+    }
+
+    /// Returns whether tags of an operand are needed again after the output reached their time.
+    fn keeps(&self, _operand: usize) -> bool {
+        false
     }
 
     /// Returns the number of the operand's tags so far, if output depends on it.

@@ -23,7 +23,7 @@ fn network_of(definition: &str) -> Network {
 /// Evaluates tags in batches of random lengths and frontiers, and continues from saved bytes between some.
 fn in_batches(
     tags: &[PlainTag],
-    mut network: Network,
+    network: &mut Network,
     new_network: impl Fn() -> Network,
     choices: &mut scenario::Choices,
     mut check: impl FnMut(&LabelledTags, Frontier),
@@ -39,7 +39,7 @@ fn in_batches(
         check(&out, known);
         start = end;
         if choices.below(2) == 0 {
-            network = new_network().restored(&network.save()).unwrap();
+            *network = new_network().restored(&network.save()).unwrap();
         }
     }
     network.finish(&mut out).unwrap();
@@ -65,7 +65,7 @@ proptest! {
             let known = expected.iter().filter(|(time, ..)| known.is_after(*time)).count();
             assert_eq!(scenario::found(out), expected[..known]);
         };
-        let out = in_batches(&run.tags, new_network(), new_network, &mut choices, check);
+        let out = in_batches(&run.tags, &mut new_network(), new_network, &mut choices, check);
         prop_assert_eq!(scenario::found(&out), &*expected);
         // The frontier is as late as the lag says.
         let mut network = new_network();
@@ -82,17 +82,18 @@ proptest! {
         let units = scenario::units(&run);
         let new_network = || Network::new(&definitions, &outputs, &units).unwrap();
         let mut found = Vec::new();
-        let gap = new_network().fresh_gap();
+        let mut network = new_network();
+        let gap = network.fresh_gap();
         let is_fresh = |a: &PlainTag, b: &PlainTag| b.time.saturating_sub(a.time) <= gap;
         for piece in run.tags.chunk_by(is_fresh) {
-            let mut network = new_network();
+            network.restart();
             for divider in network.dividers() {
                 let list = run.list(&definitions, definitions.list()[divider].operands[0]);
                 let before = list.iter().filter(|(time, _)| *time < piece[0].time).count();
                 prop_assert!(network.set_counted(divider, before as u64));
                 prop_assert_eq!(network.counted(divider), Some(before as u64));
             }
-            let out = in_batches(piece, network, new_network, &mut choices, |_, _| ());
+            let out = in_batches(piece, &mut network, new_network, &mut choices, |_, _| ());
             found.extend(scenario::found(&out));
         }
         prop_assert_eq!(found, scenario::expected(&run, &definitions, &outputs));
@@ -154,6 +155,9 @@ fn tags_out_of_order_are_refused() {
     assert_eq!(error, Error::Unordered { time: 8, before: 9 });
     network.advance(batch(&[]), Frontier::Before(30), out).unwrap();
     assert!(network.advance(batch(&[29]), Frontier::End, out).is_err());
+    let rows = TagBatch { times: &[7, 7], rows: &[4, 3], labels: &[1, 2], micro: None };
+    let error = network_of("1 / 2").advance(rows, Frontier::End, out).unwrap_err();
+    assert_eq!(error, Error::UnorderedRows { time: 7 });
     let uneven = TagBatch { times: &[1], rows: &[], labels: &[1], micro: None };
     let error = network_of("1 / 2").advance(uneven, Frontier::End, out).unwrap_err();
     assert!(matches!(error, Error::Lengths { times: 1, rows: 0, labels: 1, micro: 1 }));
