@@ -1,5 +1,7 @@
 //! `3 dead 40ns`: the tags that a detector with a dead time would keep.
 
+use std::hint::select_unpredictable;
+
 use tagq_store::sealed::Reader;
 
 use super::operator::{
@@ -70,7 +72,7 @@ impl ChannelOperation for DeadTime {
                 // A difference that does not fit is longer than any dead time.
                 let is_kept = time.saturating_sub(kept) >= dead;
                 len += usize::from(is_kept);
-                kept = if is_kept { time } else { kept };
+                kept = select_unpredictable(is_kept, time, kept);
             }
             len
         });

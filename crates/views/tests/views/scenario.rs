@@ -103,7 +103,9 @@ pub(crate) fn text(
             "LO..HI" => {
                 let low = choices.one_of(&[-30, -5, -1, 0, 0, 1, 4]) * tick
                     + choices.one_of(&[0, 0, 1, -1]);
-                let high = low + choices.one_of(&[1, 2, 5, 35]) * tick + choices.one_of(&[0, 0, 1]);
+                let longest = if operator.needs_micro() { 5_000_000_000 } else { 35 };
+                let high =
+                    low + choices.one_of(&[1, 2, 5, longest]) * tick + choices.one_of(&[0, 0, 1]);
                 words.push(format!("{low}fs..{high}fs"));
             }
             literal => words.push(literal.to_owned()),
@@ -162,7 +164,11 @@ pub(crate) fn outputs(definitions: &Definitions) -> Vec<LabelledOrigin> {
         .filter(|&at| definitions.list()[at].role() == Role::Channel)
         .map(Origin::Definition);
     let all = derived.chain([Origin::Channel(300), Origin::Channel(1)]);
-    all.zip(1000..).map(|(origin, label)| LabelledOrigin { origin, label }).collect()
+    let mut outputs: Vec<LabelledOrigin> =
+        all.zip(1000..).map(|(origin, label)| LabelledOrigin { origin, label }).collect();
+    // Their order does not matter.
+    outputs.reverse();
+    outputs
 }
 
 /// The expected output: (time, row, label) in the order of outputs.
