@@ -31,7 +31,7 @@ impl Floors {
 }
 
 /// All crates below `crates/`.
-const FLOORS: [Floors; 10] = [
+const FLOORS: [Floors; 11] = [
     Floors {
         of: "store",
         floors: &[
@@ -100,6 +100,19 @@ const FLOORS: [Floors; 10] = [
             &["estimate"],
             &["kinds"],
             &["oracle"],
+        ],
+    },
+    Floors {
+        of: "views",
+        floors: &[
+            &["error", "frontier", "search"],
+            &["intervals", "tags", "units"],
+            &["operators/operator"],
+            &["operators"],
+            &["grammar"],
+            &["definitions", "output"],
+            &["network"],
+            &["gate_network"],
         ],
     },
     Floors {

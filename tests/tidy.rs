@@ -40,6 +40,7 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("store"), [""; 0]);
     assert_eq!(ours("ingest"), ["tagq-store"]);
     assert_eq!(ours("query"), ["tagq-store"]);
+    assert_eq!(ours("views"), ["tagq-query", "tagq-store"]);
     assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
     assert_eq!(ours("tagq"), ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store"]);
     assert_eq!(ours("export"), ["tagq"]);
@@ -168,14 +169,16 @@ fn unsafe_code_stands_in_few_files() {
 }
 
 #[test]
-fn the_query_crate_opens_no_file_and_reads_no_environment() {
-    let mut files = Vec::new();
-    sources_below(&root().join("crates/query/src"), &mut files);
-    assert!(files.len() > 5);
-    for path in files {
-        let text = fs::read_to_string(&path).unwrap();
-        for word in ["std::fs", "std::env", "println!", "std::io"] {
-            assert!(!text.contains(word), "{} has {word}", path.display());
+fn queries_and_views_open_no_file_and_read_no_environment() {
+    for folder in ["crates/query/src", "crates/views/src"] {
+        let mut files = Vec::new();
+        sources_below(&root().join(folder), &mut files);
+        assert!(files.len() > 5);
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            for word in ["std::fs", "std::env", "println!", "std::io"] {
+                assert!(!text.contains(word), "{} has {word}", path.display());
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ pub use kinds::{
     SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
 };
 pub use partial::Partial;
-pub use rules::{Groups, Rule, Veto};
+pub use rules::{Groups, Matching, Rule, Timed, Veto};
 pub use run::{
     Counts, Delay, Facts, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope,
     Source, SourceFacts, TimeRange,

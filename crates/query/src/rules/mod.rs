@@ -16,5 +16,6 @@ pub(crate) mod veto;
 pub(crate) mod ways;
 
 pub use groups::Groups;
+pub use once::{Matching, Timed};
 pub use rule::Rule;
 pub use veto::Veto;

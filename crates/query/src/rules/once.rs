@@ -38,7 +38,7 @@ impl Definition for Once {
 }
 
 /// A tag that can be matched: its time alone, or with its row.
-pub(crate) trait Timed: Copy {
+pub trait Timed: Copy {
     /// Returns its delayed time.
     fn time(self) -> i64;
 }
@@ -51,21 +51,35 @@ impl Timed for i64 {
 
 /// The matching of one group: if the earliest unused tags of each channel lie within the window, they are a
 /// match and are used up; otherwise the earliest one is dropped.
-#[derive(Clone)]
-pub(crate) struct Matching<T> {
+#[derive(Debug, Clone)]
+pub struct Matching<T> {
     window: i64,
     /// Unused tags of each channel that can still find partners.
     unused: Vec<VecDeque<T>>,
 }
 
 impl<T: Timed> Matching<T> {
-    pub(crate) fn new(channels: usize, window: i64) -> Self {
-        Self { window, unused: vec![VecDeque::new(); channels] }
+    /// Creates a matching of a group of so many channels, without tags.
+    pub fn new(channels: usize, window: i64) -> Self {
+        Self::with_unused(window, vec![VecDeque::new(); channels])
+    }
+
+    /// Continues a matching with the unused tags of each channel, in order of time.
+    pub fn with_unused(window: i64, unused: Vec<VecDeque<T>>) -> Self {
+        Self { window, unused }
+    }
+
+    /// Returns the tags of each channel that are not used up yet, in order of time.
+    pub fn unused(&self) -> &[VecDeque<T>] {
+        &self.unused
     }
 
     /// Adds the next tag, of the channel at `place` in the group. Returns whether it completes a match, which
     /// must then be taken.
-    pub(crate) fn push(&mut self, place: usize, tag: T) -> bool {
+    ///
+    /// # Panics
+    /// If the group has no such place.
+    pub fn push(&mut self, place: usize, tag: T) -> bool {
         let oldest = tag.time().saturating_sub(self.window);
         let mut is_complete = true;
         for (channel, unused) in self.unused.iter_mut().enumerate() {
@@ -79,7 +93,7 @@ impl<T: Timed> Matching<T> {
     }
 
     /// Uses up the tags of a match, in the order of the group.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + '_ {
+    pub fn take(&mut self) -> impl Iterator<Item = T> + '_ {
         self.unused.iter_mut().filter_map(VecDeque::pop_front)
     }
 }

@@ -1,0 +1,36 @@
+//! `g and h`: open while all of several gates are open.
+
+use super::together;
+use crate::{
+    error::Error,
+    operators::operator::{Form, Operation, Operator, Role, Setting},
+    units::TimeUnits,
+};
+
+pub(crate) struct And;
+
+impl Operator for And {
+    fn key(&self) -> &'static str {
+        "and"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Open while all of several gates are open"
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        &[Form { pattern: "A and B …", example: "g and h" }]
+    }
+
+    fn makes(&self) -> Role {
+        Role::Gate
+    }
+
+    fn takes(&self) -> Role {
+        Role::Gate
+    }
+
+    fn start(&self, operands: usize, _: &Setting, _: &TimeUnits) -> Result<Operation, Error> {
+        Ok(together::start(operands, operands))
+    }
+}

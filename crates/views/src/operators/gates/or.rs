@@ -1,0 +1,36 @@
+//! `g or h`: open while at least one of several gates is open.
+
+use super::together;
+use crate::{
+    error::Error,
+    operators::operator::{Form, Operation, Operator, Role, Setting},
+    units::TimeUnits,
+};
+
+pub(crate) struct Or;
+
+impl Operator for Or {
+    fn key(&self) -> &'static str {
+        "or"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Open while at least one of several gates is open"
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        &[Form { pattern: "A or B …", example: "g or h" }]
+    }
+
+    fn makes(&self) -> Role {
+        Role::Gate
+    }
+
+    fn takes(&self) -> Role {
+        Role::Gate
+    }
+
+    fn start(&self, operands: usize, _: &Setting, _: &TimeUnits) -> Result<Operation, Error> {
+        Ok(together::start(operands, 1))
+    }
+}

@@ -1,0 +1,35 @@
+//! `3 if 7 in 0ns..100ns`: tags with a tag of another channel near them.
+
+use super::{
+    near,
+    operator::{Form, Operation, Operator, Setting},
+};
+use crate::{error::Error, units::TimeUnits};
+
+pub(super) struct If;
+
+impl Operator for If {
+    fn key(&self) -> &'static str {
+        "if"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Tags with a tag of another channel near them"
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        &[
+            Form { pattern: "A if B in LO..HI", example: "3 if 7 in 0ns..100ns" },
+            Form { pattern: "A if B within D", example: "3 if 7 within 10ns" },
+        ]
+    }
+
+    /// Tags are then compared with the other tags of their own channel.
+    fn allows_same_operand(&self) -> bool {
+        true
+    }
+
+    fn start(&self, _: usize, setting: &Setting, units: &TimeUnits) -> Result<Operation, Error> {
+        near::start(setting, units, true)
+    }
+}

@@ -1,0 +1,35 @@
+//! `3 unless 7 in -10ns..10ns`: tags without a tag of another channel near them.
+
+use super::{
+    near,
+    operator::{Form, Operation, Operator, Setting},
+};
+use crate::{error::Error, units::TimeUnits};
+
+pub(super) struct Unless;
+
+impl Operator for Unless {
+    fn key(&self) -> &'static str {
+        "unless"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Tags without a tag of another channel near them"
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        &[
+            Form { pattern: "A unless B in LO..HI", example: "3 unless 7 in -10ns..10ns" },
+            Form { pattern: "A unless B within D", example: "3 unless 7 within 10ns" },
+        ]
+    }
+
+    /// Tags are then compared with the other tags of their own channel.
+    fn allows_same_operand(&self) -> bool {
+        true
+    }
+
+    fn start(&self, _: usize, setting: &Setting, units: &TimeUnits) -> Result<Operation, Error> {
+        near::start(setting, units, false)
+    }
+}
