@@ -238,17 +238,25 @@ impl<'a> Times<'a> {
             Stored::Column(times) => {
                 start + times[start..end].partition_point(|&time| is_before(time))
             }
-            Stored::Distances(distances) => distances.partition_point(start..end, is_before),
+            Stored::Distances(distances) => {
+                distances.seek(start..end, start.midpoint(end), is_before)
+            }
         };
         row - start
     }
 
-    /// Works like [`Times::partition_point`]. A column is searched from near row `hint` on.
+    /// Works like [`Times::partition_point`], and searches from near row `hint` on.
     pub fn seek(&self, hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
-        match self.column() {
-            Some(times) => seek(times, hint, is_before),
-            None => self.partition_point(is_before),
-        }
+        let (start, end) = self.rows;
+        let row = match self.stored {
+            Stored::Column(times) => {
+                start + seek(&times[start..end], hint, |&time| is_before(time))
+            }
+            Stored::Distances(distances) => {
+                distances.seek(start..end, start.saturating_add(hint), is_before)
+            }
+        };
+        row - start
     }
 
     /// Returns whether times never decrease. Decodes all.
@@ -354,16 +362,16 @@ impl<'a> TimeReader<'a> {
     }
 }
 
-/// Returns the first row for which `is_before` is false; it must be true for all rows before that row and for no other
-/// row. Starts the search near row `hint`.
-fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
-    let hint = hint.min(time.len());
-    let (mut low, mut high) = (0, time.len());
+/// Returns the place of the first value for which `is_before` is false; it must be true for all values before that one and
+/// for no other. Starts the search near place `hint`.
+fn seek<T>(values: &[T], hint: usize, is_before: impl Fn(&T) -> bool) -> usize {
+    let hint = hint.min(values.len());
+    let (mut low, mut high) = (0, values.len());
     let mut reach = 1;
-    if hint < high && is_before(time[hint]) {
+    if hint < high && is_before(&values[hint]) {
         low = hint + 1;
         while low + reach < high {
-            if !is_before(time[low + reach]) {
+            if !is_before(&values[low + reach]) {
                 high = low + reach;
                 break;
             }
@@ -373,7 +381,7 @@ fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
     } else {
         high = hint;
         while high > reach {
-            if is_before(time[high - reach]) {
+            if is_before(&values[high - reach]) {
                 low = high - reach + 1;
                 break;
             }
@@ -381,7 +389,7 @@ fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
             reach *= 2;
         }
     }
-    low + time[low..high].partition_point(|&time| is_before(time))
+    low + values[low..high].partition_point(is_before)
 }
 
 impl<'a> Distances<'a> {
@@ -402,26 +410,7 @@ impl<'a> Distances<'a> {
     /// Decodes the times of these rows, and of those before them in the step that holds the first of them.
     fn decode_steps(&self, rows: Range<usize>, times: &mut [i64]) {
         self.check(rows.clone());
-        // Sums begin where a step does.
-        let begin = rows.start / STEP_ROWS * STEP_ROWS;
-        let len = rows.end - begin;
-        let step = self.steps.get(begin / STEP_ROWS).copied();
-        let Step { time, far } = step.unwrap_or(Step { time: 0, far: self.far_before });
-        let mut far = self.far.from(self.far_of(far));
-        let mut first = time;
-        let mut at = 0;
-        for start in self.starts_in(begin + 1..rows.end).chain([None]) {
-            let end = start.map_or(len, |start| start.row - self.first_row - begin);
-            // The first of the rows has a time of its own, and what its gap says is not needed.
-            let gaps = &self.gaps[begin + at..begin + end];
-            times[at] = first;
-            let own = decode::far_rows(&gaps[..1]);
-            let later =
-                decode::times(self.simd, &gaps[1..], far.from(own), first, &mut times[at + 1..end]);
-            far = far.from(own + later);
-            at = end;
-            first = start.map_or(first, |start| start.time);
-        }
+        Walk::new(*self, rows.start).fill(times);
     }
 
     /// Decodes the times of these rows as ticks after that of the step that holds the first of them.
@@ -487,7 +476,8 @@ impl<'a> Distances<'a> {
         Some(self.gaps[row]).filter(|&gap| gap < GAP_MAX)
     }
 
-    fn partition_point(&self, rows: Range<usize>, is_before: impl Fn(i64) -> bool) -> usize {
+    /// See [`Times::seek`]; the rows are counted from the first one of all.
+    fn seek(&self, rows: Range<usize>, hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
         if rows.is_empty() {
             return rows.start;
         }
@@ -495,16 +485,27 @@ impl<'a> Distances<'a> {
         let first = rows.start / STEP_ROWS + 1;
         let last = rows.end.div_ceil(STEP_ROWS).min(self.steps.len());
         let steps = self.steps.get(first..last).unwrap_or_default();
-        let step = first + steps.partition_point(|step| is_before(step.time));
+        let hint = (hint / STEP_ROWS + 1).saturating_sub(first);
+        let step = first + seek(steps, hint, |step| is_before(step.time));
         let begin = ((step - 1) * STEP_ROWS).max(rows.start);
         let end = (step * STEP_ROWS).min(rows.end);
         // A step that misleads the search is next to the row that it finds.
         self.check(begin..rows.end.min(end + 1));
-        let mut times = [0; STEP_ROWS];
-        let times = &mut times[..end - (step - 1) * STEP_ROWS];
-        self.decode_steps(begin..end, times);
-        let of_rows = &times[begin - (step - 1) * STEP_ROWS..];
-        begin + of_rows.partition_point(|&time| is_before(time))
+        let mut walk = Walk::new(*self, begin);
+        // Few rows at once: those after the one that is found are not decoded.
+        let mut times = [0; 128];
+        while walk.row < end {
+            let first = walk.row;
+            let times = &mut times[..(end - first).min(128)];
+            walk.fill(times);
+            // Rows before the first one, from the beginning of its step on, are before.
+            let known = begin.saturating_sub(first).min(times.len());
+            let found = known + times[known..].partition_point(|&time| is_before(time));
+            if found < times.len() {
+                return first + found;
+            }
+        }
+        end
     }
 
     /// Returns the place of the far distance with this number.
@@ -517,6 +518,58 @@ impl<'a> Distances<'a> {
         if let Some(check) = self.check {
             check.check_rows(self.first_row + rows.start..self.first_row + rows.end);
         }
+    }
+}
+
+/// Decodes the times of rows one after the other, from the beginning of a step on.
+struct Walk<'a> {
+    of: Distances<'a>,
+    /// The next row.
+    row: usize,
+    /// The place of its far distance, if it has one.
+    far: usize,
+    /// The time of the next row if it is the first of its step, else of the row before it.
+    time: i64,
+    is_first: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Begins with the step that holds this row.
+    fn new(of: Distances<'a>, row: usize) -> Self {
+        // Sums begin where a step does.
+        let step = of.steps.get(row / STEP_ROWS).copied();
+        let Step { time, far } = step.unwrap_or(Step { time: 0, far: of.far_before });
+        let row = row / STEP_ROWS * STEP_ROWS;
+        Self { of, row, far: of.far_of(far), time, is_first: true }
+    }
+
+    /// Writes the times of the next rows.
+    fn fill(&mut self, times: &mut [i64]) {
+        let Distances { gaps, far, simd, first_row, .. } = self.of;
+        let rows = self.row..self.row + times.len();
+        let mut at = 0;
+        for start in self.of.starts_in(rows.start..rows.end).chain([None]) {
+            let end = start.map_or(times.len(), |start| start.row - first_row - rows.start);
+            let mut of_rows = &gaps[rows.start + at..rows.start + end];
+            let times = &mut times[at..end];
+            if let (true, Some((first, later))) = (self.is_first, of_rows.split_first()) {
+                // The time of this row is known, and what its gap says is not needed.
+                times[0] = self.time;
+                self.far = self.far.saturating_add(decode::far_rows(&[*first]));
+                self.is_first = false;
+                of_rows = later;
+            }
+            let later = times.len() - of_rows.len();
+            let far = far.from(self.far);
+            let used = decode::times(simd, of_rows, far, self.time, &mut times[later..]);
+            self.far = self.far.saturating_add(used);
+            self.time = times.last().copied().unwrap_or(self.time);
+            at = end;
+            if let Some(start) = start {
+                (self.time, self.is_first) = (start.time, true);
+            }
+        }
+        self.row = rows.end;
     }
 }
 
