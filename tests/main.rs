@@ -14,6 +14,7 @@ mod cut;
 mod damaged;
 mod defaults;
 mod delays;
+mod derived;
 mod destinations;
 mod documents;
 mod escapes;

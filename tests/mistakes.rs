@@ -353,6 +353,18 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("partial --index 0 -o p.0", 2, "error: missing: <PLAN>", "<PLAN>"),
     ("merge", 2, "error: missing: <INPUT>...", "<INPUT>"),
+    (
+        "derive run -o d.tagq Pair",
+        2,
+        "error: invalid value 'Pair' for '[DEFINITION]...': `Pair` is no definition; write NAME = DEFINITION",
+        "NAME = DEFINITION",
+    ),
+    (
+        "derive run -o d.tagq Pair=1&2",
+        2,
+        "error: definition of `Pair`: `1&2` does not have the form `A & B … within D`; an example: 1 & 2 within 2ns",
+        "within",
+    ),
     // Made up after the freeze.
     (
         "coincidences 1, 2 --window 2ns run",

@@ -42,7 +42,10 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("query"), ["tagq-store"]);
     assert_eq!(ours("views"), ["tagq-query", "tagq-store"]);
     assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
-    assert_eq!(ours("tagq"), ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store"]);
+    assert_eq!(
+        ours("tagq"),
+        ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-views"]
+    );
     assert_eq!(ours("export"), ["tagq"]);
     assert_eq!(ours("plot"), ["tagq"]);
     assert_eq!(ours("python"), ["tagq", "tagq-export", "tagq-plot"]);

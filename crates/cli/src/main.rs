@@ -4,6 +4,7 @@ mod args;
 mod cat;
 mod convert;
 mod delays;
+mod derive;
 mod export;
 mod follow;
 mod formats;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Merge(args) => merge::run(args),
+        Command::Derive(args) => derive::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Convert(args) => convert::run(args),

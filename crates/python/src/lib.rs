@@ -41,7 +41,7 @@ mod _tagq {
         run::{Run, ask_sum, ingest, open},
         simulating::simulate,
         tags::{Batch, PyColumn, Scan, Tags},
-        tools::{convert, delays, export, info, name, reproduce, set, verify},
+        tools::{convert, delays, derive, export, info, name, reproduce, set, verify},
         tuples::Tuples,
     };
 

@@ -9,8 +9,8 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Delays, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
-    StoreChanges, Tags,
+    Delays, Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
+    SavedAnswer, StoreChanges, Tags,
     files::Settings,
     requests::{QueryContext, Setup, SetupFile},
     store::Duration,
@@ -25,6 +25,7 @@ use crate::{
     answer::Answer,
     errors::{self, question},
     options,
+    origin::Origin,
     process::pool_of,
     run::Run,
     waiting::{PythonProgress, wait},
@@ -49,6 +50,26 @@ pub(crate) fn delays(
         delays.ask(&run, &QueryContext { setup: &setup, pool, progress: told })
     });
     Answer::new(found?.answer)
+}
+
+/// Makes a store with channels made from channels, and with the tags inside of gates. Without a path it is temporary.
+#[pyfunction]
+pub(crate) fn derive(
+    py: Python<'_>,
+    run: PyRef<'_, Run>,
+    store: Option<PathBuf>,
+    derived: Vec<(String, String)>,
+    gates: Vec<String>,
+    channels: Bound<'_, PyAny>,
+) -> PyResult<Run> {
+    let (run, setup) = run.parts()?;
+    let channels = options::channel_list("channels", &channels)?;
+    let of = Derivation { derived, gates, channels };
+    let made = wait(py, None, &AtomicBool::default(), |told| {
+        tagq::derive(&run, &setup, &of, store.as_deref(), told)
+    })?;
+    let (setup, origin) = (Setup::of_run(&made), Origin::of_store(&made));
+    Run::new(made, setup, None, origin)
 }
 
 /// A difference: where, the key, and both values as JSON.

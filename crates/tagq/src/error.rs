@@ -397,6 +397,17 @@ pub enum Error {
         /// All names.
         known: Vec<String>,
     },
+    /// The name is that of a derived channel, of which a run has no tags.
+    #[error(
+        "`{name}` is a derived channel of the setup; `tagq derive RUN -o NEW.tagq` makes a run that has its tags"
+    )]
+    DerivedChannel {
+        /// The name.
+        name: String,
+    },
+    /// A definition of a channel or a gate is invalid.
+    #[error(transparent)]
+    View(Box<tagq_views::Error>),
     /// The request is invalid.
     #[error("{0}")]
     Request(String),
@@ -448,6 +459,12 @@ pub enum Error {
     /// The query is invalid.
     #[error(transparent)]
     Query(#[from] tagq_query::Error),
+}
+
+impl From<tagq_views::Error> for Error {
+    fn from(error: tagq_views::Error) -> Self {
+        Self::View(Box::new(error))
+    }
 }
 
 impl Error {
@@ -514,6 +531,8 @@ impl Error {
             | Self::Query(_)
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
+            | Self::DerivedChannel { .. }
+            | Self::View(_)
             | Self::Request(_)
             | Self::Option { .. }
             | Self::Plan { .. }

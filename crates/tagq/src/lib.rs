@@ -34,6 +34,7 @@ mod recorded;
 mod remarks;
 
 mod convert;
+mod derive;
 mod details;
 mod input;
 mod new_store;
@@ -71,6 +72,7 @@ pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{DELAYS, Delayed, Delays};
+pub use derive::{Derivation, derive};
 pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::Error;

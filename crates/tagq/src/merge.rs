@@ -254,7 +254,7 @@ impl<'a> Moved<'a> {
     fn overlap(&self, a: &Run) -> Result<(i64, i64), Error> {
         let span = |run: &Run| {
             let manifest = run.store().manifest();
-            manifest.time_first.zip(manifest.time_last).unwrap_or_default()
+            manifest.span().unwrap_or_default()
         };
         let (of_a, of_b) = (span(a), span(self.run));
         let of_b = (self.time(of_b.0)?, self.time(of_b.1)?);

@@ -95,6 +95,12 @@ impl NewStore {
         Ok(self.writer.set_micro_tick(tick)?)
     }
 
+    /// Ends the source with these facts, and begins the next one.
+    pub(crate) fn next_source(&mut self, facts: SourceFacts) {
+        self.writer.finish_source(facts);
+        self.writer.begin_source();
+    }
+
     /// Makes the store durable, moves it to its target, and opens it. `name` is the name of the source
     /// in the manifest.
     ///

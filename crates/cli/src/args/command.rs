@@ -12,6 +12,7 @@ use tagq::{escaped, is_shown};
 #[cfg(feature = "serve")]
 use super::serve::ServeArgs;
 use super::{
+    derive::DeriveArgs,
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::{HelpArgs, in_families, with_synonyms},
     mistakes::{first_word, one_line},
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     Ingest(IngestArgs),
     Merge(MergeArgs),
+    Derive(Box<DeriveArgs>),
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),

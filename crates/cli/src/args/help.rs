@@ -29,7 +29,7 @@ const FAMILIES: [(&str, &[&str]); 6] = [
     ("Ask", &["delays", "reproduce"]),
     ("Watch", &["watch", "serve"]),
     ("Many", &["runs", "plan", "partial"]),
-    ("Stores", &["ingest", "merge", "info", "verify", "init", "name", "set"]),
+    ("Stores", &["ingest", "merge", "derive", "info", "verify", "init", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),
     ("Other", &["completions", "help"]),
 ];

@@ -3,6 +3,7 @@
 mod answer;
 mod channels;
 mod command;
+mod derive;
 mod files;
 mod help;
 mod mistakes;
@@ -24,6 +25,7 @@ mod watched;
 
 pub(crate) use answer::AnswerArgs;
 pub(crate) use command::{Command, parse, program};
+pub(crate) use derive::DeriveArgs;
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
 pub(crate) use options::{OutputArgs, QueryArgs, SetupArgs};
 pub(crate) use parts::{MergeArgs, PartialArgs, PlanArgs, RunsArgs};

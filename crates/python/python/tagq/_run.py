@@ -496,6 +496,28 @@ class Run(Requests):
         found = _tagq.verify(self._run, sources)
         return dict(zip(("blocks", "tags", "sources", "sources_unknown"), found, strict=True))
 
+    def derive(
+        self,
+        store: Path | None = None,
+        *,
+        gates: str | Iterable[str] = (),
+        channels: Channel | Iterable[Channel] = (),
+        **definitions: str,
+    ) -> Run:
+        """Returns a run with channels made from channels, such as ``Pair="1 & 2 within 2ns"``, and with the tags inside of all
+        ``gates``: names of gates in ``tagq.toml``, or gates as ``"marker1 .. marker2"``. It has the channels of the run and
+        the derived ones, or only ``channels``, and the definitions of ``tagq.toml``, too. It is written to the new store
+        ``store``; without it to a temporary one that goes with the run. docs/queries.md, section "Derived channels and
+        gates", has all operators.
+
+        Raises ``QuestionError`` for a definition that is wrong."""
+        wanted = [channels] if isinstance(channels, int | str) else list(channels)
+        gates = [gates] if isinstance(gates, str) else list(gates)
+        made = _tagq.derive(
+            self._run, None if store is None else _path(store), list(definitions.items()), gates, wanted
+        )
+        return Run(made)
+
     def export(
         self,
         path: Path,

@@ -37,11 +37,7 @@ impl Facts {
         let of_source = |source: &StoredSource| {
             Arc::new(SourceFacts {
                 pulses: Pulses::of(source, tick),
-                ..SourceFacts::new(
-                    source.channels.clone(),
-                    source.time_first.zip(source.time_last),
-                    &source.dead(),
-                )
+                ..SourceFacts::new(source.channels.clone(), source.span(), &source.dead())
             })
         };
         Self::new(store.manifest().sources.iter().map(of_source))
@@ -85,7 +81,7 @@ impl SourceFacts {
         let mut dead: Vec<(i64, i64)> =
             manifest.sources.iter().flat_map(StoredSource::dead).collect();
         dead.sort_unstable();
-        let span = manifest.time_first.zip(manifest.time_last);
+        let span = manifest.span();
         Self::new(manifest.channels.clone(), span, &dead)
     }
 

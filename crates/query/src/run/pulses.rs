@@ -28,7 +28,7 @@ impl Pulses {
         let [numerator, denominator] =
             [u64::try_from(*ticks.numer()).ok()?, u64::try_from(*ticks.denom()).ok()?];
         let offset = source.facts.rebased.unwrap_or(0);
-        let span = source.time_first.zip(source.time_last)?;
+        let span = source.span()?;
         Self::new(recorded.channel, [numerator, denominator], offset, span)
     }
 

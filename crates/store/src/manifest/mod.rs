@@ -127,6 +127,12 @@ impl Manifest {
         self.files.present().map(|(kind, _)| u64::from(kind.layout().version)).max().unwrap_or(1)
     }
 
+    /// Returns the first and the last time of the recordings of all sources in ticks; `None` without tags.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let spans = self.sources.iter().filter_map(Source::span);
+        spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
     /// The keys of the files that hold values of rows, in their order here.
     pub fn columns(&self) -> Vec<&'static str> {
         let has_rows = |of: OnePer| match of {

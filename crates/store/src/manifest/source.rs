@@ -21,12 +21,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the times between its first and its last tag during which the instrument recorded nothing: in
+    /// Returns the times within [`Source::span`] during which the instrument recorded nothing: in
     /// ticks of the store, in order, and apart from each other.
     pub fn dead(&self) -> Vec<(i64, i64)> {
-        let (Some(recording), Some((first, last))) =
-            (&self.facts.recording, self.time_first.zip(self.time_last))
-        else {
+        let (Some(recording), Some((first, last))) = (&self.facts.recording, self.span()) else {
             return Vec::new();
         };
         let moved = self.facts.rebased.unwrap_or(0);
@@ -48,11 +46,21 @@ impl Source {
         spans
     }
 
-    /// Returns the time from its first to its last tag without [`Source::dead`], in ticks; `None` without tags.
+    /// Returns the first and the last time of its recording in ticks: those of its tags, if its facts say no others; `None`
+    /// without tags.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        let of_tags = self.time_first.zip(self.time_last);
+        match (of_tags, self.facts.recorded) {
+            (Some((first, last)), Some((begin, end))) => Some((first.min(begin), last.max(end))),
+            (of_tags, recorded) => of_tags.or(recorded.filter(|(begin, end)| begin <= end)),
+        }
+    }
+
+    /// Returns the time of [`Source::span`] without [`Source::dead`], in ticks; `None` without tags.
     pub fn live_ticks(&self) -> Option<i128> {
         let of = |(begins, ends): (i64, i64)| i128::from(ends) - i128::from(begins);
         let dead: i128 = self.dead().into_iter().map(of).sum();
-        Some(of(self.time_first.zip(self.time_last)?) - dead)
+        Some(of(self.span()?) - dead)
     }
 }
 
@@ -100,6 +108,10 @@ pub struct SourceFacts {
     /// The measurement, for files of instruments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
+    /// The first and the last time of the recording in ticks of the store, where its tags do not say so: some of the tags
+    /// of another store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<(i64, i64)>,
 }
 
 /// A byte of a source's file at which reading can begin again: a message begins there, and a frame if
@@ -241,6 +253,7 @@ impl SourceFacts {
             torn: None,
             columns: None,
             recording: None,
+            recorded: None,
         }
     }
 }

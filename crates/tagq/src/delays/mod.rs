@@ -212,7 +212,7 @@ impl Delays {
         range: tagq_query::TimeRange,
     ) -> Result<Found, Error> {
         let manifest = run.store().manifest();
-        let Some((first, last)) = manifest.time_first.zip(manifest.time_last) else {
+        let Some((first, last)) = manifest.span() else {
             return Ok(Found { peak: None, second: None, comb: None });
         };
         let span =

@@ -244,7 +244,7 @@ impl Selection {
             }
             used.push(Delay { channel, ticks });
         }
-        let span = manifest.time_first.zip(manifest.time_last);
+        let span = manifest.span();
         let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, bin, tick))?;
         notes.extend(unlikely::delays(run, self.join, &used, setup));
         notes.extend(span.and_then(|span| unlikely::range(range, span, &used, tick)));

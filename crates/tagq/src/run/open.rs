@@ -250,9 +250,9 @@ impl Run {
     /// `None` without tags.
     pub(crate) fn longest_ticks(&self, is_joined: bool) -> Option<i128> {
         let manifest = self.store.manifest();
-        let of_source = |s: &tagq_store::Source| s.time_first.zip(s.time_last);
+        let of_source = tagq_store::Source::span;
         let spans = if is_joined {
-            vec![manifest.time_first.zip(manifest.time_last)]
+            vec![manifest.span()]
         } else {
             manifest.sources.iter().map(of_source).collect()
         };
@@ -263,7 +263,7 @@ impl Run {
     /// Returns the last minus the first time of the run in ticks, including gaps between sources.
     pub fn elapsed_ticks(&self) -> i128 {
         let manifest = self.store.manifest();
-        match manifest.time_first.zip(manifest.time_last) {
+        match manifest.span() {
             Some((first, last)) => i128::from(last) - i128::from(first),
             None => 0,
         }

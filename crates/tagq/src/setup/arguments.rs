@@ -135,7 +135,7 @@ impl Moment {
     /// [`UnitError::OutOfRange`] if it does not fit in 64 bits.
     pub fn tick_of(&self, run: &Run) -> Result<i64, UnitError> {
         let manifest = run.store().manifest();
-        let span = manifest.time_first.zip(manifest.time_last).unwrap_or_default();
+        let span = manifest.span().unwrap_or_default();
         self.tick_in(span, manifest.tick)
     }
 

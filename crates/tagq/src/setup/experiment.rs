@@ -13,7 +13,14 @@ use serde_json::Value;
 use tagq_ingest::{Settings, SourceFile};
 use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
-use crate::{error::Error, run::location::RunLocation, setup::arguments::Channel};
+use crate::{
+    error::Error,
+    run::{Run, location::RunLocation},
+    setup::{
+        arguments::Channel,
+        definitions::{Definition, InOrder},
+    },
+};
 
 /// The name of the setup file in the folder of a run.
 const SETUP_NAME: &str = "tagq.toml";
@@ -35,6 +42,10 @@ pub struct Setup {
     pub delays: Vec<(u16, Duration)>,
     /// The groups that are counted by default.
     pub groups: Vec<Vec<u16>>,
+    /// Definitions of channels made from channels, in their order.
+    pub derived: Vec<Definition>,
+    /// Definitions of gates.
+    pub gates: Vec<Definition>,
     /// Options of queries, by the name of the query: they apply where they are not given.
     pub queries: BTreeMap<String, serde_json::Map<String, Value>>,
 }
@@ -47,6 +58,8 @@ struct Written {
     channels: BTreeMap<String, String>,
     delays: BTreeMap<String, String>,
     groups: Vec<Vec<ChannelWritten>>,
+    derived: InOrder,
+    gates: InOrder,
     /// A table for each query.
     #[serde(flatten)]
     queries: BTreeMap<String, Value>,
@@ -98,6 +111,13 @@ impl Setup {
     /// is a store, these are the names of the first source.
     pub fn of_sources(run: &Path) -> Self {
         Self::default().with_names_of(run)
+    }
+
+    /// Returns the names that the sources of an open run give to its channels, and nothing else.
+    pub fn of_run(run: &Run) -> Self {
+        let mut setup = Self::default();
+        setup.add_names(names_in(run.store().manifest()));
+        setup
     }
 
     /// Adds the names that the sources of the run at `run` give to its channels.
@@ -193,6 +213,7 @@ impl Setup {
             }
             self.groups.push(group);
         }
+        (self.derived, self.gates) = (written.derived.0, written.gates.0);
         for (query, options) in written.queries {
             if let Value::Object(options) = options {
                 self.queries.insert(query, options);
@@ -224,6 +245,9 @@ impl Setup {
         };
         if let Some((number, _)) = self.names.iter().find(|(_, other)| other == name) {
             return Ok(*number);
+        }
+        if self.derived.iter().any(|(derived, _)| derived == name) {
+            return Err(Error::DerivedChannel { name: name.clone() });
         }
         let is_alike = |other: &str| likeness(name, other) >= ALIKE;
         let names = self.names.iter().map(|(_, other)| other.as_str());
@@ -299,8 +323,7 @@ fn recorded_names(run: &Path) -> Vec<(u16, String)> {
     let found = RunLocation::find(run, None, false).or_else(|_| RunLocation::find(run, None, true));
     let Ok(location) = found else { return Vec::new() };
     if let Ok(Some(manifest)) = Manifest::read(&location.store) {
-        let recordings = manifest.sources.into_iter().filter_map(|source| source.facts.recording);
-        return recordings.flat_map(|recording| recording.channel_names).collect();
+        return names_in(&manifest);
     }
     // Names in texts have the same numbers in all of them, which a single one tells.
     let sources = location.sources.unwrap_or_default();
@@ -310,6 +333,11 @@ fn recorded_names(run: &Path) -> Vec<(u16, String)> {
         .and_then(|path| SourceFile::open(path).ok()?.header(&settings).ok().flatten())
         .filter(|header| sources.len() == 1 || !header.are_names_counted);
     header.map_or(Vec::new(), |header| header.channel_names)
+}
+
+fn names_in(manifest: &Manifest) -> Vec<(u16, String)> {
+    let recordings = manifest.sources.iter().filter_map(|source| source.facts.recording.as_ref());
+    recordings.flat_map(|recording| recording.channel_names.clone()).collect()
 }
 
 /// Returns the similarity of two names, from 0 to 1.

@@ -1,0 +1,126 @@
+"""Channels made from channels, and gates: compared with plain NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+
+#: A pause, after which nothing depends on what was before.
+PAUSE = 100_000
+
+
+def recorded(seed: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Bursts and single tags of the channels 1 to 4, many at equal times."""
+    random = numpy.random.default_rng(seed)
+    gaps = random.choice([0, 1, 3, 20, 150, PAUSE], size=5_000, p=[0.2, 0.2, 0.2, 0.2, 0.19, 0.01])
+    return numpy.cumsum(gaps), random.integers(1, 5, size=len(gaps)).astype("u2")
+
+
+def of(run: tagq.Run, channel: int) -> numpy.ndarray:
+    return run.time[run.channel == channel]
+
+
+def label(run: tagq.Run, name: str) -> int:
+    return next(channel["channel"] for channel in run.facts["channels"] if channel.get("name") == name)
+
+
+def near(a: numpy.ndarray, b: numpy.ndarray, low: int, high: int) -> numpy.ndarray:
+    """Whether a tag of ``b`` is from ``low`` up to, not including, ``high`` after each tag of ``a``."""
+    return numpy.array([bool(numpy.any((b - time >= low) & (b - time < high))) for time in a])
+
+
+def dead(a: numpy.ndarray, time: int) -> list[int]:
+    kept: list[int] = []
+    for now in a.tolist():
+        if not kept or now - kept[-1] >= time:
+            kept.append(now)
+    return kept
+
+
+def once(a: list[int], b: list[int], window: int) -> list[int]:
+    """One-to-one: the earliest unused tags of both are a match, or the earlier one is dropped."""
+    found, i, j = [], 0, 0
+    while i < len(a) and j < len(b):
+        if abs(a[i] - b[j]) <= window:
+            found.append(max(a[i], b[j]))
+            i, j = i + 1, j + 1
+        elif a[i] < b[j]:
+            i += 1
+        else:
+            j += 1
+    return sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_operators_are_those_of_plain_numpy(seed: int, tmp_path: Path) -> None:
+    time, channel = recorded(seed)
+    run = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "run.tagq")
+    made = run.derive(
+        any_="1 | 2",
+        pair="1 & 2 within 10ps",
+        third="3 / 3",
+        dead="1 dead 20ps",
+        near="3 if 4 in 0ps..5ps",
+        far="3 unless 4 in 0ps..5ps",
+    )
+    a, b, c, d = (of(run, number) for number in (1, 2, 3, 4))
+    expected = {
+        "any_": sorted(numpy.concatenate([a, b]).tolist()),
+        "pair": once(a.tolist(), b.tolist(), 10),
+        "third": c[::3].tolist(),
+        "dead": dead(a, 20),
+        "near": c[near(c, d, 0, 5)].tolist(),
+        "far": c[~near(c, d, 0, 5)].tolist(),
+    }
+    for name, wanted in expected.items():
+        assert 0 < len(wanted), name
+        assert of(made, label(made, name)).tolist() == wanted, name
+    for number in (1, 2, 3, 4):
+        assert of(made, number).tolist() == of(run, number).tolist()
+    assert made.facts["live_s"] == run.facts["live_s"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gates_keep_the_tags_inside(seed: int, tmp_path: Path) -> None:
+    time, channel = recorded(seed)
+    run = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "run.tagq")
+    opened, closed = of(run, 1), of(run, 2)
+    is_open = numpy.array(
+        [
+            numpy.any(opened <= now)
+            and (not numpy.any(closed <= now) or opened[opened <= now].max() >= closed[closed <= now].max())
+            for now in time.tolist()
+        ]
+    )
+    made = run.derive(tmp_path / "gated.tagq", gates="1 .. 2")
+    assert made.time.tolist() == time[is_open].tolist()
+    assert made.channel.tolist() == channel[is_open].tolist()
+    # Live are the times that the gate is open: half-open intervals, the last one up to the last tag.
+    ticks = numpy.arange(time[0], time[-1])
+    last_open = opened[numpy.maximum(numpy.searchsorted(opened, ticks, side="right") - 1, 0)]
+    last_closed = closed[numpy.maximum(numpy.searchsorted(closed, ticks, side="right") - 1, 0)]
+    live = (opened[0] <= ticks) & ((closed[0] > ticks) | (last_open >= last_closed))
+    assert made.facts["live_s"] == pytest.approx(int(live.sum()) * 1e-12, rel=1e-12)
+    both = run.derive(gates=["1 .. 2", "3 for 7ps"], channels=[4])
+    c = of(run, 3)
+    inside = [
+        bool(kept) and bool(numpy.any((c <= now) & (now < c + 7)))
+        for now, kept in zip(time.tolist(), is_open.tolist(), strict=True)
+    ]
+    assert both.time.tolist() == time[numpy.array(inside) & (channel == 4)].tolist()
+
+
+def test_wrong_definitions_say_what_is_wrong(tmp_path: Path) -> None:
+    run = tagq.from_arrays(numpy.array([1, 2]), numpy.array([1, 2]), tick="1ps")
+    for definitions, words in (
+        ({"x": "1 & 2"}, "within"),
+        ({"x": "1 | y"}, "`y`"),
+        ({"x": "y | 1", "y": "x | 2"}, "x → y"),
+        ({"x": "1 .. 2"}, "gates"),
+    ):
+        with pytest.raises(tagq.QuestionError, match=words):
+            run.derive(**definitions)
