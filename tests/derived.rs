@@ -111,6 +111,10 @@ Any = "Alice | 3"
         rows.map(|row| (row["name"].to_string(), row["channel"].as_u64().unwrap())).collect()
     };
     assert_eq!(singles(&few).len(), 2);
+    // In the order of the setup, and then of the command.
+    for (name, label) in [("Pair", 255), ("Any", 254), ("Tenth", 253), ("Pairs", 250)] {
+        assert!(labels(&out).contains(&(format!("\"{name}\""), label)), "{:?}", labels(&out));
+    }
     assert!(labels(&few).iter().all(|label| labels(&out).contains(label)), "{:?}", labels(&few));
     let refused = output(command().args(["g2", "Pair,4", "--range", "1us"]).arg(&run));
     assert_eq!(refused.code, 2);
