@@ -149,6 +149,15 @@ always = "not never"
     let sum = live(&near) + live(&far);
     assert!((sum / live(&run) - 1.0).abs() < 1e-12, "{sum}");
     assert_eq!((live(&never).to_bits(), live(&always).to_bits()), (0, live(&run).to_bits()));
+    let unknown = output(
+        command()
+            .args(["derive", "-o"])
+            .arg(folder.path().join("x"))
+            .arg(&run)
+            .args(["--gate", "nar"]),
+    );
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("gates of the setup: near, far"), "{}", unknown.stderr);
     // Channel 1 does not depend on the gate: its rate is the same inside and outside.
     let rate = |run: &Path| ask("rates --channels 1", run)["rows"][0]["rate_hz"].as_f64().unwrap();
     let (inside, outside) = (rate(&near), rate(&far));

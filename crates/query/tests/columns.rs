@@ -268,10 +268,11 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         all.extend(histograms(run, random, reach));
     }
     let scope = scope(run, random);
-    // Sources need not be in order.
-    let span =
-        run.times.iter().max().zip(run.times.iter().min()).map_or(1, |(last, first)| last - first);
-    let bin = (!random.one_in(3)).then(|| 1 + span / random.between(1..40));
+    // A short run with long delays would have millions of narrow bins.
+    let moved = scope.delays.iter().map(|delay| delay.ticks.abs()).max().unwrap_or(0);
+    let span = run.times.last().zip(run.times.first()).map_or(1, |(last, first)| last - first);
+    let widest = span + 2 * moved;
+    let bin = (!random.one_in(3)).then(|| 1 + widest / random.between(1..40));
     all.push(question(&Rates { scope: scope.clone(), bin }));
     let bins = Bins::linear(random.between(0..20), 90, random.between(1..7)).unwrap();
     all.push(question(&MicroTimes { channels: vec![0, 1], bins, scope }));

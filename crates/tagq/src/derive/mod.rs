@@ -113,6 +113,12 @@ impl<'a> Evaluation<'a> {
             let gate = gate.trim();
             if is_named(gate) {
                 wanted.push(gate.into());
+            } else if !gate.contains(char::is_whitespace) {
+                let known: Vec<&str> = setup.gates.iter().map(|(name, _)| name.as_str()).collect();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                return Err(Error::Request(format!(
+                    "no gate is called `{gate}`; gates of the setup: {known}; or write one, such as `1 .. 2`"
+                )));
             } else {
                 let name = format!("gate {}", wanted.len() + 1);
                 gates.push((name.clone(), gate.into()));
