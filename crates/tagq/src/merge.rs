@@ -4,13 +4,11 @@ use std::path::Path;
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedMul as _};
-use tagq_store::{
-    Duration, MicroColumn, Recording, SourceFacts, Store, Tick, TimeReader, format::MICRO_NONE,
-};
+use tagq_store::{Duration, Recording, SourceFacts, Store, Tick, TimeReader};
 
 use crate::{
     error::Error,
-    new_store::NewStore,
+    new_store::{NewStore, micro_of},
     progress::Progress,
     recorded::Recorded,
     run::{Run, options::OpenOptions},
@@ -317,7 +315,7 @@ fn append_all(
                 if dead_b.hold(time) {
                     skipped[0] += 1;
                 } else {
-                    chunk.push(time, tags_a.channels.label(row_a), micro_of(micro_a, row_a));
+                    chunk.push(time, tags_a.channels.label(row_a), micro_of(micro_a, row_a as u64));
                 }
                 row_a += 1;
             }
@@ -326,7 +324,7 @@ fn append_all(
                 if dead_a.hold(time) {
                     skipped[1] += 1;
                 } else {
-                    chunk.push(time, channel, micro_of(micro_b, row_b));
+                    chunk.push(time, channel, micro_of(micro_b, row_b as u64));
                 }
                 (row_b, next_b) = (row_b + 1, None);
             }
@@ -352,10 +350,6 @@ impl Spans<'_> {
         }
         self.0.first().is_some_and(|(first, _)| *first < time)
     }
-}
-
-fn micro_of(column: Option<MicroColumn<'_>>, row: usize) -> u32 {
-    column.and_then(|column| column.get(row)).unwrap_or(MICRO_NONE)
 }
 
 /// Rows on their way into the new store.

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
+use tagq_store::{Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE};
 use tempfile::TempDir;
 
 use crate::{
@@ -71,7 +71,7 @@ impl NewStore {
     }
 
     /// Appends tags as [`NewStore::append`] does, `micro[i]` being the micro time of a tag:
-    /// [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none, and no values at all if none of the tags has one.
+    /// [`MICRO_NONE`] for none, and no values at all if none of the tags has one.
     ///
     /// # Errors
     /// As [`NewStore::append`].
@@ -141,6 +141,12 @@ impl NewStore {
 
 fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Io { path: path.into(), action, source }
+}
+
+/// Returns the micro time of a row as a new store takes it.
+pub(crate) fn micro_of(column: Option<MicroColumn<'_>>, row: u64) -> u32 {
+    let of = |column: MicroColumn<'_>| column.get(usize::try_from(row).ok()?);
+    column.and_then(of).unwrap_or(MICRO_NONE)
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use tagq_store::{Store, format::MICRO_NONE};
+use tagq_store::Store;
 use tagq_views::{Frontier, LabelledTags, TagBatch};
+
+use crate::new_store::micro_of;
 
 /// Rows that are read at once.
 const PIECE_ROWS: usize = 1 << 16;
@@ -102,7 +104,8 @@ impl<'a> Feed<'a> {
         }
         if self.has_micro {
             self.micro.clear();
-            self.micro.extend(self.batch.rows.iter().map(|&row| micro_of(self.store, row)));
+            let column = self.store.micro();
+            self.micro.extend(self.batch.rows.iter().map(|&row| micro_of(column, row)));
         }
         let LabelledTags { times, rows, labels } = &self.batch;
         let micro = self.has_micro.then_some(&*self.micro);
@@ -119,10 +122,4 @@ impl<'a> Feed<'a> {
     pub(super) fn take_kept(&mut self) -> LabelledTags {
         std::mem::take(&mut self.kept)
     }
-}
-
-/// Returns the micro time of a row, or that there is none.
-pub(super) fn micro_of(store: &Store, row: u64) -> u32 {
-    let row = usize::try_from(row).ok();
-    row.and_then(|row| store.micro()?.get(row)).unwrap_or(MICRO_NONE)
 }

@@ -3,8 +3,10 @@
 use tagq_store::Store;
 use tagq_views::{Frontier, Intervals, LabelledTags};
 
-use super::feed::micro_of;
-use crate::{error::Error, new_store::NewStore};
+use crate::{
+    error::Error,
+    new_store::{NewStore, micro_of},
+};
 
 /// Merges tags and writes them.
 pub(super) struct Merged<'a> {
@@ -75,7 +77,7 @@ impl<'a> Merged<'a> {
         let has_micro = self.store.manifest().has_micro();
         for inside in self.gate.unwrap_or(&all).inside(times) {
             let rows = rows[inside.clone()].iter().filter(|_| has_micro);
-            let micro: Vec<u32> = rows.map(|&row| micro_of(self.store, row)).collect();
+            let micro: Vec<u32> = rows.map(|&row| micro_of(self.store.micro(), row)).collect();
             self.new.append_with_micro(&times[inside.clone()], &labels[inside], &micro)?;
         }
         Ok(())
