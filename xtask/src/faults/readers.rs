@@ -200,7 +200,7 @@ fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     let commit = of_run["commit"].as_u64().ok_or("an answer without a commit")?;
     // They depend on the folder, and on files of a running writer.
     // Rows of a commit that is being written are listed as leftovers.
-    for own in ["path", "store", "store_bytes", "leftovers"] {
+    for own in ["path", "store", "store_bytes", "bytes_per_tag", "leftovers"] {
         if of_run.get(own).is_some() {
             of_run[own] = Value::Null;
         }
