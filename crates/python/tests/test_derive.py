@@ -9,7 +9,7 @@ import pytest
 
 import tagq
 
-#: A pause, after which nothing depends on what was before.
+#: A gap longer than every window and dead time of the definitions, in ticks.
 PAUSE = 100_000
 
 

@@ -397,7 +397,7 @@ pub enum Error {
         /// All names.
         known: Vec<String>,
     },
-    /// The name is that of a derived channel, of which a run has no tags.
+    /// A derived channel is named, and the run has no tags of it.
     #[error(
         "`{name}` is a derived channel of the setup; `tagq derive RUN -o NEW.tagq` makes a run that has its tags"
     )]

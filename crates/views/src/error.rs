@@ -244,7 +244,7 @@ pub enum Error {
         name: String,
         /// What it is.
         found: &'static str,
-        /// What was expected.
+        /// The expected kind.
         expected: &'static str,
     },
     /// The tags of a channel or definition that a gate needs do not come in.

@@ -14,7 +14,7 @@ use crate::{
 
 /// The number of a label whose channel is not needed.
 const NOT_NEEDED: u32 = u32::MAX;
-/// Stands for the last tag where there is none.
+/// The last tag before the first one of a source.
 const NO_TAG: (i64, u64) = (i64::MIN, 0);
 const MAGIC: [u8; 8] = *b"TAGQVIEW";
 const VERSION: u32 = 1;

@@ -51,7 +51,7 @@ struct Evaluation<'a> {
     derived: Vec<LabelledOrigin>,
     /// The channels of the run that the new store has, by label.
     is_kept: Box<[bool]>,
-    /// What is added to the times of each channel of the run for definitions.
+    /// The delays in ticks that definitions add to the times of channels of the run.
     delays: Vec<(u16, i64)>,
 }
 
@@ -86,7 +86,7 @@ pub fn derive(
     new.finish_as(facts, &OpenOptions::default())
 }
 
-/// What is left to say after an evaluation.
+/// The result of an evaluation.
 #[derive(Default)]
 struct Evaluated {
     /// The facts of the last source.

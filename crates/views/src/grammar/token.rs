@@ -5,7 +5,7 @@ use crate::error::Error;
 /// A token of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'a> {
-    /// The text; of a name in quotes, what is between them.
+    /// The text, without the quotes of a name.
     pub text: &'a str,
     pub kind: TokenKind,
 }
