@@ -116,9 +116,6 @@ Any = "Alice | 3"
         assert!(labels(&out).contains(&(format!("\"{name}\""), label)), "{:?}", labels(&out));
     }
     assert!(labels(&few).iter().all(|label| labels(&out).contains(label)), "{:?}", labels(&few));
-    let refused = output(command().args(["g2", "Pair,4", "--range", "1us"]).arg(&run));
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("`tagq derive RUN -o NEW.tagq`"), "{}", refused.stderr);
 }
 
 #[test]

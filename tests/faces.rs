@@ -205,6 +205,8 @@ fn types(value: ValueType) -> [String; 2] {
         }
         ValueType::Text(_) if value.is_duration() => ["Duration", "float"],
         ValueType::Text(_) => ["str", ""],
+        ValueType::Texts("G") => ["str | Iterable[str]", ""],
+        ValueType::Texts(_) => ["str | Iterable[str] | Mapping[str, str]", ""],
         ValueType::Number(_) => ["int", ""],
         ValueType::Choice(names) => {
             let names = names();

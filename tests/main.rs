@@ -62,6 +62,7 @@ mod text;
 mod tidy;
 mod traces;
 mod versions;
+mod views;
 mod watch;
 mod web;
 mod wrong_input;

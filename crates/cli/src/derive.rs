@@ -1,6 +1,6 @@
 //! `tagq derive`: a new store with channels made from channels.
 
-use tagq::{Derivation, NewStore, OpenOptions, Progress as _};
+use tagq::{NewStore, OpenOptions, Progress as _};
 use tagq_export::report::table::quantities::thousands;
 
 use crate::{args::DeriveArgs, input, progress::Reporter};
@@ -12,11 +12,7 @@ pub(crate) fn run(args: &DeriveArgs) -> anyhow::Result<()> {
     let setup = input::setup(&args.run, &args.setup)?;
     let options = OpenOptions { tick: setup.tick, ..OpenOptions::default() };
     let run = input::open(&args.run, &options, &reporter)?;
-    let of = Derivation {
-        derived: args.derived.clone(),
-        gates: args.gates.clone(),
-        channels: args.channels.clone(),
-    };
+    let of = args.selection.0.derivation(args.derived.clone())?;
     let derived = tagq::derive(&run, &setup, &of, Some(&args.output), &reporter)?;
     let tags = derived.store().manifest().rows;
     reporter.note(&format!("{}: {} tags", args.output.display(), thousands(tags)));

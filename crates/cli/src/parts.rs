@@ -29,7 +29,7 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
         return Err(Usage(what.into()).into());
     }
     let pool = queries::pool(args.query.threads)?;
-    let opened = queries::open_all(&args.query, &args.setup, &request.named(), &reporter)?;
+    let opened = queries::open_all(&args.query, &args.setup, request, &reporter)?;
     let contexts: Vec<QueryContext<'_>> = opened
         .iter()
         .map(|(setup, _)| QueryContext { setup, pool: &pool, progress: &reporter })

@@ -8,7 +8,7 @@ use std::{
 
 use tagq::{
     Answer, Caching, OpenOptions, Run,
-    requests::{Channel, Explained, Listing, QueryContext, Request, Setup},
+    requests::{Explained, Listing, QueryContext, Request, Setup},
     store::Access,
 };
 
@@ -49,20 +49,20 @@ impl AnswerArgs {
 
     /// Answers the request, or explains what it would read.
     fn ask(&self, command: &RequestCommand) -> anyhow::Result<()> {
-        let named = command.request.named();
+        let request = &command.request;
         if self.explain {
             let explain = |run: &Run, context: &QueryContext<'_>| {
                 command.settled(&[(run, context)])?.explain(run, context)
             };
-            return self.explain_all(&named, explain);
+            return self.explain_all(request, explain);
         }
-        self.ask_all(&named, |runs| command.settled(runs)?.sum(runs))
+        self.ask_all(request, |runs| command.settled(runs)?.sum(runs))
     }
 
     /// Asks each run, or all of them as one, and prints what is answered.
     fn ask_all(
         &self,
-        named: &[&Channel],
+        request: &Request,
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
@@ -77,7 +77,7 @@ impl AnswerArgs {
         let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
             if self.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
-        let answers = self.of_all(named, &pool, &reporter, of_each)?;
+        let answers = self.of_all(request, &pool, &reporter, of_each)?;
         match &self.plot.plot {
             Some(to) => report::print_plot(&answers, (to, &self.plot), output, &reporter),
             None => report::print(&answers, output, &reporter),
@@ -87,7 +87,7 @@ impl AnswerArgs {
     /// Prints what answering would read.
     fn explain_all(
         &self,
-        named: &[&Channel],
+        request: &Request,
         explain: impl Fn(&Run, &QueryContext<'_>) -> Result<Explained, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reads = self.query.reads();
@@ -96,7 +96,7 @@ impl AnswerArgs {
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(output)?;
         let pool = pool(self.query.threads)?;
-        let explained = self.of_all(named, &pool, &reporter, |runs| {
+        let explained = self.of_all(request, &pool, &reporter, |runs| {
             runs.iter().map(|(run, context)| explain(run, context)).collect()
         })?;
         report::print_explained(&explained, output, &reporter)
@@ -105,12 +105,12 @@ impl AnswerArgs {
     /// Opens all runs, and asks.
     fn of_all<T>(
         &self,
-        named: &[&Channel],
+        request: &Request,
         pool: &rayon::ThreadPool,
         reporter: &Reporter,
         ask: impl FnOnce(&[(&Run, &QueryContext<'_>)]) -> Result<Vec<T>, tagq::Error>,
     ) -> anyhow::Result<Vec<T>> {
-        let opened = open_all(&self.query, &self.setup, named, reporter)?;
+        let opened = open_all(&self.query, &self.setup, request, reporter)?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
         let context = |(setup, _)| QueryContext { setup, pool, progress: reporter };
@@ -122,13 +122,12 @@ impl AnswerArgs {
 
     /// Lists the tuples of each run as they are found.
     fn list(&self, command: &RequestCommand) -> anyhow::Result<()> {
-        let named = command.request.named();
         let reporter = Reporter::new(self.query.store.quiet);
         let reads = self.query.reads();
         let output = self.output(&reads);
         report::check(output)?;
         let pool = pool(self.query.threads)?;
-        let runs = open_all(&self.query, &self.setup, &named, &reporter)?;
+        let runs = open_all(&self.query, &self.setup, &command.request, &reporter)?;
         let listing = |(setup, run)| {
             let context = QueryContext { setup, pool: &pool, progress: &reporter };
             command.settled(&[(run, &context)])?.listing(run, &context)
@@ -143,17 +142,17 @@ impl AnswerArgs {
     }
 }
 
-/// The runs that a command names, and their setups. The channels named are looked up before a run is opened, which
+/// The runs that a command names, and their setups. Channels that the request names are looked up before a run is opened, which
 /// may take long.
 pub(crate) fn open_all(
     query: &QueryArgs,
     of: &SetupArgs,
-    named: &[&Channel],
+    request: &Request,
     reporter: &Reporter,
 ) -> anyhow::Result<Vec<(Setup, Run)>> {
     input::check_once(&query.runs)?;
     let open = |path: &PathBuf| {
-        let setup = setup(path, of, named)?;
+        let setup = setup(path, of, Some(request))?;
         let options = OpenOptions { tick: setup.tick, ..options(query) };
         let run = input::open(path, &options, reporter)?;
         Ok((setup, run))
@@ -173,16 +172,14 @@ pub(crate) fn number_of(threads: Option<usize>) -> usize {
     threads.or_else(of_job).unwrap_or(0)
 }
 
-/// The setup of a run, in which all channels that are named must be known.
+/// The setup of a run, in which all channels that a request names must be known.
 pub(crate) fn setup(
     path: &Path,
     args: &SetupArgs,
-    named: &[&Channel],
+    request: Option<&Request>,
 ) -> Result<Setup, tagq::Error> {
     let setup = input::setup(path, args)?;
-    for channel in named {
-        setup.channel(channel)?;
-    }
+    request.map_or(Ok(()), |request| request.check_channels(&setup))?;
     Ok(setup)
 }
 

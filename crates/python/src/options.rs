@@ -147,6 +147,20 @@ fn convert(
             let text: String = value.extract().map_err(|_| wrong("a text"))?;
             Ok(text.into())
         }
+        ValueType::Texts(_) => {
+            let text = |of: &Bound<'_, PyAny>| of.extract::<String>().map_err(|_| wrong("a text"));
+            if let Ok(one) = value.extract::<String>() {
+                return Ok(vec![one].into());
+            }
+            if let Ok(named) = value.cast::<PyDict>() {
+                let texts =
+                    named.iter().map(|(of, to)| Ok(format!("{} = {}", text(&of)?, text(&to)?)));
+                return Ok(texts.collect::<PyResult<Vec<String>>>()?.into());
+            }
+            let texts = iterate(value).ok_or_else(|| wrong("a text, or several"))?;
+            let texts = texts.map(|each| text(&each?)).collect::<PyResult<Vec<String>>>()?;
+            Ok(texts.into())
+        }
         ValueType::Number(_) => {
             let number: u32 = value.extract().map_err(|_| wrong("a whole number"))?;
             Ok(number.into())

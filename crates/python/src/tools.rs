@@ -61,10 +61,12 @@ pub(crate) fn derive(
     derived: Vec<(String, String)>,
     gates: Vec<String>,
     channels: Bound<'_, PyAny>,
+    keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Run> {
     let (run, setup) = run.parts()?;
     let channels = options::channel_list("channels", &channels)?;
-    let of = Derivation { derived, gates, channels };
+    let of = options::selection(keywords)?.derivation(derived);
+    let of = Derivation { gates, channels, ..of.map_err(|error| errors::of_run(&error))? };
     let made = wait(py, None, &AtomicBool::default(), |told| {
         tagq::derive(&run, &setup, &of, store.as_deref(), told)
     })?;

@@ -124,3 +124,21 @@ def test_wrong_definitions_say_what_is_wrong(tmp_path: Path) -> None:
     ):
         with pytest.raises(tagq.QuestionError, match=words):
             run.derive(**definitions)
+
+
+def test_queries_take_definitions_and_gates(tmp_path: Path) -> None:
+    time, channel = recorded(7)
+    run = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "run.tagq")
+    definitions = {"Pair": "1 & 2 within 100ps", "Any": "Pair | 3"}
+    made = run.derive(gates="4 for 1ns", **definitions)
+    assert made.store != run.store
+    for derive in (definitions, [f"{name} = {text}" for name, text in definitions.items()]):
+        asked = run.rates(derive=derive, gates=["4 for 1ns"], channels=["Pair", "Any", 4])
+        expected = made.rates(channels=["Pair", "Any", 4])
+        assert asked.rows == expected.rows
+        assert asked.query["live_s"] == expected.query["live_s"]
+    assert run.gate("4 for 1ns").rates().rows == run.rates(gates="4 for 1ns").rows
+    with pytest.raises(tagq.QuestionError, match="derive"):
+        run.rates(derive=3)
+    with pytest.raises(tagq.QuestionError, match="NAME = DEFINITION"):
+        run.rates(derive="1 | 2")

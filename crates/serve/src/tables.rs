@@ -62,6 +62,7 @@ fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
     match option.value {
         ValueType::Flag => ("flag", None),
         ValueType::Text(name) => ("text", Some(name)),
+        ValueType::Texts(name) => ("texts", Some(name)),
         ValueType::Number(name) => ("number", Some(name)),
         ValueType::Choice(_) => ("choice", None),
         ValueType::Channel(name) => ("channel", Some(name)),

@@ -159,8 +159,7 @@ impl Folder {
         let mut draws = 0;
         loop {
             draws += 1;
-            let drawn = u128::from_ne_bytes(random_bytes(&self.path)?);
-            let name = format!("{drawn:032x}{end}");
+            let name = self.unguessed_name(end)?;
             match self.create_file(&name) {
                 Err(Error::Io { source, .. })
                     if source.kind() == io::ErrorKind::AlreadyExists && draws < DRAWS_MAX => {}
@@ -180,6 +179,26 @@ impl Folder {
     /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
         self.dir.remove(name).map_err(io_error(&self.path.join(name), "remove this file"))
+    }
+
+    /// Removes a folder with all that is in it. Links are removed, not followed.
+    pub(crate) fn remove_folder(&self, name: &str) -> Result<(), Error> {
+        let folder = self.open_folder(name)?;
+        for entry in folder.entries(|_| true)? {
+            if entry.is_folder() {
+                folder.remove_folder(&entry.name)?;
+            } else {
+                folder.remove(&entry.name)?;
+            }
+        }
+        let removed = self.dir.remove_folder(name);
+        removed.map_err(io_error(&self.path.join(name), "remove this folder"))
+    }
+
+    /// Returns a name in it that nobody can guess, which ends with `end`.
+    pub(crate) fn unguessed_name(&self, end: &str) -> Result<String, Error> {
+        let drawn = u128::from_ne_bytes(random_bytes(&self.path)?);
+        Ok(format!("{drawn:032x}{end}"))
     }
 
     /// Lists the entries whose names are wanted, in no order.

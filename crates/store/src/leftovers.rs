@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     Error, Folder, MANIFEST_NAME, Manifest,
     folder::Entry,
-    names::{CACHE_NAME, LOCK_NAME, is_of_store},
+    names::{CACHE_NAME, LOCK_NAME, VIEWS_NAME, is_of_store},
 };
 
 /// Bytes of a writer that no commit names. One that is at work has some, too.
@@ -68,8 +68,10 @@ pub(crate) fn files_in(folder: &Folder) -> Result<Vec<Entry>, Error> {
 /// A new store is made in an empty folder, or among what an earlier one left there.
 pub(crate) fn check_only_ours(folder: &Folder) -> Result<(), Error> {
     files_in(folder)?;
-    let is_ours =
-        |entry: &Entry| is_of_store(&entry.name) || entry.name == CACHE_NAME && entry.is_folder();
+    let is_folder = |entry: &Entry| {
+        entry.is_folder() && [CACHE_NAME, VIEWS_NAME].contains(&entry.name.as_str())
+    };
+    let is_ours = |entry: &Entry| is_of_store(&entry.name) || is_folder(entry);
     match folder.entries(|_| true)?.into_iter().find(|entry| !is_ours(entry)) {
         Some(Entry { name, .. }) => Err(Error::NotEmpty { path: folder.path().into(), name }),
         None => Ok(()),

@@ -62,6 +62,7 @@ pub use manifest::{
     identity::{Crc, RowsId},
     source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, Stated, SyncPulses},
 };
+pub use names::VIEWS_NAME;
 pub use rows::Rows;
 pub use run_id::RunId;
 pub use snapshot::{
@@ -74,7 +75,7 @@ pub use snapshot::{
 pub use threads::threads;
 pub use times::{TimeReader, Times};
 pub use units::{Duration, Tick, TimeUnit, UnitError};
-pub use writer::{Creation, Writer};
+pub use writer::{Creation, Writer, remove::remove_store};
 
 /// One detection: 16 bytes, as it stands in a `.tags` message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]

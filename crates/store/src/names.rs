@@ -6,6 +6,8 @@ use crate::{MANIFEST_NAME, disk::UNFINISHED, files::FileKind};
 pub(crate) const LOCK_NAME: &str = "lock";
 /// The folder of answers kept for the next time, which is no part of the run.
 pub(crate) const CACHE_NAME: &str = "cache";
+/// The folder of views, which are stores made from the rows, and no part of the run.
+pub const VIEWS_NAME: &str = "views";
 
 /// Whether a file of this name is one that a writer makes.
 pub(crate) fn is_of_store(name: &str) -> bool {

@@ -107,8 +107,8 @@ impl RunFacts {
         Self {
             path: run.path().display().to_string(),
             tick: tick.fraction(),
-            tick_assumed: manifest.tick_assumed,
-            commit: manifest.commit,
+            tick_assumed: run.is_tick_assumed(),
+            commit: run.recorded_rows().1,
             tags: manifest.rows,
             sources: manifest.sources.len(),
             live_s: tick.seconds_of(run.live_ticks()),

@@ -55,7 +55,7 @@ impl Run {
         self.count_as(false, progress, |tags| shortest_intervals(tags, &Execution::best()))
     }
 
-    /// Returns the disk usage of the store in bytes, including cached results.
+    /// Returns the disk usage of the store in bytes, including cached results, without [views](Run::views).
     ///
     /// # Errors
     /// [`Error::Io`].

@@ -95,10 +95,9 @@ impl NewStore {
         Ok(self.writer.set_micro_tick(tick)?)
     }
 
-    /// Ends the source with these facts, and begins the next one.
-    pub(crate) fn next_source(&mut self, facts: SourceFacts) {
-        self.writer.finish_source(facts);
-        self.writer.begin_source();
+    /// Returns the writer, for sources that are begun and ended there.
+    pub(crate) fn writer(&mut self) -> &mut Writer {
+        &mut self.writer
     }
 
     /// Makes the store durable, moves it to its target, and opens it. `name` is the name of the source
@@ -117,6 +116,14 @@ impl NewStore {
         options: &OpenOptions,
     ) -> Result<Run, Error> {
         self.writer.finish_source(facts);
+        self.place(options)
+    }
+
+    /// Makes the store durable, moves it to its target, and opens it. All sources have ended.
+    ///
+    /// # Errors
+    /// As [`NewStore::finish`].
+    pub(crate) fn place(mut self, options: &OpenOptions) -> Result<Run, Error> {
         self.writer.commit()?;
         drop(self.writer);
         let made = self.folder.path().join("run");

@@ -90,14 +90,13 @@ impl Provenance {
 impl CountedRun {
     /// Returns a run with all its rows, and the setup in effect.
     pub(crate) fn of(run: &Run, setup: &Setup) -> Self {
-        let manifest = run.store().manifest();
         Self {
             path: run.path().display().to_string(),
             store: run.given_store().map(|store| store.display().to_string()),
             recursive: run.is_recursive(),
-            id: manifest.rows_id(),
-            tick: manifest.tick,
-            setup: StatedSetup::of(setup),
+            id: run.recorded_rows().0,
+            tick: run.store().manifest().tick,
+            setup: StatedSetup::of(setup, run.derived_labels()),
         }
     }
 }

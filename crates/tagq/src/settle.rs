@@ -55,6 +55,13 @@ pub(crate) fn settle(
     if !request.selection().delays.contains(&DelayAsked::Auto) {
         return Ok((request, options));
     }
+    if request.check_channels(context.setup).is_ok()
+        && request.named().iter().any(|of| context.setup.channel(of).is_err())
+    {
+        return Err(Error::Request(
+            "delays are found between channels of the run, and derived channels are named; give the delays".into(),
+        ));
+    }
     // All pairs of a run are counted also if only some of its channels belong together.
     let is_every_pair =
         name == COINCIDENCES && !options.contains_key("groups") && context.setup.groups.is_empty();

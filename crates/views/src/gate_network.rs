@@ -87,6 +87,11 @@ impl GateNetwork {
         })
     }
 
+    /// Returns a text that identifies definitions, markers and units.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
     /// Takes the tags from the last frontier up to `until`, as columns in order of time, and appends the bounds of the
     /// wanted gates before `until` to `gates`, which has one set for each. Tags with other labels are ignored.
     ///

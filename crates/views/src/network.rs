@@ -167,6 +167,11 @@ impl Network {
         })
     }
 
+    /// Returns a text that identifies definitions, outputs and units.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
     /// Returns to the state before the first tag of a source, and keeps the memory.
     pub fn restart(&mut self) {
         for list in &mut self.lists {

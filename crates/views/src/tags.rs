@@ -175,6 +175,22 @@ impl LabelledTags {
         self.times.is_empty()
     }
 
+    /// Keeps the tags whose label is wanted.
+    pub fn retain(&mut self, is_wanted: impl Fn(u16) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.labels.len() {
+            if is_wanted(self.labels[at]) {
+                self.times[kept] = self.times[at];
+                self.rows[kept] = self.rows[at];
+                self.labels[kept] = self.labels[at];
+                kept += 1;
+            }
+        }
+        self.times.truncate(kept);
+        self.rows.truncate(kept);
+        self.labels.truncate(kept);
+    }
+
     /// Removes all tags and keeps the memory.
     pub fn clear(&mut self) {
         self.times.clear();

@@ -127,8 +127,8 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
         let question = &bounded(question, &run);
         check(&run, &question.ask(&run, &context));
         check(&run, &question.explain(&run, &context));
-        if let Request::Coincidences(of) = question
-            && let Ok(listing) = of.listing(&run, &context)
+        if let Request::Coincidences(_) = question
+            && let Ok(listing) = question.listing(&run, &context)
         {
             let mut batches = 0;
             check(

@@ -9,7 +9,7 @@ export type Options = Record<string, Value>;
 /** An option of a query. */
 export interface OptionType {
   name: string;
-  type: "flag" | "text" | "number" | "choice" | "channel" | "channels" | "groups" | "delays";
+  type: "flag" | "text" | "texts" | "number" | "choice" | "channel" | "channels" | "groups" | "delays";
   value_name: string | null;
   help: string;
   section: "counts" | "accidentals" | "selection";

@@ -6,9 +6,10 @@ import { field, h, select } from "./dom";
 const SECTIONS = { counts: "Counts", accidentals: "Accidentals", selection: "Selection" };
 
 /** Returns the value of an option as a person writes it. */
-export function written(value: Value | undefined): string {
+export function written(value: Value | undefined, type?: OptionType["type"]): string {
   if (value === undefined || value === null) return "";
   if (!Array.isArray(value)) return String(value);
+  if (type === "texts") return value.join("; ");
   const nested = value.some(Array.isArray);
   if (!nested) return value.join(",");
   return value.map((item) => (Array.isArray(item) ? item.join(",") : String(item))).join(" ");
@@ -27,6 +28,8 @@ export function read(option: OptionType, text: string): Value | undefined {
       return channel(text.trim());
     case "channels":
       return text.split(/[\s,]+/).filter(Boolean).map(channel);
+    case "texts":
+      return text.split(";").map((one) => one.trim()).filter(Boolean);
     case "groups":
       return words.map((word) => word.split(",").filter(Boolean).map(channel));
     case "delays":
@@ -64,7 +67,7 @@ function control(option: OptionType, value: Value | undefined, set: (name: strin
     );
   }
   const placeholder = option.default ?? option.value_name ?? "";
-  const input = h("input", { type: "text", value: written(value), placeholder, spellcheck: "false", autocomplete: "off" });
+  const input = h("input", { type: "text", value: written(value, option.type), placeholder, spellcheck: "false", autocomplete: "off" });
   input.addEventListener("change", () => set(option.name, read(option, input.value)));
   return input;
 }

@@ -1,4 +1,4 @@
-//! F1 for the cache of queries: kills a query at every call that may write it, and queries again.
+//! F1 for what queries keep, answers and views: kills a query at every call that may write it, and queries again.
 
 use std::{
     fs, io,
@@ -15,8 +15,14 @@ use super::{
 };
 
 /// Calls that change a file system, for any file.
-const WRITES: &str =
-    "openat,?mkdir,?mkdirat,write,?rename,?renameat,renameat2,?unlink,unlinkat,?utimensat";
+const WRITES: &str = "openat,?mkdir,?mkdirat,write,pwrite64,ftruncate,fsync,fdatasync,?rename,?renameat,renameat2,\
+    ?unlink,unlinkat,?utimensat";
+
+/// Queries that keep something: the folder, and the arguments.
+const QUESTIONS: [(&str, &[&str]); 2] = [
+    ("cache", &["coincidences", "--window", "2ns", "--delay", "2=1us", "--rule", "once"]),
+    ("views", &["rates", "--derive", "X = 1 unless 2 in 0ns..1us", "--gate", "2 for 10us"]),
+];
 
 /// Sources whose scan is long enough to be cached.
 const SOURCES: [&str; 2] = ["--start 0s --seed 1", "--start 9s --seed 2"];
@@ -25,10 +31,20 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     if !strace::is_there() {
         return Ok(Tried::skipped("no strace"));
     }
+    let mut points = 0;
+    for (kept, arguments) in QUESTIONS {
+        points += try_question(ground, kept, arguments)?;
+    }
+    Ok(Tried::points(points))
+}
+
+/// Kills a query at every call, with an empty folder and when the run has grown. Returns the number of calls.
+fn try_question(ground: &Ground, kept: &str, arguments: &[&str]) -> Checked<usize> {
     let folder = tempfile::tempdir_in(&ground.folder)?;
     let run = folder.path().join("run");
     fs::create_dir(&run)?;
-    let kept = run.join(".tagq/cache");
+    let kept = run.join(".tagq").join(kept);
+    let query = || query(ground, &run, arguments);
     let mut points = 0;
     for (i, options) in SOURCES.iter().enumerate() {
         // The cache of the shorter run, or an empty one.
@@ -38,10 +54,9 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
         simulate.args(["--rate", "600kHz", "--duration", "1s"]).args(options.split(' '));
         program::run_well(simulate.arg(run.join(format!("{i}.tags.zst"))))?;
         program::run_well(ground.tagq("ingest").arg("--quiet").arg(&run))?;
-        let expected = program::run_well(query(ground, &run).arg("--no-cache"))?.stdout;
-        let traced = |inject: Option<&str>| {
-            Traced::of(&query(ground, &run), &[], folder.path(), WRITES, inject)
-        };
+        let expected = program::run_well(query().arg("--no-cache"))?.stdout;
+        let traced =
+            |inject: Option<&str>| Traced::of(&query(), &[], folder.path(), WRITES, inject);
         let calls = strace::calls_of(traced(None))?;
         if files(&kept)?.is_empty() || files(&kept)? == files(&before)? {
             return Err("nothing was kept of an undisturbed query".into());
@@ -54,36 +69,42 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
             check_killed(&ended).map_err(|e| format!("{what}: {e}"))?;
             // Queries with the cache that was left, then with the cache of that query.
             for _ in 0..2 {
-                if program::run_well(&mut query(ground, &run))?.stdout != expected {
+                if program::run_well(&mut query())?.stdout != expected {
                     return Err(format!("{what}: another answer").into());
                 }
             }
         }
         points += calls.len();
     }
-    Ok(Tried::points(points))
+    Ok(points)
 }
 
-fn query(ground: &Ground, run: &Path) -> Command {
-    let mut command = ground.tagq("coincidences");
-    command.args(["--window", "2ns", "--delay", "2=1us", "--rule", "once", "--no-ingest"]);
-    command.args(["--format", "csv", "--threads", "1"]).arg(run);
+fn query(ground: &Ground, run: &Path, arguments: &[&str]) -> Command {
+    let mut command = ground.tagq(arguments[0]);
+    command.args(&arguments[1..]);
+    command.args(["--no-ingest", "--format", "csv", "--threads", "1"]).arg(run);
     command
 }
 
-/// Returns the files of a folder with their bytes; empty if there is no folder.
+/// Returns the files below a folder with their bytes; empty if there is no folder.
 fn files(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry?;
-        files.push((entry.file_name().into(), fs::read(entry.path())?));
+        let name = PathBuf::from(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            let below = self::files(&entry.path())?.into_iter();
+            files.extend(below.map(|(path, bytes)| (name.join(path), bytes)));
+        } else {
+            files.push((name, fs::read(entry.path())?));
+        }
     }
     files.sort();
     Ok(files)
 }
 
-/// Makes `to` contain the files of `from`, and no others.
+/// Makes `to` contain the files below `from`, and no others.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let of_from = files(from)?;
     match fs::remove_dir_all(to) {
@@ -91,5 +112,9 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         _ => {}
     }
     fs::create_dir_all(to)?;
-    of_from.iter().try_for_each(|(name, bytes)| fs::write(to.join(name), bytes))
+    of_from.iter().try_for_each(|(name, bytes)| {
+        let path = to.join(name);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, bytes)
+    })
 }

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::ArgAction;
-use tagq::requests::Channel;
+use tagq::requests::definition;
 
-use super::options::SetupArgs;
+use super::options::{DerivedArgs, SetupArgs};
 
 /// Make a store with channels made from channels, and with the tags inside of gates
 ///
@@ -30,23 +29,11 @@ pub(crate) struct DeriveArgs {
     /// The store to make
     #[arg(long, short, value_name = "STORE")]
     pub output: PathBuf,
-    /// Keep only tags inside of G: the name of a gate in tagq.toml, or a gate; may be repeated, and all are open then
-    #[arg(long = "gate", value_name = "G", action = ArgAction::Append)]
-    pub gates: Vec<String>,
-    /// Only these channels, of the run or derived [default: all]
-    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
-    pub channels: Vec<Channel>,
+    #[command(flatten)]
+    pub selection: DerivedArgs,
     #[command(flatten)]
     pub setup: SetupArgs,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// Reads NAME = DEFINITION.
-fn definition(text: &str) -> Result<(String, String), String> {
-    let (name, definition) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}` is no definition; write NAME = DEFINITION"))?;
-    Ok((name.trim().into(), definition.trim().into()))
 }

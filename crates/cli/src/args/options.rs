@@ -57,6 +57,10 @@ selection_args!(
     TagsArgs, &["channels", "from", "to", "last"]
 );
 selection_args!(
+    /// The channels and gates of a derived run.
+    DerivedArgs, &["channels", "gates", "delays", "join"]
+);
+selection_args!(
     /// A range of time, and whether sources follow each other without a gap.
     JoinedSpanArgs, &["from", "to", "last", "join"]
 );

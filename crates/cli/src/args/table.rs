@@ -43,6 +43,7 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
     match option.value {
         ValueType::Flag => arg.action(ArgAction::SetTrue),
         ValueType::Text(name) | ValueType::Channel(name) => arg.value_name(name),
+        ValueType::Texts(name) => arg.value_name(name).action(ArgAction::Append),
         ValueType::Number(name) => arg.value_name(name).value_parser(clap::value_parser!(u32)),
         ValueType::Choice(names) => {
             let value = |[name, help]: [&'static str; 2]| PossibleValue::new(name).help(help);
@@ -76,7 +77,7 @@ pub(super) fn values<'a>(
             matches.get_one::<String>(option.name).cloned().into()
         }
         ValueType::Number(_) => matches.get_one::<u32>(option.name).copied().into(),
-        ValueType::Channels(_) => {
+        ValueType::Channels(_) | ValueType::Texts(_) => {
             matches.get_many::<String>(option.name).into_iter().flatten().cloned().collect()
         }
         ValueType::Groups(_) | ValueType::Delays(_) => {

@@ -9,9 +9,7 @@ use std::{
 
 use tagq::{
     Delays, Error, OpenOptions, Run,
-    requests::{
-        Asking, Channel, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup, quoted,
-    },
+    requests::{Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup, quoted},
 };
 use tagq_export::report::Format;
 
@@ -184,12 +182,11 @@ impl Parts {
         }
         let same = |of: &Watched| of.path == path && of.options.store == asked.options.store;
         if let Some(at) = self.runs.iter().position(same) {
-            for channel in &asked.named {
-                self.runs[at].setup.channel(channel)?;
-            }
+            let setup = &self.runs[at].setup;
+            asked.request.map_or(Ok(()), |request| request.check_channels(setup))?;
             return Ok(at);
         }
-        let setup = queries::setup(&path, asked.setup, &asked.named)?;
+        let setup = queries::setup(&path, asked.setup, asked.request)?;
         let options = OpenOptions { tick: setup.tick, ..asked.options.clone() };
         self.runs.push(Watched { path, options, setup, quiet: asked.quiet });
         Ok(self.runs.len() - 1)
@@ -200,7 +197,7 @@ impl Parts {
 struct Asked<'a> {
     question: Question,
     /// The channels that it names.
-    named: Vec<&'a Channel>,
+    request: Option<&'a Request>,
     runs: Vec<PathBuf>,
     options: OpenOptions,
     setup: &'a SetupArgs,
@@ -242,7 +239,7 @@ impl<'a> Asked<'a> {
                 arguments: answer.arguments(),
                 settled: OnceCell::new(),
             }),
-            named: request.named(),
+            request: Some(request),
             runs: query.runs.clone(),
             options: queries::options(query),
             setup: &answer.setup,
@@ -262,7 +259,7 @@ impl<'a> Asked<'a> {
         let (range, selection) = (args.range.clone(), args.span.0.clone());
         Ok(Self {
             question: Question::Delays(Box::new(Delays { channels, range, selection })),
-            named: Vec::new(),
+            request: None,
             runs: vec![run],
             options: OpenOptions {
                 ingest: !args.no_ingest,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::Table;
 use serde::Serialize;
 use tagq::{
-    LeftFile, Notes, Run, RunFacts, SCHEMA_VERSION, escaped,
+    KeptView, LeftFile, Notes, Run, RunFacts, SCHEMA_VERSION, escaped,
     query::ShortestInterval,
     remarks,
     store::{Recording, Source, Tick},
@@ -59,6 +59,9 @@ struct Info<'a> {
     sources_bytes: u64,
     /// Files left by processes that were killed or are still running.
     leftovers: Vec<LeftInfo>,
+    /// Views that are kept in the store.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    views: Vec<ViewInfo>,
     reordered: u64,
     /// Number of sources in which every part had a checksum.
     checksummed_sources: usize,
@@ -77,6 +80,13 @@ struct MicroInfo {
 #[derive(Serialize)]
 struct LeftInfo {
     path: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ViewInfo {
+    definitions: Vec<String>,
+    tags: u64,
     bytes: u64,
 }
 
@@ -256,6 +266,7 @@ fn info(of: &Looked) -> Info<'_> {
         gap_column: manifest.has_gaps(),
         sources_bytes: of.sources_bytes(),
         leftovers: of.leftovers.iter().map(left_info).collect(),
+        views: run.views().into_iter().map(view_info).collect(),
         reordered: of.reordered(),
         checksummed_sources: of.checksummed(),
         channels: channels.collect(),
@@ -272,6 +283,11 @@ fn info(of: &Looked) -> Info<'_> {
 
 fn left_info(left: &LeftFile) -> LeftInfo {
     LeftInfo { path: left.path.display().to_string(), bytes: left.bytes }
+}
+
+fn view_info(view: KeptView) -> ViewInfo {
+    let KeptView { definitions, tags, bytes } = view;
+    ViewInfo { definitions, tags, bytes }
 }
 
 /// Returns the facts of runs as text for a person.
@@ -340,6 +356,15 @@ fn facts(of: &Looked, style: TableStyle) -> Vec<(&'static str, String)> {
     let store_at = run.store().folder().display().to_string();
     let left =
         (!of.leftovers.is_empty()).then(|| ("left over", left_over(&of.leftovers, path.as_ref())));
+    let views = run.views();
+    let views = (!views.is_empty()).then(|| {
+        let bytes = style.bytes(views.iter().map(|view| view.bytes).sum());
+        let mut definitions: Vec<String> =
+            views.into_iter().flat_map(|view| view.definitions).collect();
+        definitions.sort_unstable();
+        definitions.dedup();
+        ("views", format!("{bytes}: {}", escaped(&definitions.join("; "))))
+    });
     let manifest = run.store().manifest();
     let micro = manifest.has_micro().then(|| {
         let unit = manifest.micro_tick.map(|tick| format!("in units of {tick}"));
@@ -360,7 +385,7 @@ fn facts(of: &Looked, style: TableStyle) -> Vec<(&'static str, String)> {
         ("order", order),
         ("checksums", format!("{checksums}; those of the store: tagq verify {path}")),
     ];
-    facts.into_iter().chain(micro).chain(left).collect()
+    facts.into_iter().chain(micro).chain(views).chain(left).collect()
 }
 
 /// Describes the files left by killed processes.

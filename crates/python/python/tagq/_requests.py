@@ -59,6 +59,8 @@ class Requests:
         shift: Duration | None = None,
         shift_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -111,6 +113,12 @@ class Requests:
             Move channels by multiples of P, the period of a pulsed source.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -163,6 +171,8 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -211,6 +221,12 @@ class Requests:
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -253,6 +269,8 @@ class Requests:
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -286,6 +304,12 @@ class Requests:
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -327,6 +351,8 @@ class Requests:
         g3: bool = False,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -360,6 +386,12 @@ class Requests:
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -399,6 +431,8 @@ class Requests:
         trace: Duration | None = None,
         trace_s: float | None = None,
         exact_bins: bool = False,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -425,6 +459,12 @@ class Requests:
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -461,6 +501,8 @@ class Requests:
         bin_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -484,6 +526,12 @@ class Requests:
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -531,6 +579,8 @@ class Requests:
         guard: Duration | None = None,
         guard_s: float | None = None,
         channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
         delays: Delays | Literal["auto"] | None = None,
         delays_s: DelaysInSeconds | None = None,
         from_: Duration | None = None,
@@ -571,6 +621,12 @@ class Requests:
             Reach of a veto before the earliest and after the latest tag [default: the window].
         channels
             Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
         delays
             Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
             moves the peaks to zero, as ``tagq delays`` finds them.
@@ -631,6 +687,8 @@ if TYPE_CHECKING:
         shift: Duration | None
         shift_s: float | None
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
@@ -662,6 +720,8 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
@@ -686,6 +746,8 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
@@ -709,6 +771,8 @@ if TYPE_CHECKING:
         g3: bool
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
@@ -730,6 +794,8 @@ if TYPE_CHECKING:
         trace_s: float | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None
@@ -748,6 +814,8 @@ if TYPE_CHECKING:
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
         delays: Delays | Literal["auto"] | None
         delays_s: DelaysInSeconds | None
         from_: Duration | None

@@ -502,21 +502,29 @@ class Run(Requests):
         *,
         gates: str | Iterable[str] = (),
         channels: Channel | Iterable[Channel] = (),
+        delays: Delays | None = None,
+        join: bool = False,
         **definitions: str,
     ) -> Run:
         """Returns a run with channels made from channels, such as ``Pair="1 & 2 within 2ns"``, and with the tags inside of all
         ``gates``: names of gates in ``tagq.toml``, or gates as ``"marker1 .. marker2"``. It has the channels of the run and
-        the derived ones, or only ``channels``, and the definitions of ``tagq.toml``, too. It is written to the new store
-        ``store``; without it to a temporary one that goes with the run. docs/queries.md, section "Derived channels and
+        the derived ones, or only ``channels``, and the definitions of ``tagq.toml``, too. Definitions see the ``delays``. With
+        ``join`` they compare tags of several files. It is written to the new store ``store``; without it to a view in the
+        store of the run, which the next call with the same arguments finds again. docs/queries.md, section "Derived channels and
         gates", has all operators.
 
         Raises ``QuestionError`` for a definition that is wrong."""
         wanted = [channels] if isinstance(channels, int | str) else list(channels)
         gates = [gates] if isinstance(gates, str) else list(gates)
         made = _tagq.derive(
-            self._run, None if store is None else _path(store), list(definitions.items()), gates, wanted
+            self._run, None if store is None else _path(store), list(definitions.items()), gates, wanted,
+            {"delays": delays, "join": join},
         )
         return Run(made)
+
+    def gate(self, *gates: str) -> Run:
+        """Returns a run with the tags inside of all ``gates``, as ``derive(gates=…)`` does."""
+        return self.derive(gates=gates)
 
     def export(
         self,

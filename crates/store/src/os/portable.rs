@@ -177,6 +177,11 @@ impl Dir {
         fs::remove_file(self.0.join(name))
     }
 
+    /// Removes an empty folder inside it.
+    pub(crate) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        fs::remove_dir(self.0.join(name))
+    }
+
     /// Lists the entries whose names are wanted, in no order.
     pub(crate) fn entries(&self, is_wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();

@@ -6,6 +6,7 @@ mod gaps;
 mod lock;
 mod open;
 mod planned;
+pub mod remove;
 mod tally;
 mod times;
 mod widen;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tagq_store::Store;
-use tagq_views::{Frontier, LabelledTags, TagBatch};
+use tagq_views::{LabelledTags, TagBatch};
 
 use crate::new_store::micro_of;
 
@@ -18,13 +18,31 @@ pub(super) struct Needed {
     pub has_micro: bool,
 }
 
+/// The times from which tags of a source are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// The first delayed time for definitions.
+    pub delayed: i64,
+    /// The first recorded time of tags that are kept.
+    pub recorded: i64,
+}
+
+impl Start {
+    /// All tags.
+    pub(super) const FIRST: Self = Self { delayed: i64::MIN, recorded: i64::MIN };
+}
+
 /// Reads a source.
 pub(super) struct Feed<'a> {
     store: &'a Store,
     /// The rows that are not read yet.
     rows: Range<usize>,
+    start: Start,
+    /// The recorded time before which all tags have been read.
+    recorded: i64,
     /// The delay of each channel that is needed.
     delay_of: Box<[Option<i64>]>,
+    /// The smallest delay, at most 0.
     smallest_delay: i64,
     has_delays: bool,
     has_micro: bool,
@@ -42,18 +60,27 @@ impl<'a> Feed<'a> {
     /// Prepares to read these rows of the store.
     pub(super) fn new(
         store: &'a Store,
-        rows: Range<usize>,
+        mut rows: Range<usize>,
         needed: &Needed,
         is_kept: &'a [bool],
+        start: Start,
     ) -> Self {
         let mut delay_of = vec![None; 1 << 16];
         for &(label, delay) in &needed.channels {
             delay_of[usize::from(label)] = Some(delay);
         }
-        let delays = || needed.channels.iter().map(|(_, delay)| *delay);
+        let delays = || needed.channels.iter().map(|(_, delay)| *delay).chain([0]);
+        let largest = delays().max().unwrap_or(0);
+        if start != Start::FIRST {
+            let first = start.recorded.min(start.delayed.saturating_sub(largest));
+            let row = store.tags().time.partition_point(|time| time < first);
+            rows.start = row.clamp(rows.start, rows.end);
+        }
         Self {
             store,
             rows,
+            start,
+            recorded: i64::MIN,
             delay_of: delay_of.into(),
             smallest_delay: delays().min().unwrap_or(0),
             has_delays: delays().any(|delay| delay != 0),
@@ -68,20 +95,24 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Reads the next rows. Returns the tags of needed channels that are complete, and the delayed time before which all of
-    /// them have been returned.
-    pub(super) fn read(&mut self) -> (TagBatch<'_>, Frontier) {
+    /// Reads the next rows. Returns the tags of needed channels that are complete however the source goes on, and the
+    /// delayed time before which all of them have been returned.
+    pub(super) fn read(&mut self) -> (TagBatch<'_>, i64) {
         let rows = self.rows.start..self.rows.end.min(self.rows.start + PIECE_ROWS);
         self.rows.start = rows.end;
         let tags = self.store.tags();
         let times = tags.time.read(rows.clone(), &mut self.times);
+        let last = times.last().copied();
         self.waiting.drain(..self.given);
         for (row, &time) in rows.zip(times) {
             let label = tags.channels.label(row);
             if let Some(delay) = self.delay_of[usize::from(label)] {
-                self.waiting.push((time.saturating_add(delay), row as u64, label));
+                let delayed = time.saturating_add(delay);
+                if delayed >= self.start.delayed {
+                    self.waiting.push((delayed, row as u64, label));
+                }
             }
-            if self.is_kept.get(usize::from(label)) == Some(&true) {
+            if self.is_kept[usize::from(label)] && time >= self.start.recorded {
                 self.kept.times.push(time);
                 self.kept.rows.push(row as u64);
                 self.kept.labels.push(label);
@@ -91,13 +122,25 @@ impl<'a> Feed<'a> {
             // Times and rows are in order but for the delays.
             self.waiting.sort_unstable();
         }
-        let until = match self.recorded() {
-            Frontier::Before(next) => Frontier::Before(next.saturating_add(self.smallest_delay)),
-            Frontier::End => Frontier::End,
-        };
-        self.given = self.waiting.partition_point(|&(time, ..)| until.is_after(time));
+        // A tag that is still to come can have the time of the last one.
+        let next = if self.is_read() { last } else { Some(tags.time.at(self.rows.start)) };
+        self.recorded = next.unwrap_or(i64::MIN).max(self.recorded);
+        let until = self.recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
+        self.given = self.waiting.partition_point(|&(time, ..)| time < until);
+        (self.batch(0), until)
+    }
+
+    /// Returns the tags of needed channels that are left, after all rows were read.
+    pub(super) fn rest(&mut self) -> TagBatch<'_> {
+        let given = self.given;
+        self.given = self.waiting.len();
+        self.batch(given)
+    }
+
+    /// Returns the tags that wait, from `start` to those that are given.
+    fn batch(&mut self, start: usize) -> TagBatch<'_> {
         self.batch.clear();
-        for &(time, row, label) in &self.waiting[..self.given] {
+        for &(time, row, label) in &self.waiting[start..self.given] {
             self.batch.times.push(time);
             self.batch.rows.push(row);
             self.batch.labels.push(label);
@@ -109,13 +152,12 @@ impl<'a> Feed<'a> {
         }
         let LabelledTags { times, rows, labels } = &self.batch;
         let micro = self.has_micro.then_some(&*self.micro);
-        (TagBatch { times, rows, labels, micro }, until)
+        TagBatch { times, rows, labels, micro }
     }
 
-    /// Returns the recorded time before which all tags have been read.
-    pub(super) fn recorded(&self) -> Frontier {
-        let next = (!self.rows.is_empty()).then(|| self.store.tags().time.at(self.rows.start));
-        next.map_or(Frontier::End, Frontier::Before)
+    /// Whether all rows have been read.
+    pub(super) fn is_read(&self) -> bool {
+        self.rows.is_empty()
     }
 
     /// Takes the tags of kept channels that were read.

@@ -1,38 +1,71 @@
-//! The tags of a source of the new store: those of the run and derived ones in order of time, inside of the gates.
+//! The tags of a source of the derived run: those of the run and derived ones in order of time, inside of the gate.
 
-use tagq_store::Store;
+use tagq_store::{Store, Writer};
 use tagq_views::{Frontier, Intervals, LabelledTags};
 
-use crate::{
-    error::Error,
-    new_store::{NewStore, micro_of},
-};
+use crate::{error::Error, new_store::micro_of};
 
 /// Merges tags and writes them.
 pub(super) struct Merged<'a> {
-    new: &'a mut NewStore,
+    writer: &'a mut Writer,
     store: &'a Store,
     span: (i64, i64),
-    gate: Option<&'a Intervals>,
     /// Tags of the run and derived tags that are not written yet.
     waiting: [LabelledTags; 2],
     moved_out: u64,
     /// The tags that are being written.
     ready: LabelledTags,
+    /// Rows that the writer has already: the next ones must be equal.
+    expected: ExpectedRows,
+    /// Rows that were written, expected ones among them.
+    written: u64,
+}
+
+/// Rows, the first of which are not compared yet.
+#[derive(Debug, Default)]
+pub(super) struct ExpectedRows {
+    pub times: Vec<i64>,
+    pub labels: Vec<u16>,
+    pub micro: Vec<u32>,
+    /// The number of rows that were compared.
+    pub at: usize,
+    /// Whether a row differed.
+    pub is_other: bool,
+}
+
+impl ExpectedRows {
+    /// Compares the next rows. Returns how many of them are expected.
+    fn take(&mut self, times: &[i64], labels: &[u16], micro: &[u32]) -> usize {
+        let count = times.len().min(self.times.len() - self.at);
+        let here = self.at..self.at + count;
+        let is_micro = |expected: &[u32]| match micro {
+            [] => expected.iter().all(|&of| of == tagq_store::format::MICRO_NONE),
+            micro => *expected == micro[..count],
+        };
+        self.is_other |= self.times[here.clone()] != times[..count]
+            || self.labels[here.clone()] != labels[..count]
+            || !is_micro(self.micro.get(here.clone()).unwrap_or_default());
+        self.at = here.end;
+        count
+    }
+
+    fn is_over(&self) -> bool {
+        self.at == self.times.len()
+    }
 }
 
 impl<'a> Merged<'a> {
-    /// Begins a source with this first and last time.
+    /// Begins or continues a source with this first and last time.
     pub(super) fn new(
-        new: &'a mut NewStore,
+        writer: &'a mut Writer,
         store: &'a Store,
         span: Option<(i64, i64)>,
-        gate: Option<&'a Intervals>,
+        expected: ExpectedRows,
     ) -> Self {
         // A source without tags derives none.
         let span = span.unwrap_or((i64::MAX, i64::MIN));
         let (waiting, ready) = Default::default();
-        Self { new, store, span, gate, waiting, moved_out: 0, ready }
+        Self { writer, store, span, waiting, moved_out: 0, ready, expected, written: 0 }
     }
 
     /// Adds tags of the run and derived ones, each in order of time.
@@ -47,8 +80,8 @@ impl<'a> Merged<'a> {
         derived.clear();
     }
 
-    /// Writes the tags before this time: no others come before it.
-    pub(super) fn write(&mut self, until: Frontier) -> Result<(), Error> {
+    /// Writes the tags before this time that are inside of the gate: no others come before it.
+    pub(super) fn write(&mut self, until: Frontier, gate: &Intervals) -> Result<(), Error> {
         let [run, derived] = &self.waiting;
         let ends = [run, derived].map(|tags| until.count(&tags.times));
         let mut at = [0, 0];
@@ -73,14 +106,37 @@ impl<'a> Merged<'a> {
             tags.labels.drain(..end);
         }
         let LabelledTags { times, rows, labels } = &self.ready;
-        let all = Intervals::always();
         let has_micro = self.store.manifest().has_micro();
-        for inside in self.gate.unwrap_or(&all).inside(times) {
-            let rows = rows[inside.clone()].iter().filter(|_| has_micro);
+        for inside in gate.inside(times) {
+            let (times, labels) = (&times[inside.clone()], &labels[inside.clone()]);
+            let rows = rows[inside].iter().filter(|_| has_micro);
             let micro: Vec<u32> = rows.map(|&row| micro_of(self.store.micro(), row)).collect();
-            self.new.append_with_micro(&times[inside.clone()], &labels[inside], &micro)?;
+            self.written += times.len() as u64;
+            let there = self.expected.take(times, labels, &micro);
+            if self.expected.is_other {
+                return Ok(());
+            }
+            if there < times.len() {
+                let micro = micro.get(there..).unwrap_or_default();
+                self.writer.append_with_micro(&times[there..], &labels[there..], micro)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether rows that the writer has already are not those that it should have.
+    pub(super) fn is_other(&self) -> bool {
+        self.expected.is_other
+    }
+
+    /// Whether all rows that the writer has already were compared.
+    pub(super) fn has_expected(&self) -> bool {
+        self.expected.is_over()
+    }
+
+    /// Returns the number of rows written, those that the writer had already among them.
+    pub(super) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Returns the number of derived tags that were outside of the source.

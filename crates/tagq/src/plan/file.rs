@@ -223,7 +223,7 @@ impl PlannedRun {
             path: run.path().display().to_string(),
             store,
             manifest: run.store().manifest().clone(),
-            setup: StatedSetup::of(setup),
+            setup: StatedSetup::of(setup, &[]),
             reach: None,
             light: None,
         })

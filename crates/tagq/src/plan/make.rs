@@ -35,6 +35,14 @@ impl Plan {
         division: Division,
     ) -> Result<Self, Error> {
         let options = settle(query, options, runs)?.1;
+        let request = Request::of_options(query, options.clone())?;
+        if runs.iter().any(|(_, context)| request.needs_views(context.setup)) {
+            return Err(Error::Request(
+                "derived channels and gates are not evaluated in the parts of a plan; plan the store that \
+                 `tagq derive RUN -o NEW.tagq` makes"
+                    .into(),
+            ));
+        }
         let mut plain = options.clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
         let silent: Vec<QueryContext<'_>> = runs
@@ -44,7 +52,6 @@ impl Plan {
         let in_silence: Vec<(&Run, &QueryContext<'_>)> =
             runs.iter().map(|&(run, _)| run).zip(&silent).collect();
         let bins = Request::of_options(query, plain)?.check_parts(runs, &in_silence)?;
-        let request = Request::of_options(query, options.clone())?;
         let seams = request.check_work(runs, bins.as_ref())?;
         let tags: u64 = runs.iter().map(|(run, _)| run.store().manifest().rows).sum();
         division.check(tags)?;

@@ -23,7 +23,7 @@ use crate::{
     error::Error,
     progress::Progress,
     provenance::{CountedRun, Together},
-    requests::{QueryContext, Request, Setup},
+    requests::{QueryContext, Request},
     run::{
         open::{Run, open},
         options::{Caching, OpenOptions},
@@ -154,9 +154,7 @@ impl SavedAnswer {
             return runs.iter().map(found).map(|found| Ok(found?.answer)).collect();
         }
         let request = Request::of_options(&of.query, of.options.clone())?;
-        let is_known =
-            |setup: &Setup| request.named().iter().try_for_each(|of| setup.channel(of).map(drop));
-        runs.iter().try_for_each(|(_, context)| is_known(context.setup))?;
+        runs.iter().try_for_each(|(_, context)| request.check_channels(context.setup))?;
         if of.list {
             for (run, context) in runs {
                 let listing = request.listing(run, context)?;

@@ -7,7 +7,7 @@ use crate::{run::Run, setup::arguments::BinWidth};
 /// Returns the end of a header: live time and tick.
 pub(super) fn header_end(run: &Run, live: &str) -> String {
     let manifest = run.store().manifest();
-    let assumed = if manifest.tick_assumed { " (assumed)" } else { "" };
+    let assumed = if run.is_tick_assumed() { " (assumed)" } else { "" };
     format!("T = {live}; tick {}{assumed}", manifest.tick)
 }
 

@@ -45,6 +45,11 @@ pub(super) trait RequestKind: Serialize + Sync {
     /// Returns the channels that it names in addition to those of the selection.
     fn channels(&self) -> Vec<&Channel>;
 
+    /// Whether it counts these channels and no others, if the selection names none.
+    fn is_of_named(&self) -> bool {
+        !self.channels().is_empty()
+    }
+
     /// Returns how it divides the time of a run.
     fn division(&self) -> Division<'_> {
         Division::default()

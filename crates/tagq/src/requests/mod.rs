@@ -31,6 +31,7 @@ mod schema;
 pub(crate) mod selection;
 mod unlikely;
 mod used;
+mod viewed;
 
 pub use blocks::Errors;
 pub use coincidences::{Accidentals, Coincidences, Listing};
@@ -48,6 +49,7 @@ pub use selection::{DelayAsked, Selection};
 
 pub use crate::setup::{
     arguments::{BinWidth, Channel, Moment},
+    definitions::definition,
     experiment::Setup,
     file::SetupFile,
 };

@@ -70,6 +70,7 @@ impl RequestType {
                 }
                 ValueType::Flag
                 | ValueType::Text(_)
+                | ValueType::Texts(_)
                 | ValueType::Number(_)
                 | ValueType::Choice(_) => {}
             }

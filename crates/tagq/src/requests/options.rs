@@ -92,6 +92,8 @@ pub enum ValueType {
     Flag,
     /// A text with this value name.
     Text(&'static str),
+    /// Texts with this value name; the option can be repeated.
+    Texts(&'static str),
     /// A whole number with this value name.
     Number(&'static str),
     /// One of several names, each with its description.
@@ -160,7 +162,7 @@ impl RequestOption {
 
     /// Whether it can be given several times, one value each.
     pub fn is_repeated(&self) -> bool {
-        matches!(self.value, ValueType::Groups(_) | ValueType::Delays(_))
+        matches!(self.value, ValueType::Groups(_) | ValueType::Delays(_) | ValueType::Texts(_))
     }
 }
 

@@ -106,8 +106,9 @@ impl Request {
         run: &'a Run,
         context: &QueryContext<'a>,
     ) -> Result<Listing<'a>, Error> {
+        let viewed = self.viewed((run, context))?;
         match self {
-            Self::Coincidences(of) => of.listing(run, context),
+            Self::Coincidences(of) => of.listing(viewed.run(), &viewed.context(), context),
             Self::Histogram(_) | Self::Histogram2d(_) | Self::MicroTimes(_) | Self::Rates(_) => {
                 Err(Error::Request("only coincidences can be listed".into()))
             }
@@ -119,6 +120,18 @@ impl Request {
         let mut named = with_kind!(self, of => of.channels());
         named.extend(self.selection().named());
         named
+    }
+
+    /// Returns the channels that it counts, as far as they are named.
+    pub(super) fn counted(&self) -> Vec<&Channel> {
+        let mut counted = with_kind!(self, of => of.channels());
+        counted.extend(&self.selection().channels);
+        counted
+    }
+
+    /// Whether it counts the channels that are named, and no others.
+    pub(super) fn is_of_named(&self) -> bool {
+        !self.selection().channels.is_empty() || with_kind!(self, of => of.is_of_named())
     }
 
     /// Returns the selection of tags.
@@ -186,7 +199,7 @@ impl Request {
     /// # Errors
     /// Same as [`Request::sum`].
     pub(crate) fn each(&self, runs: &[OfRun<'_>]) -> Result<Vec<Answer>, Error> {
-        with_kind!(self, of => kind::each(of, runs))
+        self.in_views(runs, |runs| with_kind!(self, of => kind::each(of, runs)))
     }
 
     /// Returns the same with `bins` in place of those that would be chosen, and the bins that were chosen.
@@ -195,7 +208,7 @@ impl Request {
         runs: &[OfRun<'_>],
         bins: Option<&Bins>,
     ) -> Result<(Answer, Option<Bins>), Error> {
-        with_kind!(self, of => kind::sum(of, runs, bins))
+        self.in_views(runs, |runs| with_kind!(self, of => kind::sum(of, runs, bins)))
     }
 
     /// Answers from the parts of each run: for all runs together, or for each of them with the groups that their sum has.
@@ -243,6 +256,6 @@ impl Request {
     /// # Errors
     /// Same as [`Request::ask`].
     pub fn explain(&self, run: &Run, context: &QueryContext<'_>) -> Result<Explained, Error> {
-        with_kind!(self, of => kind::explain(of, (run, context)))
+        self.in_views(&[(run, context)], |runs| with_kind!(self, of => kind::explain(of, runs[0])))
     }
 }

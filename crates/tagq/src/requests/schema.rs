@@ -43,6 +43,7 @@ fn property(option: &RequestOption) -> Value {
     let mut property = match option.value {
         ValueType::Flag => json!({"type": "boolean"}),
         ValueType::Text(_) => json!({"type": "string"}),
+        ValueType::Texts(_) => json!({"type": "array", "items": {"type": "string"}}),
         ValueType::Number(_) => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         ValueType::Choice(names) => {
             let names: Vec<&str> = names().iter().map(|[name, _]| *name).collect();

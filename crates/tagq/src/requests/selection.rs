@@ -15,6 +15,7 @@ use super::{
 };
 use crate::setup::{
     arguments::{Channel, Moment},
+    definitions::{self, Definition},
     experiment::Setup,
 };
 use crate::{error::Error, run::Run};
@@ -25,6 +26,11 @@ use crate::{error::Error, run::Run};
 pub struct Selection {
     /// Only these channels; all channels if empty.
     pub channels: Vec<Channel>,
+    /// Definitions of channels made from channels, with those of the setup.
+    #[serde(with = "definitions")]
+    pub derive: Vec<Definition>,
+    /// Gates inside of which tags must be: names of definitions of the setup, or gates as a definition states them.
+    pub gates: Vec<String>,
     /// Delays added to the times of channels; they override those of the setup.
     pub delays: Vec<DelayAsked>,
     /// Start of the selection.
@@ -110,7 +116,7 @@ pub(crate) const SPAN: [RequestOption; 4] = [
 ];
 
 /// The options of a selection that every kind of request supports.
-pub(super) const COMMON: [RequestOption; 6] = {
+pub(super) const COMMON: [RequestOption; 8] = {
     let [from, to, last, join] = SPAN;
     let channels =
         option("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name");
@@ -121,7 +127,17 @@ pub(super) const COMMON: [RequestOption; 6] = {
          to zero, as `tagq delays` finds them",
     )
     .signed();
-    [channels, delays, from, to, last, join]
+    let derive = option(
+        "derive",
+        ValueType::Texts("NAME=DEF"),
+        "Make a channel from others: `X = 1 | 2`, `X = 1 & 2 within 2ns`, and as `tagq derive --help` says; may be repeated",
+    );
+    let gates = option(
+        "gates",
+        ValueType::Texts("G"),
+        "Only tags inside of gate G: the name of one in tagq.toml, `A .. B` from tag to tag, or `A for D`; may be repeated",
+    );
+    [channels, derive, gates, delays, from, to, last, join]
 };
 
 /// The option that replaces the recorded live time.

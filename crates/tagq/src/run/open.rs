@@ -12,7 +12,7 @@ use std::{
 use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Facts, Lookup, Recording, ScanProgress};
-use tagq_store::{Error as StoreError, Manifest, Store, Tick, Writer};
+use tagq_store::{Access, Error as StoreError, Manifest, RowsId, Store, Tick, Writer};
 
 use super::{
     location::RunLocation,
@@ -39,10 +39,23 @@ pub struct Run {
     /// The folder of the store, if the user gave it.
     given_store: Option<PathBuf>,
     store: Arc<Store>,
+    access: Access,
     caching: Caching,
+    /// The run from whose rows it was derived, if a request asked for that.
+    derived_from: Option<Arc<DerivedFrom>>,
     /// The note that its light is not steady: kept where it is looked for, and taken from there where no rows are.
     light: Arc<Mutex<Option<String>>>,
     memo: Arc<Memo>,
+}
+
+/// The rows from which a run was derived.
+#[derive(Debug, Clone)]
+struct DerivedFrom {
+    rows: RowsId,
+    commit: u64,
+    tick_assumed: bool,
+    /// The labels that were given to derived channels.
+    labels: Vec<u16>,
 }
 
 impl Run {
@@ -60,7 +73,9 @@ impl Run {
             is_recursive: *is_recursive,
             given_store: options.store.clone().filter(|store| store != path),
             store: Arc::new(store),
+            access: options.access,
             caching: options.caching,
+            derived_from: None,
             light: Arc::default(),
             memo: Arc::default(),
         }
@@ -73,10 +88,56 @@ impl Run {
             is_recursive: false,
             given_store: None,
             store: Arc::new(store),
+            access: Access::Mapped,
             caching: Caching::Off,
+            derived_from: None,
             light: Arc::new(Mutex::new(light)),
             memo: Arc::default(),
         }
+    }
+
+    /// Returns the run as a request counts it: with the rows of a store that was derived from it.
+    pub(crate) fn derived(&self, store: Arc<Store>, caching: Caching, labels: Vec<u16>) -> Self {
+        let manifest = self.store.manifest();
+        let (rows, commit) = (manifest.rows_id(), manifest.commit);
+        let tick_assumed = manifest.tick_assumed;
+        let derived_from = DerivedFrom { rows, commit, tick_assumed, labels };
+        let derived_from = Some(Arc::new(derived_from));
+        Self { store, caching, derived_from, memo: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the run of its store alone, whatever that was derived from.
+    pub(crate) fn alone(self) -> Self {
+        let (path, given_store, derived_from) = (self.store.folder().into(), None, None);
+        Self { path, is_recursive: false, given_store, derived_from, ..self }
+    }
+
+    /// Whether a request derived it from another run.
+    pub(crate) fn is_derived(&self) -> bool {
+        self.derived_from.is_some()
+    }
+
+    /// Whether the tick of the recording is assumed, not confirmed by the user.
+    pub(crate) fn is_tick_assumed(&self) -> bool {
+        let own = self.store.manifest().tick_assumed;
+        self.derived_from.as_ref().map_or(own, |of| of.tick_assumed)
+    }
+
+    /// Returns the labels of derived channels, if a request derived it.
+    pub(crate) fn derived_labels(&self) -> &[u16] {
+        self.derived_from.as_ref().map_or(&[], |of| &of.labels)
+    }
+
+    /// Returns the identity of the rows that were recorded, and the commit of their store.
+    pub(crate) fn recorded_rows(&self) -> (RowsId, u64) {
+        let manifest = self.store.manifest();
+        let own = || (manifest.rows_id(), manifest.commit);
+        self.derived_from.as_ref().map_or_else(own, |of| (of.rows, of.commit))
+    }
+
+    /// Returns how its columns are read.
+    pub(crate) fn access(&self) -> Access {
+        self.access
     }
 
     /// Returns the note that its light is not steady. `find` looks for it, where there are rows.

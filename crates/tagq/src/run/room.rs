@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 use tagq_ingest::{ClosedFile, Settings};
-use tagq_store::{Folder, Manifest, os};
+use tagq_store::{Folder, Manifest, VIEWS_NAME, os};
 
 use crate::{error::Error, progress::Progress};
 
@@ -106,7 +106,7 @@ impl NewColumns {
     }
 }
 
-/// Returns the disk usage of a store in bytes, including cached results.
+/// Returns the disk usage of a store in bytes, including cached results, without its views.
 ///
 /// # Errors
 /// [`Error::Io`]
@@ -128,7 +128,7 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
             metadata => metadata?,
         };
         bytes += os::disk_bytes(&metadata);
-        if metadata.is_dir() {
+        if metadata.is_dir() && entry.file_name() != VIEWS_NAME {
             bytes += bytes_below(&entry.path())?;
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, MapAccess, Visitor},
 };
 
 /// The name of a derived channel or a gate, and its definition.
@@ -36,4 +36,32 @@ impl<'de> Deserialize<'de> for InOrder {
 
         deserializer.deserialize_map(Table)
     }
+}
+
+/// Reads `NAME = DEFINITION`.
+///
+/// # Errors
+/// If there is no `=`.
+pub fn definition(text: &str) -> Result<Definition, String> {
+    let (name, definition) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is no definition; write NAME = DEFINITION"))?;
+    Ok((name.trim().into(), definition.trim().into()))
+}
+
+/// Writes definitions as texts, `NAME = DEFINITION`.
+pub(crate) fn serialize<S: Serializer>(
+    definitions: &[Definition],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let texts = definitions.iter().map(|(name, definition)| format!("{name} = {definition}"));
+    texts.collect::<Vec<_>>().serialize(serializer)
+}
+
+/// Reads definitions from texts, `NAME = DEFINITION`.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Definition>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| definition(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
 }

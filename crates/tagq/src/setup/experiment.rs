@@ -250,7 +250,8 @@ impl Setup {
             return Err(Error::DerivedChannel { name: name.clone() });
         }
         let is_alike = |other: &str| likeness(name, other) >= ALIKE;
-        let names = self.names.iter().map(|(_, other)| other.as_str());
+        let derived = self.derived.iter().map(|(other, _)| other.as_str());
+        let names = self.names.iter().map(|(_, other)| other.as_str()).chain(derived);
         Err(Error::NoSuchChannel {
             name: name.clone(),
             alike: names.clone().filter(|other| is_alike(other)).map(str::to_owned).collect(),

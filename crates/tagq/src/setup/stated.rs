@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::experiment::Setup;
+use super::{definitions::Definition, experiment::Setup};
 use crate::error::Error;
 
 /// What a setup says about a run.
@@ -12,12 +12,24 @@ pub struct StatedSetup {
     names: Vec<(u16, String)>,
     delays: Vec<(u16, String)>,
     groups: Vec<Vec<u16>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    derived: Vec<Definition>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gates: Vec<Definition>,
 }
 
 impl StatedSetup {
-    pub(crate) fn of(setup: &Setup) -> Self {
+    /// Returns what a setup says; the labels of `derived` channels follow from their definitions.
+    pub(crate) fn of(setup: &Setup, derived: &[u16]) -> Self {
         let delays = setup.delays.iter().map(|(of, delay)| (*of, delay.asked().to_owned()));
-        Self { names: setup.names.clone(), delays: delays.collect(), groups: setup.groups.clone() }
+        let names = setup.names.iter().filter(|(of, _)| !derived.contains(of));
+        Self {
+            names: names.cloned().collect(),
+            delays: delays.collect(),
+            groups: setup.groups.clone(),
+            derived: setup.derived.clone(),
+            gates: setup.gates.clone(),
+        }
     }
 
     /// Whether it says nothing.
@@ -31,6 +43,8 @@ impl StatedSetup {
             names: self.names.clone(),
             delays: delays.collect::<Result<_, Error>>()?,
             groups: self.groups.clone(),
+            derived: self.derived.clone(),
+            gates: self.gates.clone(),
             ..Setup::default()
         })
     }

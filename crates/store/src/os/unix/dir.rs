@@ -73,6 +73,11 @@ impl Dir {
         Ok(retry_on_intr(|| rustix::fs::unlinkat(&self.0, name, AtFlags::empty()))?)
     }
 
+    /// Removes an empty folder inside it.
+    pub(crate) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        Ok(retry_on_intr(|| rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR))?)
+    }
+
     /// Lists the entries whose names are wanted, in no order.
     pub(crate) fn entries(&self, is_wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();

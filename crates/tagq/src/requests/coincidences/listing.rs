@@ -16,7 +16,7 @@ use crate::{
 /// batches of columns, in time order. Only one batch is in memory at a time, whatever the number of
 /// rows.
 pub struct Listing<'a> {
-    run: &'a Run,
+    run: Run,
     pool: &'a rayon::ThreadPool,
     /// By which it is cancelled.
     scan: Option<&'a ScanProgress>,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Listing<'_> {
 
 impl<'a> Listing<'a> {
     pub(super) fn new(
-        run: &'a Run,
+        run: Run,
         context: &QueryContext<'a>,
         is_joined: bool,
         query: Query,

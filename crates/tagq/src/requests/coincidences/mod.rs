@@ -80,14 +80,15 @@ struct Used {
 
 impl Coincidences {
     /// Returns the tuples themselves instead of their number: this gives the head. No tags are read
-    /// before [`Listing::stream`].
+    /// before [`Listing::stream`], which uses threads and progress of `asked`.
     ///
     /// # Errors
     /// Errors of the query, and of options that a list does not support.
-    pub fn listing<'a>(
+    pub(super) fn listing<'a>(
         &self,
-        run: &'a Run,
-        context: &QueryContext<'a>,
+        run: &Run,
+        context: &QueryContext<'_>,
+        asked: &QueryContext<'a>,
     ) -> Result<Listing<'a>, Error> {
         if self.bin.is_some() || self.accidentals != Accidentals::Formula {
             return Err(Error::Request(
@@ -121,7 +122,7 @@ impl Coincidences {
                 figure: None,
             })
         };
-        Listing::new(run, context, self.selection.join, resolved.query, groups, head)
+        Listing::new(run.clone(), asked, self.selection.join, resolved.query, groups, head)
     }
 
     fn shift_of(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
@@ -271,6 +272,10 @@ impl RequestKind for Coincidences {
 
     fn channels(&self) -> Vec<&Channel> {
         self.groups.iter().flatten().chain(&self.veto).collect()
+    }
+
+    fn is_of_named(&self) -> bool {
+        !self.groups.is_empty()
     }
 
     fn groups(&self, resolved: &Resolved<'_, Query>) -> Result<Vec<Vec<u16>>, Error> {

@@ -1,0 +1,25 @@
+//! Removing a whole store that lies inside of another one.
+
+use super::lock::Lock;
+use crate::{Error, Folder};
+
+/// The end of the name of a folder that is being removed; 32 random hexadecimal digits come before it.
+const REMOVED: &str = ".removed";
+
+/// Removes the store `name` in `around`, with all that is in its folder. Returns `false`, and removes nothing, while a
+/// writer is at work. The folder gets another name first, so that nobody finds a part of a store; readers that have
+/// opened its files go on.
+///
+/// # Errors
+/// [`Error::NotPlain`] if that is no folder, [`Error::Io`].
+pub fn remove_store(around: &Folder, name: &str) -> Result<bool, Error> {
+    let folder = around.open_folder(name)?;
+    let _lock = match Lock::take(&folder) {
+        Err(Error::Busy { .. }) => return Ok(false),
+        lock => lock?,
+    };
+    let removed = around.unguessed_name(REMOVED)?;
+    around.rename(name, &removed)?;
+    around.remove_folder(&removed)?;
+    Ok(true)
+}

@@ -1,0 +1,288 @@
+//! Evaluation of the sources of a run, one after the other, each piece by piece.
+
+use std::ops::Range;
+
+use tagq_store::{Recording, Source, SourceFacts, Store, Writer};
+use tagq_views::{
+    Error as ViewError, Frontier, GateNetwork, Intervals, LabelledTags, Network, Origin,
+};
+
+use super::{
+    evaluation::Evaluation,
+    feed::{Feed, Start},
+    merged::{ExpectedRows, Merged},
+};
+use crate::{error::Error, progress::Progress};
+
+/// The largest number of spans outside of gates in a source, which its manifest lists.
+const SPANS_MAX: usize = 1 << 16;
+
+/// The keys of facts of a source that state definitions.
+pub(super) const DERIVED_CHANNEL: &str = "derived channel";
+pub(super) const GATE: &str = "gate";
+
+/// How the last source ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With its last tag.
+    Whole,
+    /// If more of its tags are still to come, before the first time at which they can change the output.
+    Growing,
+}
+
+/// The evaluation of the last source before its end, to go on when the source has grown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EvaluationState {
+    /// The number of the source.
+    pub source: usize,
+    /// The times before which tags were evaluated.
+    pub start: Start,
+    /// The rows of the source before that.
+    pub rows: u64,
+    pub network: Vec<u8>,
+    pub gate: Vec<u8>,
+    /// The bounds of the gate.
+    pub bounds: Vec<i64>,
+}
+
+/// A state, and the rows that were written after it.
+pub(super) struct Resumed {
+    pub state: EvaluationState,
+    pub expected: ExpectedRows,
+}
+
+/// The result of an evaluation.
+pub(super) enum Evaluated {
+    /// The rows are written; with the state of the last source.
+    Written(Option<EvaluationState>),
+    /// The writer had rows that it should not have.
+    Other,
+}
+
+/// A part of the run that nothing spans: a source, or all sources if they are joined.
+struct InputSource<'a> {
+    source: &'a Source,
+    rows: Range<usize>,
+    /// Its first and last time.
+    span: Option<(i64, i64)>,
+    dead: Vec<(i64, i64)>,
+    is_finished: bool,
+}
+
+impl Evaluation<'_> {
+    /// Evaluates all sources, from a state on, and ends them in the writer; nothing is committed.
+    pub(super) fn evaluate(
+        &self,
+        resumed: Option<Resumed>,
+        ending: Ending,
+        writer: &mut Writer,
+        progress: &dyn Progress,
+    ) -> Result<Evaluated, Error> {
+        let evaluate = |store: &Store| self.evaluate_in(store, resumed, ending, writer, progress);
+        self.run.store().guarded(evaluate)?
+    }
+
+    fn evaluate_in(
+        &self,
+        store: &Store,
+        mut resumed: Option<Resumed>,
+        ending: Ending,
+        writer: &mut Writer,
+        progress: &dyn Progress,
+    ) -> Result<Evaluated, Error> {
+        let parts = self.parts(store);
+        let first = resumed.as_ref().map_or(0, |resumed| resumed.state.source);
+        let needed = self.needed();
+        let (mut last, mut moved_out) = (None, 0);
+        for (number, part) in parts.iter().enumerate().skip(first) {
+            let is_last = number + 1 == parts.len();
+            let mut evaluation = SourceEvaluation::new(self)?;
+            let (mut start, mut before, mut expected) = (Start::FIRST, 0, ExpectedRows::default());
+            if let Some(Resumed { state, expected: rows }) = resumed.take() {
+                evaluation = evaluation.restored(self, &state)?;
+                (start, before, expected) = (state.start, state.rows, rows);
+                writer.continue_source();
+            } else {
+                writer.begin_source();
+            }
+            let mut feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
+            let mut merged = Merged::new(writer, store, part.span, expected);
+            let mut end = loop {
+                let (batch, until) = feed.read();
+                let done = evaluation.advance(batch, Frontier::Before(until))?;
+                merged.add(&feed.take_kept(), &mut evaluation.out);
+                merged.write(done, &evaluation.open[0])?;
+                if merged.is_other() {
+                    return Ok(Evaluated::Other);
+                }
+                if feed.is_read() {
+                    break Some((done, until));
+                }
+            };
+            if let Some((Frontier::Before(recorded), delayed)) = end.filter(|_| is_last) {
+                let start = Start { delayed, recorded };
+                last = Some(evaluation.state(number, start, before + merged.written()));
+            }
+            let is_whole = ending == Ending::Whole || !is_last || part.is_finished;
+            if is_whole {
+                end = None;
+                evaluation.advance(feed.rest(), Frontier::End)?;
+                merged.add(&LabelledTags::default(), &mut evaluation.out);
+                merged.write(Frontier::End, &evaluation.open[0])?;
+            }
+            if merged.is_other() || !merged.has_expected() {
+                return Ok(Evaluated::Other);
+            }
+            moved_out += merged.moved_out();
+            let end = match end {
+                Some((Frontier::Before(time), _)) => Some(time),
+                Some((Frontier::End, _)) | None => None,
+            };
+            writer.finish_source(self.facts(part, &evaluation.open[0], end)?);
+        }
+        if moved_out > 0 {
+            progress.note(&format!(
+                "{moved_out} derived tags are left out: delays move them out of the time of their file"
+            ));
+        }
+        Ok(Evaluated::Written(last))
+    }
+
+    /// Returns the parts of the run.
+    fn parts<'s>(&self, store: &'s Store) -> Vec<InputSource<'s>> {
+        let manifest = store.manifest();
+        let part = |(source, rows): (&'s Source, Range<usize>)| InputSource {
+            source,
+            rows,
+            span: source.span(),
+            dead: source.dead(),
+            is_finished: source.facts.finished,
+        };
+        let parts = store.sources().map(part);
+        if !self.is_joined {
+            return parts.collect();
+        }
+        let joined = parts.reduce(|mut all, part| {
+            all.rows.end = part.rows.end;
+            all.span = manifest.span();
+            all.dead.extend(part.dead);
+            all.is_finished = part.is_finished;
+            all
+        });
+        joined.into_iter().collect()
+    }
+
+    /// Returns the facts of a source of the derived run, which ends before `end` if it has not ended.
+    fn facts(
+        &self,
+        part: &InputSource<'_>,
+        gate: &Intervals,
+        end: Option<i64>,
+    ) -> Result<SourceFacts, Error> {
+        let source = part.source;
+        let of = source.facts.recording.clone().unwrap_or_default();
+        let moved = source.facts.rebased.unwrap_or(0);
+        let span = part.span.map(|(first, last)| {
+            (first, end.map_or(last, |end| end.saturating_sub(1).clamp(first, last)))
+        });
+        let mut dead = part.dead.clone();
+        if let Some((first, last)) = span {
+            for (begin, end) in gate.complement().iter() {
+                let span = (begin.max(first), end.unwrap_or(last).min(last));
+                dead.extend(Some(span).filter(|(begin, end)| begin < end));
+            }
+        }
+        if dead.len() > SPANS_MAX {
+            return Err(Error::Request(format!(
+                "{}: the gates leave {} spans out of one file; a store has at most {SPANS_MAX} of them",
+                source.facts.name,
+                dead.len(),
+            )));
+        }
+        let recorded = |time: i64| time.saturating_sub(moved);
+        let dead = dead.into_iter().map(|(begin, end)| (recorded(begin), recorded(end)));
+        let mut facts = of.facts;
+        for (kind, origins) in [
+            (DERIVED_CHANNEL, self.derived.iter().map(|output| output.origin).collect()),
+            (GATE, self.gate.map(Origin::Definition).into_iter().collect::<Vec<_>>()),
+        ] {
+            for origin in origins {
+                if let Origin::Definition(at) = origin {
+                    let definition = &self.definitions.list()[at];
+                    let text = format!("{} = {}", definition.name, definition.expression);
+                    facts.push((kind.into(), text));
+                }
+            }
+        }
+        let recording = Recording {
+            format: "derived".into(),
+            channel_names: self.names(),
+            facts,
+            dead: dead.collect(),
+            dead_since: None,
+            stated: None,
+            ..of
+        };
+        Ok(SourceFacts {
+            rebased: source.facts.rebased,
+            recording: Some(recording),
+            recorded: span,
+            ..SourceFacts::named(&source.facts.name)
+        })
+    }
+}
+
+/// The evaluation of one source.
+struct SourceEvaluation {
+    network: Network,
+    gate: Option<GateNetwork>,
+    /// The times at which the gate is open, as far as it was evaluated.
+    open: [Intervals; 1],
+    markers: Vec<u16>,
+    /// Derived tags that were not written yet.
+    out: LabelledTags,
+}
+
+impl SourceEvaluation {
+    fn new(of: &Evaluation<'_>) -> Result<Self, Error> {
+        let gate = of.gate_network()?;
+        Ok(Self {
+            network: of.network()?,
+            open: [if gate.is_some() { Intervals::never() } else { Intervals::always() }],
+            gate,
+            markers: of.markers.iter().map(|marker| marker.label).collect(),
+            out: LabelledTags::default(),
+        })
+    }
+
+    fn restored(mut self, of: &Evaluation<'_>, state: &EvaluationState) -> Result<Self, Error> {
+        self.network = of.network()?.restored(&state.network)?;
+        if let Some(gate) = of.gate_network()? {
+            self.gate = Some(gate.restored(&state.gate)?);
+            let open = Intervals::from_bounds(state.bounds.clone());
+            self.open = [open.ok_or(ViewError::Damaged)?];
+        }
+        Ok(self)
+    }
+
+    /// Takes the tags before `until`. Returns the time before which the output is complete.
+    fn advance(
+        &mut self,
+        batch: tagq_views::TagBatch<'_>,
+        until: Frontier,
+    ) -> Result<Frontier, Error> {
+        let done = self.network.advance(batch, until, &mut self.out)?;
+        if let Some(gate) = &mut self.gate {
+            gate.advance(&self.out.times, &self.out.labels, done, &mut self.open)?;
+            self.out.retain(|label| !self.markers.contains(&label));
+        }
+        Ok(done)
+    }
+
+    fn state(&mut self, source: usize, start: Start, rows: u64) -> EvaluationState {
+        let gate = self.gate.as_ref().map(GateNetwork::save);
+        let bounds = if gate.is_some() { self.open[0].bounds().to_vec() } else { Vec::new() };
+        let (network, gate) = (self.network.save(), gate.unwrap_or_default());
+        EvaluationState { source, start, rows, network, gate, bounds }
+    }
+}

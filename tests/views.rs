@@ -1,0 +1,321 @@
+//! Queries that name derived channels and gates: views in the store of a run.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::support::{Output, command, output};
+
+/// Makes 0.2 s of four channels in pairs, from `start` tenths of a second on.
+fn tags(folder: &Path, start: u32) -> Vec<u8> {
+    let at = folder.join(format!("{start}.tags"));
+    let made = output(
+        command()
+            .args(["simulate", "-q", "--rate", "50kHz", "--channels", "1,2,3,4"])
+            .args(["--efficiency", "0.6", "--dark", "2kHz", "--duration", "200ms"])
+            .args(["--seed", &start.to_string(), "--start", &format!("{}ms", 200 * start)])
+            .arg(&at),
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let bytes = fs::read(&at).unwrap();
+    fs::remove_file(&at).unwrap();
+    bytes
+}
+
+const SETUP: &str = r#"
+[channels]
+1 = "Alice"
+[delays]
+2 = "1ns"
+[derived]
+Pair = "Alice & 2 within 2ns"
+Any = "Alice | 3"
+Quiet = "3 unless 4 in -5us..20us"
+Tenth = "4 / 10"
+[gates]
+near = "4 for 10us"
+far = "not near"
+"#;
+
+/// Makes a run of so many pieces in one file.
+fn recorded(folder: &Path, pieces: u32) -> PathBuf {
+    let run = folder.join("run");
+    fs::create_dir(&run).unwrap();
+    fs::write(run.join("tagq.toml"), SETUP).unwrap();
+    (0..pieces).for_each(|piece| append(&run.join("a.tags"), &tags(folder, piece)));
+    run
+}
+
+fn append(file: &Path, bytes: &[u8]) {
+    OpenOptions::new().create(true).append(true).open(file).unwrap().write_all(bytes).unwrap();
+}
+
+fn ask(args: &[&str], run: &Path) -> Output {
+    output(command().args(args).arg(run).args(["--format", "json"]))
+}
+
+/// Returns what was counted: rows, singles and facts of the run.
+fn counted(asked: &Output) -> Value {
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    let answer = asked.json();
+    serde_json::json!([answer["rows"], answer["singles"], answer["run"], answer["query"]])
+}
+
+/// The folders of views, with the commit of each.
+fn views(run: &Path) -> Vec<(PathBuf, String, u64)> {
+    let Ok(entries) = fs::read_dir(run.join(".tagq/views")) else { return Vec::new() };
+    let mut views = Vec::new();
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let manifest = fs::read(path.join("manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let (run, commit) = (&manifest["run_id"], &manifest["commit"]);
+        views.push((path, run.to_string(), commit.as_u64().unwrap()));
+    }
+    views.sort();
+    views
+}
+
+const QUESTIONS: [&[&str]; 9] = [
+    &["rates", "--channels", "Pair,Any,2"],
+    &["rates", "--gate", "near"],
+    &["rates", "--derive", "Two = 2 | 3", "--gate", "far", "--gate", "1 for 30us"],
+    &["coincidences", "Quiet,2", "--window", "5us"],
+    &["coincidences", "--window", "2ns", "--gate", "4 .. 3", "--delay", "4=3ns"],
+    &["g2", "Any,4", "--range", "1us", "--bin", "10ns"],
+    &["histogram", "Tenth,3", "--range", "10us", "--bin", "1us", "--gate", "near"],
+    &["rates", "--bin", "50ms", "--channels", "Quiet,Tenth"],
+    &["coincidences", "Pair,3", "--window", "1us", "--join", "--derive", "Pair = 1 & 4 within 3ns"],
+];
+
+#[test]
+fn a_view_answers_as_a_store_that_was_derived() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 2);
+    append(&run.join("b.tags"), &tags(folder.path(), 3));
+    for (at, question) in QUESTIONS.iter().enumerate() {
+        let kept = counted(&ask(question, &run));
+        assert_eq!(kept, counted(&ask(question, &run)), "{question:?}");
+        let temporary = counted(&ask(&[question, &["--no-cache"][..]].concat(), &run));
+        assert_eq!(kept, temporary, "{question:?}");
+        // The same from a store that `tagq derive` made, without the options that it used.
+        let (mut of_store, mut of_query) = (Vec::new(), Vec::new());
+        let mut words = question.iter();
+        while let Some(&word) = words.next() {
+            match word {
+                "--derive" => of_store.push(*words.next().unwrap()),
+                "--gate" => of_store.extend([word, words.next().unwrap()]),
+                "--delay" => {
+                    let delay = words.next().unwrap();
+                    of_store.extend([word, delay]);
+                    of_query.extend([word, delay]);
+                }
+                "--join" => {
+                    of_store.push(word);
+                    of_query.push(word);
+                }
+                word => of_query.push(word),
+            }
+        }
+        let store = folder.path().join(format!("{at}.tagq"));
+        let made =
+            output(command().args(["derive", "-q", "-o"]).arg(&store).arg(&run).args(of_store));
+        assert_eq!(made.code, 0, "{}", made.stderr);
+        let setup = folder.path().join("plain.toml");
+        fs::write(&setup, "[delays]\n2 = \"1ns\"\n").unwrap();
+        let setup = setup.to_str().unwrap();
+        let alone = ask(&[&of_query[..], &["--setup", setup]].concat(), &store);
+        assert_eq!(alone.code, 0, "{}", alone.stderr);
+        let alone = alone.json();
+        let alone_rows = alone["rows"].as_array().unwrap();
+        let rows = kept[0].as_array().unwrap();
+        assert!(rows.iter().any(|row| row["count"].as_u64() > Some(0)), "{question:?}");
+        // The store has rows of all derived channels where a query names none.
+        for row in rows {
+            assert!(alone_rows.contains(row), "{question:?}: {row}");
+        }
+        assert_eq!(kept[2]["live_s"], alone["run"]["live_s"], "{question:?}");
+    }
+    assert_eq!(views(&run).len(), QUESTIONS.len());
+    assert!(views(&run).iter().all(|(.., commit)| *commit == 1));
+}
+
+#[test]
+fn views_continue_as_their_run_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let (mut continued, mut again) = (0, 0);
+    let mut before: Vec<(PathBuf, String, u64)> = Vec::new();
+    for piece in 1..6 {
+        for question in QUESTIONS {
+            let kept = counted(&ask(question, &run));
+            let scratch = counted(&ask(&[question, &["--no-cache"][..]].concat(), &run));
+            assert_eq!(kept, scratch, "{piece} {question:?}");
+        }
+        let now = views(&run);
+        for (path, run_id, commit) in &now {
+            let Some((_, of, earlier)) = before.iter().find(|(other, ..)| other == path) else {
+                continue;
+            };
+            let is_same: bool = of == run_id;
+            assert!(commit > earlier);
+            continued += usize::from(is_same);
+            again += usize::from(!is_same);
+        }
+        before = now;
+        // Within a file, and by files that follow.
+        let to = if piece < 3 { "a.tags" } else { "b.tags" };
+        append(&run.join(to), &tags(folder.path(), piece));
+    }
+    assert_eq!(before.len(), QUESTIONS.len());
+    // Tags at the end of a file are sometimes decided by tags that come later, and the view is made again.
+    assert!(continued > 3 * again && continued > 20, "{continued} continued, {again} made again");
+}
+
+#[test]
+fn a_view_that_cannot_be_kept_is_temporary() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let question = ["rates", "--channels", "Pair,2"];
+    let first = ask(&["rates"], &run);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let views_folder = run.join(".tagq/views");
+    // A link leads nowhere, and nothing is written through it.
+    let outside = folder.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &views_folder).unwrap();
+    let linked = ask(&question, &run);
+    assert!(linked.stderr.contains("the view is not kept for the next time"), "{}", linked.stderr);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    fs::remove_file(&views_folder).unwrap();
+    let kept = ask(&question, &run);
+    assert!(!kept.stderr.contains("not kept"), "{}", kept.stderr);
+    assert_eq!(counted(&kept), counted(&linked));
+    let [(view, ..)] = &views(&run)[..] else { panic!("one view") };
+    // Damage of its own files and of its state is noticed.
+    for name in ["view", "manifest.json", "gap.1.col", "lock"] {
+        let Some(name) = fs::read_dir(view).unwrap().find_map(|entry| {
+            let found = entry.unwrap().file_name().into_string().unwrap();
+            (found == name || name.starts_with("gap") && found.starts_with("gap")).then_some(found)
+        }) else {
+            panic!("no {name}")
+        };
+        let file = view.join(&name);
+        let len = fs::metadata(&file).unwrap().len();
+        File::options().write(true).open(&file).unwrap().set_len(len / 2).unwrap();
+        assert_eq!(counted(&ask(&question, &run)), counted(&kept), "{name}");
+    }
+    fs::remove_dir_all(view).unwrap();
+    fs::create_dir(view).unwrap();
+    fs::write(view.join("notes.txt"), "of another program").unwrap();
+    let other = ask(&question, &run);
+    assert_eq!(counted(&other), counted(&kept));
+    // A store of somebody else, moved here.
+    let other = recorded(&folder.path().join("run"), 1);
+    assert_eq!(ask(&question, &other).code, 0);
+    let [(moved, ..)] = &views(&other)[..] else { panic!("one view") };
+    fs::remove_dir_all(view).unwrap();
+    fs::rename(moved, view).unwrap();
+    assert_eq!(counted(&ask(&question, &run)), counted(&kept));
+}
+
+#[test]
+fn processes_that_make_one_view_at_once_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 3);
+    assert_eq!(ask(&["rates"], &run).code, 0);
+    let question = QUESTIONS[3];
+    let scratch = counted(&ask(&[question, &["--no-cache"][..]].concat(), &run));
+    thread::scope(|scope| {
+        let asked: Vec<_> = (0..6).map(|_| scope.spawn(|| counted(&ask(question, &run)))).collect();
+        for one in asked {
+            assert_eq!(one.join().unwrap(), scratch);
+        }
+    });
+    assert_eq!(views(&run).len(), 1);
+}
+
+#[test]
+fn few_views_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    for ns in 1..=66 {
+        let derive = format!("X = 1 dead {ns}ns");
+        assert_eq!(ask(&["rates", "--channels", "X", "--derive", &derive], &run).code, 0);
+    }
+    assert_eq!(views(&run).len(), 64);
+    // Those of a run that was made again are of no use.
+    let again = output(command().args(["ingest", "-q", "--rebuild"]).arg(&run));
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(ask(&["rates", "--channels", "Pair"], &run).code, 0);
+    assert_eq!(views(&run).len(), 1);
+}
+
+#[test]
+fn what_a_view_cannot_do_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let plan = folder.path().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    for (question, reason) in [
+        (&["rates", "--channels", "Pair", "--delay", "Pair=1ns"][..], "has no delay of its own"),
+        (&["rates", "--derive", "X = 1 | X"], "X → X"),
+        (&["rates", "--derive", "1 | 2"], "NAME = DEFINITION"),
+        (&["rates", "--derive", "Alice = 1 | 2"], "Alice"),
+        (&["rates", "--gate", "nera"], "no gate is called `nera`"),
+        (&["rates", "--gate", "Pair .. nothing"], "nothing"),
+        (
+            &["coincidences", "Pair,3", "--window", "2ns", "--delay", "auto"],
+            "delays are found between channels of the run",
+        ),
+        (&["coincidences", "Pairs,3", "--window", "2ns"], "did you mean"),
+        (
+            &["plan", "rates", "--channels", "Pair", "--parts", "2", "-o", plan],
+            "tagq derive RUN -o NEW.tagq",
+        ),
+        (&["delays", "Pair,3"], "tagq derive RUN -o NEW.tagq"),
+    ] {
+        let refused = output(command().args(question).arg(&run));
+        assert_eq!(refused.code, 2, "{question:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(reason), "{question:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn an_answer_of_a_view_is_reproduced() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let saved = folder.path().join("answer.json");
+    let question =
+        ["coincidences", "Pair,X", "--window", "1us", "--derive", "X = 3 | 4", "--gate", "near"];
+    let asked = output(command().args(question).arg(&run).arg("-o").arg(&saved));
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    let answer: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
+    let provenance = &answer["provenance"];
+    assert_eq!(provenance["options"]["derive"], serde_json::json!(["X = 3 | 4"]));
+    assert_eq!(provenance["options"]["gates"], serde_json::json!(["near"]));
+    // Also after the run has grown and the setup was edited.
+    append(&run.join("a.tags"), &tags(folder.path(), 1));
+    fs::write(run.join("tagq.toml"), SETUP.replace("2ns", "5ns")).unwrap();
+    let again = output(command().arg("reproduce").arg(&saved));
+    assert_eq!(again.code, 0, "{}\n{}", String::from_utf8_lossy(&again.stdout), again.stderr);
+}
+
+#[test]
+fn a_list_names_derived_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let question = ["coincidences", "Pair,3", "--window", "1us"];
+    let count = counted(&ask(&question, &run))[0][0]["count"].as_u64().unwrap();
+    let listed = output(command().args(question).arg("--list").arg(&run).args(["--format", "csv"]));
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("row_255"), "{}", &listed[..200]);
+    let rows = listed.lines().filter(|line| !line.starts_with('#')).count() - 1;
+    assert_eq!(rows as u64, count);
+}
