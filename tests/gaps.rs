@@ -137,3 +137,16 @@ fn damaged_distances_are_refused_and_made_again_from_the_sources() {
         assert_eq!(ask("verify").code, 0);
     }
 }
+
+#[test]
+fn a_store_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    assert_eq!(output(command().arg("ingest").arg(&run)).code, 0);
+    let manifest = run.join(".tagq/manifest.json");
+    fs::remove_file(&manifest).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    let refused = output(command().args(["set", "--times", "on"]).arg(&run));
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("manifest.json"), "{}", refused.stderr);
+}

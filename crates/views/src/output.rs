@@ -23,7 +23,22 @@ pub(crate) enum Labels<'a> {
     All(u16),
 }
 
-impl OutputTags<'_> {
+impl<'a> OutputTags<'a> {
+    /// Returns tags with their labels.
+    pub(crate) fn labelled(tags: &'a LabelledTags) -> Self {
+        let labels = Labels::Each(&tags.labels);
+        Self { tags: TagSlice { times: &tags.times, rows: &tags.rows, micro: &[] }, labels }
+    }
+
+    /// Returns the first `len` tags.
+    pub(crate) fn first(self, len: usize) -> Self {
+        let labels = match self.labels {
+            Labels::Each(labels) => Labels::Each(&labels[..len]),
+            all @ Labels::All(_) => all,
+        };
+        Self { tags: self.tags.first(len), labels }
+    }
+
     /// Appends the tags from index `from` up to `to`.
     fn copy(&self, from: usize, to: usize, out: &mut LabelledTags) {
         out.times.extend_from_slice(&self.tags.times[from..to]);
@@ -75,19 +90,15 @@ impl OutputMerge {
                     self.merge(lists, &mut merged);
                     merged
                 });
-                merge_two(&merged(&a), &merged(&b), out);
+                merge_two(&OutputTags::labelled(&a), &OutputTags::labelled(&b), out);
                 self.spare.extend([a, b]);
             }
         }
     }
 }
 
-fn merged(tags: &LabelledTags) -> OutputTags<'_> {
-    let labels = Labels::Each(&tags.labels);
-    OutputTags { tags: TagSlice { times: &tags.times, rows: &tags.rows, micro: &[] }, labels }
-}
-
-fn merge_two(a: &OutputTags<'_>, b: &OutputTags<'_>, out: &mut LabelledTags) {
+/// Merges two lists by time; at equal times the tags of the first list come first.
+pub(crate) fn merge_two(a: &OutputTags<'_>, b: &OutputTags<'_>, out: &mut LabelledTags) {
     if a.len() > SPARSE * b.len() || b.len() > SPARSE * a.len() {
         return merge_pieces(a, b, out);
     }

@@ -1,6 +1,10 @@
 //! Columns of tags: times and rows, in order of time, then of rows.
 
+use std::ops::Range;
+
 use tagq_store::sealed::{Reader, put_len};
+
+use crate::output::{OutputTags, merge_two};
 
 /// The tags of one channel, real or derived, in order of time, then of rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -175,6 +179,33 @@ impl LabelledTags {
         self.times.is_empty()
     }
 
+    /// Appends the tags of a range of others.
+    pub fn append(&mut self, from: &Self, tags: Range<usize>) {
+        self.times.extend_from_slice(&from.times[tags.clone()]);
+        self.rows.extend_from_slice(&from.rows[tags.clone()]);
+        self.labels.extend_from_slice(&from.labels[tags]);
+    }
+
+    /// Keeps the first `len` tags.
+    pub fn truncate(&mut self, len: usize) {
+        self.times.truncate(len);
+        self.rows.truncate(len);
+        self.labels.truncate(len);
+    }
+
+    /// Removes the first `count` tags.
+    pub fn remove_first(&mut self, count: usize) {
+        self.times.drain(..count);
+        self.rows.drain(..count);
+        self.labels.drain(..count);
+    }
+
+    /// Appends the first tags of two lists in order of time; at equal times those of the first list come first.
+    pub fn append_merged(&mut self, [a, b]: [&Self; 2], [a_len, b_len]: [usize; 2]) {
+        let of = |tags, len| OutputTags::labelled(tags).first(len);
+        merge_two(&of(a, a_len), &of(b, b_len), self);
+    }
+
     /// Keeps the tags whose label is wanted.
     pub fn retain(&mut self, is_wanted: impl Fn(u16) -> bool) {
         let mut kept = 0;
@@ -186,9 +217,7 @@ impl LabelledTags {
                 kept += 1;
             }
         }
-        self.times.truncate(kept);
-        self.rows.truncate(kept);
-        self.labels.truncate(kept);
+        self.truncate(kept);
     }
 
     /// Removes all tags and keeps the memory.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use tagq_store::Store;
-use tagq_views::{LabelledTags, TagBatch};
+use tagq_store::{Channels, Store};
+use tagq_views::{Frontier, LabelledTags, TagBatch};
 
 use crate::new_store::micro_of;
 
@@ -32,6 +32,27 @@ impl Start {
     pub(super) const FIRST: Self = Self { delayed: i64::MIN, recorded: i64::MIN };
 }
 
+/// Tags that were read together.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Tags of needed channels by delayed time, and all of these tags before `until` that no earlier piece has.
+    tags: LabelledTags,
+    /// Their micro times, if they are needed.
+    micro: Option<Vec<u32>>,
+    /// Tags of kept channels.
+    pub kept: LabelledTags,
+    /// The delayed time before which all tags were read.
+    pub until: Frontier,
+}
+
+impl Piece {
+    /// Returns the tags of needed channels.
+    pub(super) fn batch(&self) -> TagBatch<'_> {
+        let LabelledTags { times, rows, labels } = &self.tags;
+        TagBatch { times, rows, labels, micro: self.micro.as_deref() }
+    }
+}
+
 /// Reads a source.
 pub(super) struct Feed<'a> {
     store: &'a Store,
@@ -40,20 +61,20 @@ pub(super) struct Feed<'a> {
     start: Start,
     /// The recorded time before which all tags have been read.
     recorded: i64,
-    /// The delay of each channel that is needed.
-    delay_of: Box<[Option<i64>]>,
+    is_needed: Box<[bool]>,
+    /// The delay of each channel; empty if there are none.
+    delay_of: Vec<i64>,
     /// The smallest delay, at most 0.
     smallest_delay: i64,
-    has_delays: bool,
     has_micro: bool,
+    /// The channels that are kept; empty if there are none.
     is_kept: &'a [bool],
-    /// Tags of needed channels: their delayed times, rows and labels. The first `given` were given before.
-    waiting: Vec<(i64, u64, u16)>,
-    given: usize,
-    batch: LabelledTags,
-    micro: Vec<u32>,
-    kept: LabelledTags,
+    /// Tags of needed channels by delayed time that are not in a piece yet.
+    waiting: LabelledTags,
+    is_begun: bool,
+    is_ended: bool,
     times: Vec<i64>,
+    selected: Vec<u32>,
 }
 
 impl<'a> Feed<'a> {
@@ -65,11 +86,16 @@ impl<'a> Feed<'a> {
         is_kept: &'a [bool],
         start: Start,
     ) -> Self {
-        let mut delay_of = vec![None; 1 << 16];
-        for &(label, delay) in &needed.channels {
-            delay_of[usize::from(label)] = Some(delay);
-        }
         let delays = || needed.channels.iter().map(|(_, delay)| *delay).chain([0]);
+        let has_delays = delays().any(|delay| delay != 0);
+        let mut is_needed = vec![false; 1 << 16];
+        let mut delay_of = vec![0; if has_delays { 1 << 16 } else { 0 }];
+        for &(label, delay) in &needed.channels {
+            is_needed[usize::from(label)] = true;
+            if has_delays {
+                delay_of[usize::from(label)] = delay;
+            }
+        }
         let largest = delays().max().unwrap_or(0);
         if start != Start::FIRST {
             let first = start.recorded.min(start.delayed.saturating_sub(largest));
@@ -81,87 +107,143 @@ impl<'a> Feed<'a> {
             rows,
             start,
             recorded: i64::MIN,
-            delay_of: delay_of.into(),
+            is_needed: is_needed.into(),
+            delay_of,
             smallest_delay: delays().min().unwrap_or(0),
-            has_delays: delays().any(|delay| delay != 0),
             has_micro: needed.has_micro,
-            is_kept,
-            waiting: Vec::new(),
-            given: 0,
-            batch: LabelledTags::default(),
-            micro: Vec::new(),
-            kept: LabelledTags::default(),
+            is_kept: if is_kept.contains(&true) { is_kept } else { &[] },
+            waiting: LabelledTags::default(),
+            is_begun: false,
+            is_ended: false,
             times: Vec::new(),
+            selected: Vec::new(),
         }
     }
 
-    /// Reads the next rows. Returns the tags of needed channels that are complete however the source goes on, and the
-    /// delayed time before which all of them have been returned.
-    pub(super) fn read(&mut self) -> (TagBatch<'_>, i64) {
+    /// Reads the next rows, up to the times at which tags can still come. After all rows, the end follows.
+    fn read(&mut self) -> Piece {
         let rows = self.rows.start..self.rows.end.min(self.rows.start + PIECE_ROWS);
         self.rows.start = rows.end;
         let tags = self.store.tags();
-        let times = tags.time.read(rows.clone(), &mut self.times);
+        let mut buffer = std::mem::take(&mut self.times);
+        let times = tags.time.read(rows.clone(), &mut buffer);
         let last = times.last().copied();
-        self.waiting.drain(..self.given);
-        for (row, &time) in rows.zip(times) {
-            let label = tags.channels.label(row);
-            if let Some(delay) = self.delay_of[usize::from(label)] {
-                let delayed = time.saturating_add(delay);
-                if delayed >= self.start.delayed {
-                    self.waiting.push((delayed, row as u64, label));
-                }
-            }
-            if self.is_kept[usize::from(label)] && time >= self.start.recorded {
-                self.kept.times.push(time);
-                self.kept.rows.push(row as u64);
-                self.kept.labels.push(label);
-            }
+        let here = Tags { times, channels: tags.channels, rows };
+        here.select(&self.is_needed, &mut self.selected);
+        if self.delay_of.is_empty() {
+            here.append(&self.selected, self.start.delayed, &mut self.waiting);
+        } else {
+            self.append_delayed(&here);
         }
-        if self.has_delays {
-            // Times and rows are in order but for the delays.
-            self.waiting.sort_unstable();
+        let mut kept = LabelledTags::default();
+        if !self.is_kept.is_empty() {
+            here.select(self.is_kept, &mut self.selected);
+            here.append(&self.selected, self.start.recorded, &mut kept);
         }
+        self.times = buffer;
         // A tag that is still to come can have the time of the last one.
-        let next = if self.is_read() { last } else { Some(tags.time.at(self.rows.start)) };
+        let next = if self.rows.is_empty() { last } else { Some(tags.time.at(self.rows.start)) };
         self.recorded = next.unwrap_or(i64::MIN).max(self.recorded);
         let until = self.recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
-        self.given = self.waiting.partition_point(|&(time, ..)| time < until);
-        (self.batch(0), until)
+        self.piece(kept, Frontier::Before(until))
     }
 
-    /// Returns the tags of needed channels that are left, after all rows were read.
-    pub(super) fn rest(&mut self) -> TagBatch<'_> {
-        let given = self.given;
-        self.given = self.waiting.len();
-        self.batch(given)
+    /// Returns the tags that wait before a time, and those that are kept.
+    fn piece(&mut self, kept: LabelledTags, until: Frontier) -> Piece {
+        let mut waiting = LabelledTags::default();
+        let given = until.count(&self.waiting.times);
+        waiting.append(&self.waiting, given..self.waiting.len());
+        let mut tags = std::mem::replace(&mut self.waiting, waiting);
+        tags.truncate(given);
+        let column = self.store.micro();
+        let micro = || tags.rows.iter().map(|&row| micro_of(column, row)).collect();
+        let micro = self.has_micro.then(micro);
+        Piece { tags, micro, kept, until }
     }
 
-    /// Returns the tags that wait, from `start` to those that are given.
-    fn batch(&mut self, start: usize) -> TagBatch<'_> {
-        self.batch.clear();
-        for &(time, row, label) in &self.waiting[start..self.given] {
-            self.batch.times.push(time);
-            self.batch.rows.push(row);
-            self.batch.labels.push(label);
+    /// Appends the selected tags to those that wait, by delayed time.
+    fn append_delayed(&mut self, here: &Tags<'_>) {
+        let start = self.waiting.len();
+        here.append(&self.selected, i64::MIN, &mut self.waiting);
+        let LabelledTags { times, rows, labels } = &mut self.waiting;
+        for (time, &label) in times[start..].iter_mut().zip(&labels[start..]) {
+            *time = time.saturating_add(self.delay_of[usize::from(label)]);
         }
-        if self.has_micro {
-            self.micro.clear();
-            let column = self.store.micro();
-            self.micro.extend(self.batch.rows.iter().map(|&row| micro_of(column, row)));
+        // Times and rows are in order but for the delays.
+        let columns = times.iter().zip(&*rows).zip(&*labels);
+        let all = columns.map(|((&time, &row), &label)| (time, row, label));
+        let mut all: Vec<_> = all.filter(|tag| tag.0 >= self.start.delayed).collect();
+        all.sort_unstable();
+        self.waiting.clear();
+        for (time, row, label) in all {
+            self.waiting.times.push(time);
+            self.waiting.rows.push(row);
+            self.waiting.labels.push(label);
         }
-        let LabelledTags { times, rows, labels } = &self.batch;
-        let micro = self.has_micro.then_some(&*self.micro);
-        TagBatch { times, rows, labels, micro }
+    }
+}
+
+/// Pieces up to the end of the source, which is the last one.
+impl Iterator for Feed<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        if self.is_ended {
+            return None;
+        }
+        // A source without rows has one piece before its end, too.
+        if !self.rows.is_empty() || !self.is_begun {
+            self.is_begun = true;
+            return Some(self.read());
+        }
+        self.is_ended = true;
+        Some(self.piece(LabelledTags::default(), Frontier::End))
+    }
+}
+
+/// Rows of a store.
+struct Tags<'a> {
+    times: &'a [i64],
+    channels: Channels<'a>,
+    rows: Range<usize>,
+}
+
+impl Tags<'_> {
+    /// Makes a list of the places of the rows whose channels are wanted.
+    fn select(&self, is_wanted: &[bool], selected: &mut Vec<u32>) {
+        match self.channels {
+            Channels::U8(labels) => select(&labels[self.rows.clone()], is_wanted, selected),
+            Channels::U16(labels) => select(&labels[self.rows.clone()], is_wanted, selected),
+        }
     }
 
-    /// Whether all rows have been read.
-    pub(super) fn is_read(&self) -> bool {
-        self.rows.is_empty()
+    /// Appends the tags at these places from a time on.
+    fn append(&self, selected: &[u32], from: i64, to: &mut LabelledTags) {
+        let start = selected.partition_point(|&at| self.times[at as usize] < from);
+        let selected = &selected[start..];
+        to.times.extend(selected.iter().map(|&at| self.times[at as usize]));
+        to.rows.extend(selected.iter().map(|&at| self.rows.start as u64 + u64::from(at)));
+        match self.channels {
+            Channels::U8(labels) => {
+                let labels = &labels[self.rows.clone()];
+                to.labels.extend(selected.iter().map(|&at| u16::from(labels[at as usize])));
+            }
+            Channels::U16(labels) => {
+                let labels = &labels[self.rows.clone()];
+                to.labels.extend(selected.iter().map(|&at| labels[at as usize]));
+            }
+        }
     }
+}
 
-    /// Takes the tags of kept channels that were read.
-    pub(super) fn take_kept(&mut self) -> LabelledTags {
-        std::mem::take(&mut self.kept)
+/// Makes a list of the places of wanted labels, without a branch for each.
+fn select<L: Copy + Into<u16>>(labels: &[L], is_wanted: &[bool], selected: &mut Vec<u32>) {
+    selected.clear();
+    selected.resize(labels.len(), 0);
+    let mut count = 0;
+    for (&label, at) in labels.iter().zip(0..) {
+        selected[count] = at;
+        count += usize::from(is_wanted[usize::from(label.into())]);
     }
+    selected.truncate(count);
 }

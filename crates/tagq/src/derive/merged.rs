@@ -1,9 +1,12 @@
 //! The tags of a source of the derived run: those of the run and derived ones in order of time, inside of the gate.
 
-use tagq_store::{Store, Writer};
+use tagq_store::{Rows, Store, Writer};
 use tagq_views::{Frontier, Intervals, LabelledTags};
 
 use crate::{error::Error, new_store::micro_of};
+
+/// Rows that are written at once, by threads of the writer.
+const TASK_ROWS: usize = 1 << 19;
 
 /// Merges tags and writes them.
 pub(super) struct Merged<'a> {
@@ -15,6 +18,8 @@ pub(super) struct Merged<'a> {
     moved_out: u64,
     /// The tags that are being written.
     ready: LabelledTags,
+    /// Times, labels and micro times that are written next.
+    task: (Vec<i64>, Vec<u16>, Vec<u32>),
     /// Rows that the writer has already: the next ones must be equal.
     expected: ExpectedRows,
     /// Rows that were written, expected ones among them.
@@ -64,19 +69,27 @@ impl<'a> Merged<'a> {
     ) -> Self {
         // A source without tags derives none.
         let span = span.unwrap_or((i64::MAX, i64::MIN));
-        let (waiting, ready) = Default::default();
-        Self { writer, store, span, waiting, moved_out: 0, ready, expected, written: 0 }
+        let (waiting, ready, task) = Default::default();
+        Self { writer, store, span, waiting, moved_out: 0, ready, task, expected, written: 0 }
     }
 
-    /// Adds tags of the run and derived ones, each in order of time.
-    pub(super) fn add(&mut self, of_run: &LabelledTags, derived: &mut LabelledTags) {
+    /// Adds tags of the run, in order of time.
+    pub(super) fn add_of_run(&mut self, tags: &mut LabelledTags) {
+        let [run, _] = &mut self.waiting;
+        if run.is_empty() {
+            std::mem::swap(run, tags);
+        } else {
+            run.append(tags, 0..tags.len());
+        }
+    }
+
+    /// Adds derived tags, in order of time.
+    pub(super) fn add_derived(&mut self, derived: &mut LabelledTags) {
         let (first, last) = self.span;
         let start = derived.times.partition_point(|&time| time < first);
         let end = derived.times.partition_point(|&time| time <= last).max(start);
         self.moved_out += (start + derived.len() - end) as u64;
-        let [run, more] = &mut self.waiting;
-        append(run, of_run, 0..of_run.len());
-        append(more, derived, start..end);
+        self.waiting[1].append(derived, start..end);
         derived.clear();
     }
 
@@ -84,44 +97,42 @@ impl<'a> Merged<'a> {
     pub(super) fn write(&mut self, until: Frontier, gate: &Intervals) -> Result<(), Error> {
         let [run, derived] = &self.waiting;
         let ends = [run, derived].map(|tags| until.count(&tags.times));
-        let mut at = [0, 0];
         self.ready.clear();
-        while at != ends {
-            let time = |of: usize| {
-                let tags = [run, derived][of];
-                (at[of] < ends[of]).then(|| tags.times[at[of]])
-            };
-            // Of equal times the tag of the run is the first.
-            let is_derived = match (time(0), time(1)) {
-                (Some(run), Some(derived)) => derived < run,
-                (run, _) => run.is_none(),
-            };
-            let of = usize::from(is_derived);
-            append(&mut self.ready, [run, derived][of], at[of]..at[of] + 1);
-            at[of] += 1;
-        }
+        // Of equal times the tag of the run is the first.
+        self.ready.append_merged([run, derived], ends);
         for (tags, end) in self.waiting.iter_mut().zip(ends) {
-            tags.times.drain(..end);
-            tags.rows.drain(..end);
-            tags.labels.drain(..end);
+            tags.remove_first(end);
         }
         let LabelledTags { times, rows, labels } = &self.ready;
         let has_micro = self.store.manifest().has_micro();
-        for inside in gate.inside(times) {
-            let (times, labels) = (&times[inside.clone()], &labels[inside.clone()]);
-            let rows = rows[inside].iter().filter(|_| has_micro);
-            let micro: Vec<u32> = rows.map(|&row| micro_of(self.store.micro(), row)).collect();
-            self.written += times.len() as u64;
-            let there = self.expected.take(times, labels, &micro);
-            if self.expected.is_other {
-                return Ok(());
+        for mut inside in gate.inside(times) {
+            self.written += inside.len() as u64;
+            let micro_of_rows = |rows: &[u64]| -> Vec<u32> {
+                let rows = rows.iter().filter(|_| has_micro);
+                rows.map(|&row| micro_of(self.store.micro(), row)).collect()
+            };
+            if !self.expected.is_over() {
+                let micro = micro_of_rows(&rows[inside.clone()]);
+                inside.start +=
+                    self.expected.take(&times[inside.clone()], &labels[inside.clone()], &micro);
+                if self.expected.is_other {
+                    return Ok(());
+                }
             }
-            if there < times.len() {
-                let micro = micro.get(there..).unwrap_or_default();
-                self.writer.append_with_micro(&times[there..], &labels[there..], micro)?;
-            }
+            self.task.0.extend_from_slice(&times[inside.clone()]);
+            self.task.1.extend_from_slice(&labels[inside.clone()]);
+            self.task.2.extend(micro_of_rows(&rows[inside]));
+        }
+        if self.task.0.len() >= TASK_ROWS {
+            self.flush()?;
         }
         Ok(())
+    }
+
+    /// Gives the rows that were collected to the writer.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        let (times, labels, micro) = std::mem::take(&mut self.task);
+        Ok(self.writer.append_rows(vec![Rows::new(times, labels, micro)])?)
     }
 
     /// Whether rows that the writer has already are not those that it should have.
@@ -143,10 +154,4 @@ impl<'a> Merged<'a> {
     pub(super) fn moved_out(&self) -> u64 {
         self.moved_out
     }
-}
-
-fn append(to: &mut LabelledTags, from: &LabelledTags, tags: std::ops::Range<usize>) {
-    to.times.extend_from_slice(&from.times[tags.clone()]);
-    to.rows.extend_from_slice(&from.rows[tags.clone()]);
-    to.labels.extend_from_slice(&from.labels[tags]);
 }

@@ -1,6 +1,6 @@
 //! Evaluation of the sources of a run, one after the other, each piece by piece.
 
-use std::ops::Range;
+use std::{ops::Range, sync::mpsc, thread};
 
 use tagq_store::{Recording, Source, SourceFacts, Store, Writer};
 use tagq_views::{
@@ -9,7 +9,7 @@ use tagq_views::{
 
 use super::{
     evaluation::Evaluation,
-    feed::{Feed, Start},
+    feed::{Feed, Piece, Start},
     merged::{ExpectedRows, Merged},
 };
 use crate::{error::Error, progress::Progress};
@@ -20,6 +20,9 @@ const SPANS_MAX: usize = 1 << 16;
 /// The keys of facts of a source that state definitions.
 pub(super) const DERIVED_CHANNEL: &str = "derived channel";
 pub(super) const GATE: &str = "gate";
+
+/// Pieces that are read before they are evaluated.
+const PIECES_AHEAD: usize = 4;
 
 /// How the last source ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +94,7 @@ impl Evaluation<'_> {
         progress: &dyn Progress,
     ) -> Result<Evaluated, Error> {
         let parts = self.parts(store);
+        writer.set_threads(tagq_store::threads(0));
         let first = resumed.as_ref().map_or(0, |resumed| resumed.state.source);
         let needed = self.needed();
         let (mut last, mut moved_out) = (None, 0);
@@ -105,38 +109,40 @@ impl Evaluation<'_> {
             } else {
                 writer.begin_source();
             }
-            let mut feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
-            let mut merged = Merged::new(writer, store, part.span, expected);
-            let mut end = loop {
-                let (batch, until) = feed.read();
-                let done = evaluation.advance(batch, Frontier::Before(until))?;
-                merged.add(&feed.take_kept(), &mut evaluation.out);
-                merged.write(done, &evaluation.open[0])?;
-                if merged.is_other() {
-                    return Ok(Evaluated::Other);
-                }
-                if feed.is_read() {
-                    break Some((done, until));
-                }
-            };
-            if let Some((Frontier::Before(recorded), delayed)) = end.filter(|_| is_last) {
-                let start = Start { delayed, recorded };
-                last = Some(evaluation.state(number, start, before + merged.written()));
-            }
             let is_whole = ending == Ending::Whole || !is_last || part.is_finished;
-            if is_whole {
-                end = None;
-                evaluation.advance(feed.rest(), Frontier::End)?;
-                merged.add(&LabelledTags::default(), &mut evaluation.out);
-                merged.write(Frontier::End, &evaluation.open[0])?;
-            }
-            if merged.is_other() || !merged.has_expected() {
+            let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
+            let mut merged = Merged::new(writer, store, part.span, expected);
+            // The delayed time up to which tags were read, and the time before which the output is complete.
+            let mut reached = (i64::MIN, Frontier::START);
+            let evaluated = read_ahead(feed, |mut piece| {
+                if piece.until == Frontier::End {
+                    if let (delayed, Frontier::Before(recorded)) = reached
+                        && is_last
+                    {
+                        let start = Start { delayed, recorded };
+                        last = Some(evaluation.state(number, start, before + merged.written()));
+                    }
+                    if !is_whole {
+                        return Ok(true);
+                    }
+                }
+                let done = evaluation.advance(piece.batch(), piece.until)?;
+                merged.add_of_run(&mut piece.kept);
+                merged.add_derived(&mut evaluation.out);
+                merged.write(done, &evaluation.open[0])?;
+                if let Frontier::Before(until) = piece.until {
+                    reached = (until, done);
+                }
+                Ok(!merged.is_other())
+            });
+            if !evaluated? || !merged.has_expected() {
                 return Ok(Evaluated::Other);
             }
+            merged.flush()?;
             moved_out += merged.moved_out();
-            let end = match end {
-                Some((Frontier::Before(time), _)) => Some(time),
-                Some((Frontier::End, _)) | None => None,
+            let end = match reached.1 {
+                Frontier::Before(time) if !is_whole => Some(time),
+                Frontier::Before(_) | Frontier::End => None,
             };
             writer.finish_source(self.facts(part, &evaluation.open[0], end)?);
         }
@@ -230,6 +236,24 @@ impl Evaluation<'_> {
             ..SourceFacts::named(&source.facts.name)
         })
     }
+}
+
+/// Reads pieces on another thread, and passes each to `take` until it returns `false`. Returns whether it took all.
+fn read_ahead(
+    feed: Feed<'_>,
+    mut take: impl FnMut(Piece) -> Result<bool, Error>,
+) -> Result<bool, Error> {
+    thread::scope(|scope| {
+        let (send, receive) = mpsc::sync_channel(PIECES_AHEAD);
+        // If the receiver has stopped, nothing more is read.
+        scope.spawn(move || feed.map_while(|piece| send.send(piece).ok()).for_each(drop));
+        for piece in receive {
+            if !take(piece)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
 }
 
 /// The evaluation of one source.

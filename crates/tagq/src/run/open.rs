@@ -486,7 +486,8 @@ pub fn change_store(
         return Err(Error::NeitherColumn);
     }
     let location = RunLocation::find(path, store, false)?;
-    if !Store::is_at(&location.store) {
+    // A store that cannot be read is there.
+    if Manifest::read(&location.store)?.is_none() {
         return Err(Error::NothingIngested { path: path.into() });
     }
     let mut writer = open_writer(&location, &OpenOptions::default())?;
