@@ -97,8 +97,16 @@ impl OutputMerge {
     }
 }
 
+impl LabelledTags {
+    /// Appends the first tags of two lists in order of time; at equal times those of the first list come first.
+    pub fn append_merged(&mut self, [a, b]: [&Self; 2], [a_len, b_len]: [usize; 2]) {
+        let of = |tags, len| OutputTags::labelled(tags).first(len);
+        merge_two(&of(a, a_len), &of(b, b_len), self);
+    }
+}
+
 /// Merges two lists by time; at equal times the tags of the first list come first.
-pub(crate) fn merge_two(a: &OutputTags<'_>, b: &OutputTags<'_>, out: &mut LabelledTags) {
+fn merge_two(a: &OutputTags<'_>, b: &OutputTags<'_>, out: &mut LabelledTags) {
     if a.len() > SPARSE * b.len() || b.len() > SPARSE * a.len() {
         return merge_pieces(a, b, out);
     }

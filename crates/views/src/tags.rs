@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use tagq_store::sealed::{Reader, put_len};
 
-use crate::output::{OutputTags, merge_two};
-
 /// The tags of one channel, real or derived, in order of time, then of rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TagList {
@@ -198,12 +196,6 @@ impl LabelledTags {
         self.times.drain(..count);
         self.rows.drain(..count);
         self.labels.drain(..count);
-    }
-
-    /// Appends the first tags of two lists in order of time; at equal times those of the first list come first.
-    pub fn append_merged(&mut self, [a, b]: [&Self; 2], [a_len, b_len]: [usize; 2]) {
-        let of = |tags, len| OutputTags::labelled(tags).first(len);
-        merge_two(&of(a, a_len), &of(b, b_len), self);
     }
 
     /// Keeps the tags whose label is wanted.

@@ -114,7 +114,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -222,7 +222,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -305,7 +305,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -387,7 +387,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -460,7 +460,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -527,7 +527,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
@@ -622,7 +622,7 @@ class Requests:
         channels
             Only these channels, by number or name.
         derive
-            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq derive --help``
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
             says; may be repeated.
         gates
             Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use tagq_store::Tick;
 use tagq_views::{Definitions, GateNetwork, LabelledOrigin, Network, Operand, Origin, TimeUnits};
 
 use crate::{
@@ -11,10 +10,7 @@ use crate::{
     setup::{arguments::Channel, definitions::Definition, experiment::Setup},
 };
 
-use super::Derivation;
-
-/// The name of the gate that is open while all of several gates are.
-const ALL_GATES: &str = "all gates";
+use super::derivation::Derivation;
 
 /// A derivation in one run.
 pub(super) struct Evaluation<'a> {
@@ -164,60 +160,6 @@ impl<'a> Evaluation<'a> {
         let of_run = self.setup.names.iter();
         let of_run = of_run.filter(|(channel, _)| self.is_kept[usize::from(*channel)]).cloned();
         of_run.chain(self.derived_names()).collect()
-    }
-}
-
-impl Derivation {
-    /// Returns the definitions of channels: those of the setup that are not replaced, then its own.
-    fn definitions(&self, setup: &Setup) -> Vec<Definition> {
-        let is_replaced = |name: &str| self.derived.iter().any(|(other, _)| other == name);
-        let of_setup = setup.derived.iter().filter(|(name, _)| !is_replaced(name));
-        of_setup.chain(&self.derived).cloned().collect()
-    }
-
-    /// Returns the definitions of gates, and the name of the one that is open while all that are wanted are.
-    fn gates(&self, setup: &Setup) -> Result<(Vec<Definition>, Option<String>), Error> {
-        let mut gates: Vec<Definition> = setup.gates.clone();
-        let is_named = |gate: &str| setup.gates.iter().any(|(name, _)| name == gate);
-        let mut wanted: Vec<String> = Vec::new();
-        for gate in &self.gates {
-            let gate = gate.trim();
-            if is_named(gate) {
-                wanted.push(gate.into());
-            } else if gate.contains(char::is_whitespace) {
-                let name = format!("gate {}", wanted.len() + 1);
-                gates.push((name.clone(), gate.into()));
-                wanted.push(name);
-            } else {
-                let known: Vec<&str> = setup.gates.iter().map(|(name, _)| name.as_str()).collect();
-                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-                return Err(Error::Request(format!(
-                    "no gate is called `{gate}`; gates of the setup: {known}; or write one, such as `1 .. 2`"
-                )));
-            }
-        }
-        wanted.dedup();
-        if wanted.len() < 2 {
-            return Ok((gates, wanted.pop()));
-        }
-        let each: Vec<String> =
-            wanted.into_iter().map(|name| Operand::Name(name).to_string()).collect();
-        gates.push((ALL_GATES.into(), each.join(" and ")));
-        Ok((gates, Some(ALL_GATES.into())))
-    }
-
-    /// Returns the delays of channels of the run in ticks.
-    fn delays(&self, setup: &Setup, tick: Tick) -> Result<Vec<(u16, i64)>, Error> {
-        let mut delays: Vec<(u16, i64)> = Vec::new();
-        for (channel, delay) in &self.delays {
-            delays.push((setup.channel(channel)?, delay.nearest(tick)?));
-        }
-        for (channel, delay) in &setup.delays {
-            if delays.iter().all(|(other, _)| other != channel) {
-                delays.push((*channel, delay.nearest(tick)?));
-            }
-        }
-        Ok(delays)
     }
 }
 

@@ -130,7 +130,7 @@ pub(super) const COMMON: [RequestOption; 8] = {
     let derive = option(
         "derive",
         ValueType::Texts("NAME=DEF"),
-        "Make a channel from others: `X = 1 | 2`, `X = 1 & 2 within 2ns`, and as `tagq derive --help` says; may be repeated",
+        "Make a channel from others: `X = 1 | 2`, `X = 1 & 2 within 2ns`, and as `tagq help derive` says; may be repeated",
     );
     let gates = option(
         "gates",
