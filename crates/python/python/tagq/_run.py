@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._requests import (
+        Delays,
         Duration,
         Waits,
         WatchCoincidences,

@@ -144,7 +144,12 @@ def reproduce(
     path: str, runs: list[str], threads: int | None
 ) -> tuple[list[Answer], list[tuple[str, str, str | None, str | None]]]: ...
 def derive(
-    run: Run, store: str | None, derived: list[tuple[str, str]], gates: list[str], channels: list[int | str]
+    run: Run,
+    store: str | None,
+    derived: list[tuple[str, str]],
+    gates: list[str],
+    channels: list[int | str],
+    keywords: dict[str, Any],
 ) -> Run: ...
 def info(run: Run, fast: bool) -> str: ...
 def verify(run: Run, sources: bool) -> tuple[int, int, int, int]: ...

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tagq_store::{Channels, Store};
-use tagq_views::{Frontier, LabelledTags, TagBatch};
+use tagq_views::{LabelledTags, TagBatch};
 
 use crate::new_store::micro_of;
 
@@ -35,14 +35,16 @@ impl Start {
 /// Tags that were read together.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// Tags of needed channels by delayed time, and all of these tags before `until` that no earlier piece has.
+    /// Tags of needed channels by delayed time: those before `until` that no earlier piece has.
     tags: LabelledTags,
     /// Their micro times, if they are needed.
     micro: Option<Vec<u32>>,
     /// Tags of kept channels.
     pub kept: LabelledTags,
     /// The delayed time before which all tags were read.
-    pub until: Frontier,
+    pub until: i64,
+    /// Whether it has the tags that were recorded at the last time of the source, and no others.
+    pub is_end: bool,
 }
 
 impl Piece {
@@ -120,7 +122,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Reads the next rows, up to the times at which tags can still come. After all rows, the end follows.
+    /// Reads the next rows, up to the times at which more can follow.
     fn read(&mut self) -> Piece {
         let rows = self.rows.start..self.rows.end.min(self.rows.start + PIECE_ROWS);
         self.rows.start = rows.end;
@@ -144,21 +146,22 @@ impl<'a> Feed<'a> {
         // A tag that is still to come can have the time of the last one.
         let next = if self.rows.is_empty() { last } else { Some(tags.time.at(self.rows.start)) };
         self.recorded = next.unwrap_or(i64::MIN).max(self.recorded);
-        let until = self.recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
-        self.piece(kept, Frontier::Before(until))
+        self.piece(kept, false)
     }
 
-    /// Returns the tags that wait before a time, and those that are kept.
-    fn piece(&mut self, kept: LabelledTags, until: Frontier) -> Piece {
+    /// Returns the tags that wait and are complete, and those that are kept.
+    fn piece(&mut self, kept: LabelledTags, is_end: bool) -> Piece {
         let mut waiting = LabelledTags::default();
-        let given = until.count(&self.waiting.times);
+        let recorded = self.recorded.saturating_add(is_end.into());
+        let until = recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
+        let given = self.waiting.times.partition_point(|&time| time < until);
         waiting.append(&self.waiting, given..self.waiting.len());
         let mut tags = std::mem::replace(&mut self.waiting, waiting);
         tags.truncate(given);
         let column = self.store.micro();
         let micro = || tags.rows.iter().map(|&row| micro_of(column, row)).collect();
         let micro = self.has_micro.then(micro);
-        Piece { tags, micro, kept, until }
+        Piece { tags, micro, kept, until, is_end }
     }
 
     /// Appends the selected tags to those that wait, by delayed time.
@@ -183,7 +186,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Pieces up to the end of the source, which is the last one.
+/// Pieces up to the end of the source, which is a piece of its own: if the source grows, more tags can have its last time.
 impl Iterator for Feed<'_> {
     type Item = Piece;
 
@@ -197,7 +200,7 @@ impl Iterator for Feed<'_> {
             return Some(self.read());
         }
         self.is_ended = true;
-        Some(self.piece(LabelledTags::default(), Frontier::End))
+        Some(self.piece(LabelledTags::default(), true))
     }
 }
 

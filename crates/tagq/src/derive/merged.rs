@@ -1,7 +1,7 @@
 //! The tags of a source of the derived run: those of the run and derived ones in order of time, inside of the gate.
 
 use tagq_store::{Rows, Store, Writer};
-use tagq_views::{Frontier, Intervals, LabelledTags};
+use tagq_views::{Intervals, LabelledTags};
 
 use crate::{error::Error, new_store::micro_of};
 
@@ -94,9 +94,9 @@ impl<'a> Merged<'a> {
     }
 
     /// Writes the tags before this time that are inside of the gate: no others come before it.
-    pub(super) fn write(&mut self, until: Frontier, gate: &Intervals) -> Result<(), Error> {
+    pub(super) fn write(&mut self, until: i64, gate: &Intervals) -> Result<(), Error> {
         let [run, derived] = &self.waiting;
-        let ends = [run, derived].map(|tags| until.count(&tags.times));
+        let ends = [run, derived].map(|tags| tags.times.partition_point(|&time| time < until));
         self.ready.clear();
         // Of equal times the tag of the run is the first.
         self.ready.append_merged([run, derived], ends);

@@ -27,7 +27,6 @@ use crate::{
 pub use derivation::Derivation;
 use evaluation::Evaluation;
 pub use folder::KeptView;
-use sources::Ending;
 
 /// Makes a run with channels of `run` and channels that are derived from them, as far as all gates are open: a new store at
 /// `at`, or a view in the store of the run, which is temporary if nothing can be written there. Definitions see delayed
@@ -70,7 +69,7 @@ impl Evaluation<'_> {
         if let Some(tick) = manifest.micro_tick {
             new.set_micro_tick(tick)?;
         }
-        self.evaluate(None, Ending::Whole, new.writer(), progress)?;
+        self.evaluate(None, new.writer(), progress)?;
         new.place(&OpenOptions::default())
     }
 }

@@ -24,15 +24,6 @@ pub(super) const GATE: &str = "gate";
 /// Pieces that are read before they are evaluated.
 const PIECES_AHEAD: usize = 4;
 
-/// How the last source ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// With its last tag.
-    Whole,
-    /// If more of its tags are still to come, before the first time at which they can change the output.
-    Growing,
-}
-
 /// The evaluation of the last source before its end, to go on when the source has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EvaluationState {
@@ -69,7 +60,6 @@ struct InputSource<'a> {
     /// Its first and last time.
     span: Option<(i64, i64)>,
     dead: Vec<(i64, i64)>,
-    is_finished: bool,
 }
 
 impl Evaluation<'_> {
@@ -77,11 +67,10 @@ impl Evaluation<'_> {
     pub(super) fn evaluate(
         &self,
         resumed: Option<Resumed>,
-        ending: Ending,
         writer: &mut Writer,
         progress: &dyn Progress,
     ) -> Result<Evaluated, Error> {
-        let evaluate = |store: &Store| self.evaluate_in(store, resumed, ending, writer, progress);
+        let evaluate = |store: &Store| self.evaluate_in(store, resumed, writer, progress);
         self.run.store().guarded(evaluate)?
     }
 
@@ -89,7 +78,6 @@ impl Evaluation<'_> {
         &self,
         store: &Store,
         mut resumed: Option<Resumed>,
-        ending: Ending,
         writer: &mut Writer,
         progress: &dyn Progress,
     ) -> Result<Evaluated, Error> {
@@ -109,30 +97,18 @@ impl Evaluation<'_> {
             } else {
                 writer.begin_source();
             }
-            let is_whole = ending == Ending::Whole || !is_last || part.is_finished;
             let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
             let mut merged = Merged::new(writer, store, part.span, expected);
-            // The delayed time up to which tags were read, and the time before which the output is complete.
-            let mut reached = (i64::MIN, Frontier::START);
+            let mut reached = Start::FIRST;
             let evaluated = read_ahead(feed, |mut piece| {
-                if piece.until == Frontier::End {
-                    if let (delayed, Frontier::Before(recorded)) = reached
-                        && is_last
-                    {
-                        let start = Start { delayed, recorded };
-                        last = Some(evaluation.state(number, start, before + merged.written()));
-                    }
-                    if !is_whole {
-                        return Ok(true);
-                    }
+                if piece.is_end && is_last {
+                    last = Some(evaluation.state(number, reached, before + merged.written()));
                 }
                 let done = evaluation.advance(piece.batch(), piece.until)?;
                 merged.add_of_run(&mut piece.kept);
                 merged.add_derived(&mut evaluation.out);
                 merged.write(done, &evaluation.open[0])?;
-                if let Frontier::Before(until) = piece.until {
-                    reached = (until, done);
-                }
+                reached = Start { delayed: piece.until, recorded: done };
                 Ok(!merged.is_other())
             });
             if !evaluated? || !merged.has_expected() {
@@ -140,11 +116,7 @@ impl Evaluation<'_> {
             }
             merged.flush()?;
             moved_out += merged.moved_out();
-            let end = match reached.1 {
-                Frontier::Before(time) if !is_whole => Some(time),
-                Frontier::Before(_) | Frontier::End => None,
-            };
-            writer.finish_source(self.facts(part, &evaluation.open[0], end)?);
+            writer.finish_source(self.facts(part, &evaluation.open[0], reached.recorded)?);
         }
         if moved_out > 0 {
             progress.note(&format!(
@@ -162,7 +134,6 @@ impl Evaluation<'_> {
             rows,
             span: source.span(),
             dead: source.dead(),
-            is_finished: source.facts.finished,
         };
         let parts = store.sources().map(part);
         if !self.is_joined {
@@ -172,25 +143,23 @@ impl Evaluation<'_> {
             all.rows.end = part.rows.end;
             all.span = manifest.span();
             all.dead.extend(part.dead);
-            all.is_finished = part.is_finished;
             all
         });
         joined.into_iter().collect()
     }
 
-    /// Returns the facts of a source of the derived run, which ends before `end` if it has not ended.
+    /// Returns the facts of a source of the derived run, which ends before `end`.
     fn facts(
         &self,
         part: &InputSource<'_>,
         gate: &Intervals,
-        end: Option<i64>,
+        end: i64,
     ) -> Result<SourceFacts, Error> {
         let source = part.source;
         let of = source.facts.recording.clone().unwrap_or_default();
         let moved = source.facts.rebased.unwrap_or(0);
-        let span = part.span.map(|(first, last)| {
-            (first, end.map_or(last, |end| end.saturating_sub(1).clamp(first, last)))
-        });
+        let last = end.saturating_sub(1);
+        let span = part.span.map(|(first, to)| (first, last.clamp(first, to)));
         let mut dead = part.dead.clone();
         if let Some((first, last)) = span {
             for (begin, end) in gate.complement().iter() {
@@ -289,17 +258,14 @@ impl SourceEvaluation {
         Ok(self)
     }
 
-    /// Takes the tags before `until`. Returns the time before which the output is complete.
-    fn advance(
-        &mut self,
-        batch: tagq_views::TagBatch<'_>,
-        until: Frontier,
-    ) -> Result<Frontier, Error> {
-        let done = self.network.advance(batch, until, &mut self.out)?;
+    /// Takes the tags before `until`. Returns the time before which the output is complete, whatever follows.
+    fn advance(&mut self, batch: tagq_views::TagBatch<'_>, until: i64) -> Result<i64, Error> {
+        let done = self.network.advance(batch, Frontier::Before(until), &mut self.out)?;
         if let Some(gate) = &mut self.gate {
             gate.advance(&self.out.times, &self.out.labels, done, &mut self.open)?;
             self.out.retain(|label| !self.markers.contains(&label));
         }
+        let Frontier::Before(done) = done else { return Ok(until) };
         Ok(done)
     }
 

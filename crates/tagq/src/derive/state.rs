@@ -78,7 +78,7 @@ impl MadeFrom {
 fn checksum(sources: &[Source]) -> u32 {
     let facts = sources.iter().map(|Source { facts, time_first, time_last, .. }| {
         let of = (&facts.name, &facts.recording, &facts.recorded, facts.rebased);
-        (of, facts.finished, time_first, time_last)
+        (of, time_first, time_last)
     });
     let bytes = serde_json::to_vec(&facts.collect::<Vec<_>>()).unwrap_or_default();
     tagq_store::checksum::crc32c(&bytes)

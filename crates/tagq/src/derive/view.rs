@@ -14,7 +14,7 @@ use super::{
     evaluation::Evaluation,
     folder::ViewFolder,
     merged::ExpectedRows,
-    sources::{Ending, Evaluated, Resumed},
+    sources::{Evaluated, Resumed},
     state::{MadeFrom, ViewState},
 };
 use crate::{
@@ -106,11 +106,11 @@ impl Evaluation<'_> {
         if !is_resumed && writer.manifest().commit > 0 {
             writer = self.emptied(folder, writer)?;
         }
-        let mut evaluated = self.evaluate(resumed, Ending::Growing, &mut writer, progress);
+        let mut evaluated = self.evaluate(resumed, &mut writer, progress);
         if is_resumed && !matches!(evaluated, Ok(Evaluated::Written(_))) {
-            // Tags that came later changed the end of it, or the state is of no use.
+            // More tags have the last time that it had, or the state is of no use.
             writer = self.emptied(folder, writer)?;
-            evaluated = self.evaluate(None, Ending::Growing, &mut writer, progress);
+            evaluated = self.evaluate(None, &mut writer, progress);
         }
         let evaluated = evaluated.and_then(|evaluated| {
             writer.commit()?;
