@@ -140,6 +140,41 @@ fn each_update_answers_all_queries_as_a_full_count_would() {
 }
 
 #[test]
+fn derived_channels_and_gates_are_watched_in_views_that_grow() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let derived = [
+        "coincidences",
+        "Alone,2",
+        "--window",
+        "1us",
+        "--derive",
+        "Alone = 1 unless 2 in 1us..9us",
+    ];
+    let gated = ["rates", "--gate", "2 for 20us"];
+    let words =
+        [&["rates", "run", "--every", "1ms", "--and"][..], &derived, &["--and"], &gated].concat();
+    let mut watch = Watch::start(folder.path(), &words);
+    let tags = record(&run.join("live.tags.zst"), "0s");
+    let update = watch.until(tags);
+    for (at, words) in [(1, &derived[..]), (2, &gated)] {
+        let more = ["--no-cache".into(), "--no-ingest".into(), run.clone().into_os_string()];
+        let whole = tagq(words.iter().map(|word| (*word).into()).chain(more)).json();
+        let count = whole["rows"][0]["count"].as_u64();
+        assert!(count > Some(100), "{words:?}: {count:?}");
+        assert_eq!(update["answers"][at]["rows"], whole["rows"], "{words:?}");
+    }
+    watch.stop();
+    let views = fs::read_dir(run.join(".tagq/views")).unwrap().map(|view| {
+        let manifest = fs::read(view.unwrap().path().join("manifest.json")).unwrap();
+        serde_json::from_slice::<Value>(&manifest).unwrap()["commit"].as_u64().unwrap()
+    });
+    let commits: Vec<u64> = views.collect();
+    assert!(commits.len() == 2 && commits.iter().all(|&commits| commits > 2), "{commits:?}");
+}
+
+#[test]
 fn while_another_process_writes_its_commits_are_answered() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

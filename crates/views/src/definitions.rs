@@ -38,6 +38,11 @@ impl NamedDefinition {
         self.expression.operator().makes()
     }
 
+    /// Returns whether it has the statistics of light if its operands have.
+    pub fn keeps_statistics(&self) -> bool {
+        self.expression.operator().keeps_statistics()
+    }
+
     /// Starts its evaluation.
     pub(crate) fn start(&self, units: &TimeUnits) -> Result<Operation, Error> {
         let operation =

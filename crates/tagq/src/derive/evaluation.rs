@@ -116,6 +116,16 @@ impl<'a> Evaluation<'a> {
         })
     }
 
+    /// Returns the names of the derived channels for which formulas of errors do not hold.
+    pub(super) fn without_statistics(&self) -> Vec<String> {
+        let is_other = |&at: &usize| !self.definitions.list()[at].keeps_statistics();
+        let is_made_of =
+            |origin: Origin| self.definitions.closure(&[origin]).definitions.iter().any(is_other);
+        let derived = self.derived.iter().zip(self.derived_names());
+        let others = derived.filter(|(output, _)| is_made_of(output.origin));
+        others.map(|(_, (_, name))| name).collect()
+    }
+
     /// Returns the labels of the derived channels.
     pub(super) fn labels(&self) -> Vec<u16> {
         self.derived.iter().map(|output| output.label).collect()

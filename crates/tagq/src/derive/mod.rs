@@ -49,16 +49,28 @@ pub fn derive(
     }
 }
 
-/// Makes the view that `of` states, and returns it with the names and labels of its derived channels.
+/// A view of a run.
+pub(crate) struct View {
+    pub run: Run,
+    /// The labels and names of its derived channels.
+    pub derived: Vec<(u16, String)>,
+    /// The names of those for which formulas of errors do not hold.
+    pub without_statistics: Vec<String>,
+}
+
+/// Makes the view that `of` states.
 pub(crate) fn view_of(
     run: &Run,
     setup: &Setup,
     of: &Derivation,
     progress: &dyn Progress,
-) -> Result<(Run, Vec<(u16, String)>), Error> {
+) -> Result<View, Error> {
     let evaluation = Evaluation::new(run, setup, of)?;
-    let view = view::open(&evaluation, progress)?;
-    Ok((view, evaluation.derived_names().collect()))
+    Ok(View {
+        run: view::open(&evaluation, progress)?,
+        derived: evaluation.derived_names().collect(),
+        without_statistics: evaluation.without_statistics(),
+    })
 }
 
 impl Evaluation<'_> {

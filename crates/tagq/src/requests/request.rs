@@ -166,6 +166,11 @@ impl Request {
         with_kind!(self, of => kind::stated(of))
     }
 
+    /// Whether its errors are those of formulas.
+    pub(super) fn has_formula_errors(&self) -> bool {
+        with_kind!(self, of => of.division().errors.blocks().is_none())
+    }
+
     /// Whether its rows are bins of time.
     pub fn is_trace(&self) -> bool {
         with_kind!(self, of => of.division().bin.is_some())

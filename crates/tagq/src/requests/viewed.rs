@@ -8,7 +8,7 @@ use super::{
     selection::{DelayAsked, NO_PAIRS, Selection},
 };
 use crate::{
-    derive::{Derivation, view_of},
+    derive::{Derivation, View, view_of},
     error::Error,
     run::Run,
     setup::{arguments::Channel, definitions::Definition, experiment::Setup},
@@ -44,9 +44,17 @@ impl Request {
             return Ok(ViewedRun { of, view: None });
         }
         let derivation = self.derivation(run, setup)?;
-        let (view, names) = view_of(run, setup, &derivation, context.progress)?;
+        let View { run: view, derived, without_statistics } =
+            view_of(run, setup, &derivation, context.progress)?;
+        if !without_statistics.is_empty() && self.has_formula_errors() {
+            context.progress.note(&format!(
+                "{}: its tags do not scatter as those of light, for which errors are given; `errors` blocks takes them from \
+                 the data",
+                without_statistics.join(", ")
+            ));
+        }
         let mut setup = setup.clone();
-        setup.names.extend(names);
+        setup.names.extend(derived);
         setup.names.sort_unstable();
         Ok(ViewedRun { of, view: Some((view, setup)) })
     }

@@ -44,6 +44,9 @@ impl Setup {
             text,
             "\n# Delays that are added to the times of channels. `tagq delays RUN --write FILE` finds and writes them.\n\
              # [delays]\n# {b} = \"-4.0625ns\"\n\n\
+             # Channels made from channels, and gates, which queries take like channels and by --gate.\n\
+             # [derived]\n# Pair = \"{a} & {b} within 2ns\"\n# Any = \"{a} | {b}\"\n\n\
+             # [gates]\n# near = \"{b} for 10us\"\n\n\
              # The options of a query, where they are not given. A table has the name of the query.\n\
              # [coincidences]\n# window = \"2ns\"\n# groups = [[{a}, {b}]]\n\n\
              # [g2]\n# bin = \"1ns\"\n# range = \"100ns\"\n\n\

@@ -34,6 +34,10 @@ impl Operator for Coincide {
         16
     }
 
+    fn keeps_statistics(&self) -> bool {
+        false
+    }
+
     fn start(
         &self,
         operands: usize,

@@ -29,6 +29,10 @@ impl Operator for Dead {
         &[Form { pattern: "A dead D", example: "3 dead 40ns" }]
     }
 
+    fn keeps_statistics(&self) -> bool {
+        false
+    }
+
     fn start(&self, _: usize, setting: &Setting, units: &TimeUnits) -> Result<Operation, Error> {
         let dead = match setting {
             Setting::Length(length) => ticks_below(length, units.tick, "dead", 0)?,

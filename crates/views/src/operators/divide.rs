@@ -20,6 +20,10 @@ impl Operator for Divide {
         &[Form { pattern: "A / N", example: "8 / 1000" }]
     }
 
+    fn keeps_statistics(&self) -> bool {
+        false
+    }
+
     fn start(&self, _: usize, setting: &Setting, _: &TimeUnits) -> Result<Operation, Error> {
         let by = match *setting {
             Setting::Number(number) => number.max(1),

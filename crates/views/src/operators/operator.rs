@@ -106,6 +106,11 @@ pub trait Operator: Sync {
         false
     }
 
+    /// Returns whether its output has the statistics of light if its operands have: formulas of errors hold then.
+    fn keeps_statistics(&self) -> bool {
+        true
+    }
+
     /// Starts the evaluation with so many operands, before their first tag.
     fn start(
         &self,
