@@ -142,16 +142,18 @@ impl Histogram {
 struct Steps {
     /// Starts and stops.
     tags: [f64; 2],
-    /// The length of the source, and its live intervals.
+    /// The length of the source, its live time, and its live intervals.
     longest: f64,
+    live: f64,
     intervals: f64,
 }
 
 impl Steps {
     fn of(source: &SourceFacts, ends: [Channel; 2], longest: i128) -> Self {
         let tags = ends.map(|end| source.singles_of(end.label) as f64);
-        let intervals = source.live().len() as f64;
-        Self { tags, longest: longest.max(1) as f64, intervals }
+        let live = source.live();
+        let (ticks, intervals) = (live.ticks_in(TimeRange::default()), live.len() as f64);
+        Self { tags, longest: longest.max(1) as f64, live: ticks.max(1) as f64, intervals }
     }
 
     /// Divides a bin from `low` to `high`.
@@ -178,8 +180,8 @@ impl Steps {
         if self.intervals <= 1.0 {
             return 1.0;
         }
-        let within = self.intervals * width / self.longest;
-        let pairs = self.tags[0] * self.tags[1] * width / self.longest;
+        let within = self.intervals * width / self.live;
+        let pairs = self.tags[0] * self.tags[1] * width / self.live;
         let steps = (1.25 * within * (4.0 * within).max(1.0) * pairs.sqrt()).sqrt();
         steps.min((STEPS_OF_INTERVALS / self.intervals).max(256.0))
     }
