@@ -63,6 +63,11 @@ impl MadeFrom {
         self.run
     }
 
+    /// Whether these are more rows of the same run.
+    pub(super) fn is_after(&self, other: &Self) -> bool {
+        self.run == other.run && self.rows.rows > other.rows.rows
+    }
+
     /// Whether the first rows of a store are these rows.
     pub(super) fn begins(&self, store: &Store) -> bool {
         let manifest = store.manifest();

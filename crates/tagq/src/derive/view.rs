@@ -100,6 +100,11 @@ impl Evaluation<'_> {
         if let Some(store) = self.current(folder, key, &made_from) {
             return Ok(store);
         }
+        // A newer commit of the run has it, and must not lose it to this one.
+        let state = folder.open().ok().and_then(|folder| ViewState::read(&folder));
+        if state.is_some_and(|state| state.key == key && state.made_from.is_after(&made_from)) {
+            return Err(StoreError::Busy { path: folder.path() }.into());
+        }
         self.prepare(&mut writer)?;
         let resumed = self.resumed(folder, key, &writer);
         let is_resumed = resumed.is_some();

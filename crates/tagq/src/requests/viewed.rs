@@ -48,7 +48,7 @@ impl Request {
             view_of(run, setup, &derivation, context.progress)?;
         if !without_statistics.is_empty() && self.has_formula_errors() {
             context.progress.note(&format!(
-                "{}: its tags do not scatter as those of light, for which errors are given; `errors` blocks takes them from \
+                "{}: its tags do not scatter as those of light, for which the errors are; with `errors` blocks they come from \
                  the data",
                 without_statistics.join(", ")
             ));
