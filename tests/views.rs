@@ -59,7 +59,7 @@ fn ask(args: &[&str], run: &Path) -> Output {
     output(command().args(args).arg(run).args(["--format", "json"]))
 }
 
-/// Returns what was counted: rows, singles and facts of the run.
+/// Returns rows, singles, facts of the run and the query of an answer.
 fn counted(asked: &Output) -> Value {
     assert_eq!(asked.code, 0, "{}", asked.stderr);
     let answer = asked.json();

@@ -1,4 +1,4 @@
-//! Definitions resolved in a run: what is evaluated, under which labels, and the text that identifies it.
+//! Definitions resolved in a run: the outputs and their labels, and the text that identifies them.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

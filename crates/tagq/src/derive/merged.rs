@@ -26,7 +26,7 @@ pub(super) struct Merged<'a> {
     written: u64,
 }
 
-/// Rows, the first of which are not compared yet.
+/// Rows that the writer has already, and how far they were compared.
 #[derive(Debug, Default)]
 pub(super) struct ExpectedRows {
     pub times: Vec<i64>,

@@ -29,7 +29,7 @@ pub struct Selection {
     /// Definitions of channels made from channels, with those of the setup.
     #[serde(with = "definitions")]
     pub derive: Vec<Definition>,
-    /// Gates inside of which tags must be: names of definitions of the setup, or gates as a definition states them.
+    /// Gates that must be open: names of gates of the setup, or gates as a definition states them.
     pub gates: Vec<String>,
     /// Delays added to the times of channels; they override those of the setup.
     pub delays: Vec<DelayAsked>,
