@@ -79,16 +79,19 @@ fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option
     }
 }
 
-/// Returns steps of at most T/(10·√N), where N is the number of tags of the more frequent channel; with n live
-/// intervals, and x = n·W/T of them in a bin of E pairs, of at least √(1.25·x·max(4x, 1)·√E).
-fn steps(tags: &[(i64, u16)], intervals: usize, ends: [u16; 2], width: i128) -> i128 {
+/// Returns steps of at most a tenth of the length over √N, where N is the number of tags of the more frequent channel; with n
+/// live intervals of T together, and x = n·W/T of them in a bin of E pairs, at least √(1.25·x·max(4x, 1)·√E) steps.
+fn steps(tags: &[(i64, u16)], live: &[(i64, i64)], ends: [u16; 2], width: i128) -> i128 {
     let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 1 };
     let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count() as f64;
     let [starts, stops] = ends.map(tags_of);
     let width_of_all = width as f64 / (i128::from(last.0) - i128::from(first.0)).max(1) as f64;
     let of_tags = (10.0 * width_of_all * starts.max(stops).sqrt()).clamp(1.0, 65_536.0);
-    let x = intervals as f64 * width_of_all;
-    let of_intervals = 1.25 * x * (4.0 * x).max(1.0) * (starts * stops * width_of_all).sqrt();
+    let intervals = live.len();
+    let ticks = live.iter().map(|&(begin, end)| i128::from(end) - i128::from(begin)).sum::<i128>();
+    let width_of_live = width as f64 / ticks.max(1) as f64;
+    let x = intervals as f64 * width_of_live;
+    let of_intervals = 1.25 * x * (4.0 * x).max(1.0) * (starts * stops * width_of_live).sqrt();
     let of_intervals = of_intervals.sqrt().min((131_072.0 / intervals as f64).max(256.0));
     let steps = if intervals > 1 { of_tags.max(of_intervals) } else { of_tags };
     #[expect(clippy::cast_possible_truncation, reason = "at most 131,072")]
@@ -127,7 +130,7 @@ fn check_g2(
             let moved = delay(ends[0]) - delay(ends[1]);
             let low = i128::from(low).max(-longest - moved);
             let high = i128::from(high).min(longest - moved + 1);
-            let steps = steps(tags, live.len(), ends, high - low);
+            let steps = steps(tags, &live, ends, high - low);
             let edge = |step: i128| i64::try_from(low + (high - low) * step / steps).unwrap();
             let of = |step| {
                 oracle::expectation(tags, &live, ends, [edge(step), edge(step + 1)], &delays, range)
