@@ -93,7 +93,7 @@ impl ViewState {
     /// The name of the file in the folder of a view.
     pub(super) const NAME: &str = "view";
 
-    /// Reads the file of a view; `None` if there is none, or it is damaged.
+    /// Reads the file of a view. Returns `None` if the file is missing or damaged.
     pub(super) fn read(folder: &Folder) -> Option<Self> {
         Self::from_bytes(&folder.read(Self::NAME, BYTES_MAX).ok()?)
     }

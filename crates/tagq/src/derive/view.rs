@@ -100,13 +100,14 @@ impl Evaluation<'_> {
         if let Some(store) = self.current(folder, key, &made_from) {
             return Ok(store);
         }
-        // A newer commit of the run has it, and must not lose it to this one.
         let state = folder.open().ok().and_then(|folder| ViewState::read(&folder));
-        if state.is_some_and(|state| state.key == key && state.made_from.is_after(&made_from)) {
+        let state = state.filter(|state| state.key == key);
+        if state.as_ref().is_some_and(|state| state.made_from.is_after(&made_from)) {
+            // The view of a newer commit of the run stays.
             return Err(StoreError::Busy { path: folder.path() }.into());
         }
         self.prepare(&mut writer)?;
-        let resumed = self.resumed(folder, key, &writer);
+        let resumed = state.and_then(|state| self.resumed(folder, state, &writer));
         let is_resumed = resumed.is_some();
         if !is_resumed && writer.manifest().commit > 0 {
             writer = self.emptied(folder, writer)?;
@@ -150,12 +151,10 @@ impl Evaluation<'_> {
         ((manifest.run_id, manifest.commit) == state.view).then_some(store)
     }
 
-    /// Returns the state from which the view in the folder is continued, if that is possible.
-    fn resumed(&self, folder: &ViewFolder, key: &str, writer: &Writer) -> Option<Resumed> {
-        let state = ViewState::read(&folder.open().ok()?)?;
+    /// Returns the point from which the view in the folder, which has this state, is continued, if that is possible.
+    fn resumed(&self, folder: &ViewFolder, state: ViewState, writer: &Writer) -> Option<Resumed> {
         let manifest = writer.manifest();
-        let is_of_run = state.key == key
-            && state.view == (manifest.run_id, manifest.commit)
+        let is_of_run = state.view == (manifest.run_id, manifest.commit)
             && state.made_from.begins(self.run.store());
         let of_source =
             state.evaluation.filter(|of| is_of_run && of.source + 1 == manifest.sources.len())?;
