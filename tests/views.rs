@@ -294,6 +294,15 @@ fn what_a_view_cannot_do_is_said() {
 }
 
 #[test]
+fn a_gate_that_is_given_twice_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let once = ask(&["rates", "--gate", "near", "--gate", "1 for 30us"], &run);
+    let twice = ask(&["rates", "--gate", "near", "--gate", "1 for 30us", "--gate", "near"], &run);
+    assert_eq!(counted(&once), counted(&twice));
+}
+
+#[test]
 fn an_answer_of_a_view_is_reproduced() {
     let folder = tempfile::tempdir().unwrap();
     let run = recorded(folder.path(), 1);

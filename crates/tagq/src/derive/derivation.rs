@@ -41,7 +41,9 @@ impl Derivation {
         let mut wanted: Vec<String> = Vec::new();
         for gate in &self.gates {
             let gate = gate.trim();
-            if is_named(gate) {
+            if wanted.iter().any(|other| other == gate) {
+                // It is wanted already.
+            } else if is_named(gate) {
                 wanted.push(gate.into());
             } else if gate.contains(char::is_whitespace) {
                 let name = format!("gate {}", wanted.len() + 1);
@@ -55,7 +57,6 @@ impl Derivation {
                 )));
             }
         }
-        wanted.dedup();
         if wanted.len() < 2 {
             return Ok((gates, wanted.pop()));
         }
