@@ -37,7 +37,7 @@ pub(crate) fn remove_at_end(path: &Path) {
         let watch = move || {
             for signal in signals.forever() {
                 remove_all();
-                restore_terminal();
+                let _restored = restore_terminal();
                 // End the program as the signal does by default.
                 drop(emulate_default_handler(signal));
             }
@@ -66,7 +66,7 @@ impl Stop {
                     continue;
                 }
                 // The program ends or stops here, and the terminal is for others.
-                restore_terminal();
+                let _restored = restore_terminal();
                 if is_end {
                     exit(128 + signal);
                 }

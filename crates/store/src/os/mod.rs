@@ -21,8 +21,8 @@ pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
 pub(crate) use system::{Dir, Guard, write_at};
 pub use system::{
-    Keyboard, SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode, is_removed,
-    mtime_ns, open_at_once, path_of_bytes, permissions_of_new_files, restore_terminal,
+    Keyboard, Restored, SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode,
+    is_removed, mtime_ns, open_at_once, path_of_bytes, permissions_of_new_files, restore_terminal,
     start_writing, will_need,
 };
 

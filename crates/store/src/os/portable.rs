@@ -278,5 +278,11 @@ impl Keyboard {
     }
 }
 
+/// A terminal that was never changed.
+#[derive(Debug)]
+pub struct Restored(());
+
 /// Restores nothing.
-pub fn restore_terminal() {}
+pub fn restore_terminal() -> Restored {
+    Restored(())
+}

@@ -17,5 +17,5 @@ pub use files::{
 pub(crate) use files::{kind_of, read_at, write_at};
 pub(crate) use guard::Guard;
 pub use machine::{available_memory, ignored_signals};
-pub use terminal::{Keyboard, restore_terminal};
+pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;

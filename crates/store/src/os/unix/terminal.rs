@@ -91,13 +91,20 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        restore_terminal();
+        drop(restore_terminal());
     }
 }
 
+/// The terminal as it was before its keys were read. Until this is dropped, [`Keyboard::take`] waits.
+#[must_use = "the thread that reads keys may set the terminal again once this is dropped"]
+#[derive(Debug)]
+pub struct Restored(
+    #[expect(dead_code, reason = "held, not read")] MutexGuard<'static, Option<Termios>>,
+);
+
 /// Restores the terminal if keys are read from it. A program that ends or stops in another way than by dropping the
-/// [`Keyboard`] calls it before.
-pub fn restore_terminal() {
+/// [`Keyboard`] calls it before, and holds what it returns until the end or the stop is over.
+pub fn restore_terminal() -> Restored {
     let mut before = before();
     if let Some(settings) = before.take()
         && is_in_foreground()
@@ -105,6 +112,7 @@ pub fn restore_terminal() {
         // There is nothing to restore on a terminal that is gone.
         let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &settings);
     }
+    Restored(before)
 }
 
 /// Whether the terminal gives its keys to this program.
