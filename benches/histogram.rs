@@ -5,7 +5,10 @@
 use std::{cell::LazyCell, env, error::Error, rc::Rc};
 
 use tagq::{
-    query::{Bins, Delay, Execution, Histogram, Kind as _, Mode, Rates, Recording, Scope, Simd},
+    query::{
+        Bins, Delay, Execution, Histogram, Kind as _, Mode, Rates, Recording, Scope, Simd,
+        TimeDivision,
+    },
     store::{Channels, Tags},
 };
 use tagq_benches::{Answer, Case, Suite, answer, made_run, sum_of_columns};
@@ -51,7 +54,8 @@ fn suite<'a>(
     };
     let mut cases = vec![floor];
     for (name, bin) in [("rates of the whole run", None), ("rates in 100 ms", Some(640_000_000))] {
-        let query = Rates { scope: Scope::default(), bin };
+        let trace = bin.map(TimeDivision::Width);
+        let query = Rates { scope: Scope::default(), trace };
         cases.push(Case {
             name: name.into(),
             run: Box::new(move || {

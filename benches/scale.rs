@@ -17,7 +17,7 @@ use std::{
 use tagq::{
     query::{
         Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Rates, Recording,
-        Rule, Scope, Simd, TimeRange,
+        Rule, Scope, Simd, TimeDivision, TimeRange,
     },
     store::Channels,
 };
@@ -392,6 +392,7 @@ fn rates(
     run: &Recording<'_>,
     execution: &Execution,
 ) -> Result<Vec<u64>, tagq::query::Error> {
-    let rated = Rates { scope: Scope::default(), bin }.run(run, execution)?;
+    let trace = bin.map(TimeDivision::Width);
+    let rated = Rates { scope: Scope::default(), trace }.run(run, execution)?;
     Ok(rated.trace.map_or_else(|| rated.sources[0].counts.clone(), |trace| trace.counts))
 }

@@ -22,7 +22,7 @@ use std::{
 use tagq::{
     query::{
         Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Rates, Recording,
-        Rule, Scope,
+        Rule, Scope, TimeDivision,
     },
     store::{Access, Store},
 };
@@ -74,7 +74,8 @@ fn query(words: &[&str]) -> Result<Query, Failure> {
         "centred" => histogram(Bins::centred(number(1)?, number(2)?)?),
         "log" => histogram(Bins::logarithmic(number(1)?, number(2)?, number(3)?.try_into()?)?),
         "rates" => {
-            let query = Rates { scope: Scope::default(), bin: Some(number(1)?) };
+            let query =
+                Rates { scope: Scope::default(), trace: Some(TimeDivision::Width(number(1)?)) };
             Box::new(move |run| {
                 let rated = query.run(run, &Execution::best())?;
                 Ok(rated.trace.map(|trace| trace.counts).unwrap_or_default())

@@ -5,7 +5,7 @@ use std::{fs, io::Read as _, path::PathBuf};
 
 use tagq::{
     OpenOptions, Silent,
-    query::{Bins, Execution, Histogram, Kind as _, Mode, Rates, Scope},
+    query::{Bins, Execution, Histogram, Kind as _, Mode, Rates, Scope, TimeDivision},
 };
 
 use crate::support::{coincidences, counts, skipped, store_file, tagq};
@@ -188,7 +188,7 @@ fn rates_of_a_16_channel_tagger() {
     let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
     let run = tagq::open(&path, &OpenOptions::default(), &Silent).unwrap();
     // 100 ms are 640,000,000 ticks: 24 bins, the last one of 107,730,247 ticks.
-    let query = Rates { scope: Scope::default(), bin: Some(640_000_000) };
+    let query = Rates { scope: Scope::default(), trace: Some(TimeDivision::Width(640_000_000)) };
     let rated = run.count(|tags| query.run(tags, &Execution::best())).unwrap();
     assert_eq!((&rated.channels[..], rated.live()), (&[3, 15, 16][..], 14_827_730_247));
     let counts = rated.counts();

@@ -335,3 +335,76 @@ fn a_list_names_derived_channels() {
     let rows = listed.lines().filter(|line| !line.starts_with('#')).count() - 1;
     assert_eq!(rows as u64, count);
 }
+
+/// Questions by interval: the options of the query, and by what.
+const BY: [(&[&str], &str); 8] = [
+    (&["rates"], "4"),
+    (&["rates", "--errors", "blocks:3", "--channels", "1,Pair"], "Tenth"),
+    (&["rates", "--from", "5ms", "--to", "90ms"], "near"),
+    (&["coincidences", "Alice,2", "--window", "2ns"], "near"),
+    (&["coincidences", "--window", "2ns", "--gate", "4 .. 3"], "3"),
+    (&["coincidences", "--window", "30us", "--rule", "cluster"], "Tenth"),
+    (&["histogram", "Alice,2", "--bin", "1ns", "--range", "-5ns..5ns"], "Tenth .. Pair"),
+    (&["coincidences", "1,3", "2,3", "--window", "5us", "--rule", "once", "--join"], "not near"),
+];
+
+#[test]
+fn a_row_of_an_interval_is_that_of_its_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 2);
+    append(&run.join("b.tags"), &tags(folder.path(), 5));
+    for (query, by) in BY {
+        let all = ask(&[query, &["--by", by]].concat(), &run);
+        assert_eq!(all.code, 0, "{query:?}: {}", all.stderr);
+        let rows = all.json()["rows"].as_array().unwrap().clone();
+        let number = |row: &Value| row["interval"].as_u64().unwrap();
+        let (first, last) = (number(&rows[0]), number(rows.last().unwrap()));
+        assert!(last > first + 20, "{query:?}: {first} to {last}");
+        let query: Vec<&str> = query.iter().copied().take_while(|word| *word != "--from").collect();
+        for at in [first, first + 1, first + 20, last - 1, last] {
+            let own: Vec<&Value> = rows.iter().filter(|row| number(row) == at).collect();
+            // A cluster may have no row.
+            let Some(start) = own.first().map(|row| row["start_ticks"].as_i64().unwrap()) else {
+                continue;
+            };
+            let end = start + own[0]["length_ticks"].as_i64().unwrap();
+            let (from, to) = (format!("{start}t"), format!("{end}t"));
+            // The selection may cut the first one and the last one.
+            if all.json()["query"]["from_ticks"].is_i64() && own[0]["partial"] == true {
+                continue;
+            }
+            let alone = ask(&[&query[..], &["--from", &from, "--to", &to]].concat(), &run);
+            let alone = alone.json();
+            let alone = alone["rows"].as_array().unwrap();
+            let own: Vec<Value> = own.into_iter().map(without_place).collect();
+            assert_eq!(&own, alone, "{query:?} by {by}, interval {at}");
+        }
+    }
+}
+
+/// Returns a row without the columns that say where its interval lies.
+fn without_place(row: &Value) -> Value {
+    let mut row = row.clone();
+    let columns = row.as_object_mut().unwrap();
+    for name in ["interval", "start_s", "start_ticks", "length_s", "length_ticks", "partial"] {
+        assert!(columns.remove(name).is_some(), "{name}");
+    }
+    row
+}
+
+#[test]
+fn what_cannot_be_divided_by_tags_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    for (words, said) in [
+        (&["rates", "--by", "4", "--bin", "1ms"][..], "give one of them"),
+        (&["rates", "--by", "nowhere"], "nowhere"),
+        (&["rates", "--by", "4 .. nowhere"], "nowhere"),
+        (&["histogram", "1,2", "--by", "4", "--g2"], "leave `g2` and `errors` out"),
+        (&["coincidences", "--window", "2ns", "--by", "4", "--list"], "--by"),
+        (&["rates", "--by", "4", "--last", "1ms"], "--last"),
+    ] {
+        let asked = ask(words, &run);
+        assert!(asked.code == 2 && asked.stderr.contains(said), "{words:?}: {}", asked.stderr);
+    }
+}

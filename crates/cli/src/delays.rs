@@ -42,7 +42,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let options = OpenOptions { tick, ingest, threads, ..args.store.options() };
     let run = input::open(&run_path, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };
+    let context = QueryContext::new(&setup, &pool, &reporter);
     let waiting = reporter.waiting("searching in", run.store().manifest().rows);
     let found = question.ask(&run, &context)?;
     drop(waiting);

@@ -30,10 +30,8 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
     }
     let pool = queries::pool(args.query.threads)?;
     let opened = queries::open_all(&args.query, &args.setup, request, &reporter)?;
-    let contexts: Vec<QueryContext<'_>> = opened
-        .iter()
-        .map(|(setup, _)| QueryContext { setup, pool: &pool, progress: &reporter })
-        .collect();
+    let contexts: Vec<QueryContext<'_>> =
+        opened.iter().map(|(setup, _)| QueryContext::new(setup, &pool, &reporter)).collect();
     let runs: Vec<_> = opened.iter().map(|(_, run)| run).zip(&contexts).collect();
     let division = match args.part_tags {
         None => Division::Parts(args.parts),

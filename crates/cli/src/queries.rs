@@ -113,7 +113,7 @@ impl AnswerArgs {
         let opened = open_all(&self.query, &self.setup, request, reporter)?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
-        let context = |(setup, _)| QueryContext { setup, pool, progress: reporter };
+        let context = |(setup, _)| QueryContext::new(setup, pool, reporter);
         let contexts: Vec<QueryContext<'_>> =
             opened.iter().map(|(setup, run)| context((setup, run))).collect();
         let runs = opened.iter().map(|(_, run)| run).zip(&contexts);
@@ -129,7 +129,7 @@ impl AnswerArgs {
         let pool = pool(self.query.threads)?;
         let runs = open_all(&self.query, &self.setup, &command.request, &reporter)?;
         let listing = |(setup, run)| {
-            let context = QueryContext { setup, pool: &pool, progress: &reporter };
+            let context = QueryContext::new(setup, &pool, &reporter);
             command.settled(&[(run, &context)])?.listing(run, &context)
         };
         let listings: Vec<Listing<'_>> =

@@ -57,9 +57,10 @@ impl Figure {
                 let (note, plot) = map::of(answer, labels, &or(Values::of(value, label, quantity)));
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::MicroTrace { unit, width_s }) => {
-                let (note, plot) = map::over_time(answer, *unit, *width_s);
-                ("Micro times over time".to_owned(), note, plot)
+            Some(FigureKind::MapOverTime { title, labels, unit, is_logarithmic, width_s }) => {
+                let (note, plot) =
+                    map::over_time(answer, *labels, (*unit, *is_logarithmic), *width_s);
+                (title.clone(), note, plot)
             }
             Some(FigureKind::Trace { title, label, width_s }) => {
                 trace::of(answer, *title, *width_s, &or(Values::rate(label)))

@@ -26,11 +26,17 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
     (note, Plot::Map(map))
 }
 
-/// Returns a note and the counts of micro times, in units of `unit`, in bins of time of `width` seconds.
-pub(crate) fn over_time(answer: &Answer, unit: Tick, width: f64) -> (Option<String>, Plot) {
+/// Returns a note and the counts in bins of delays, in units of `unit`, and of time: each of `width` seconds, or numbered
+/// intervals.
+pub(crate) fn over_time(
+    answer: &Answer,
+    [label, counted]: [&str; 2],
+    (unit, is_logarithmic): (Tick, bool),
+    width: Option<f64>,
+) -> (Option<String>, Plot) {
     let rows = &answer.rows;
-    let starts = floats(rows, "start_s").into_iter().map(Option::unwrap_or_default);
-    let starts: Vec<f64> = starts.collect();
+    let starts = floats(rows, if width.is_some() { "start_s" } else { "interval" });
+    let starts: Vec<f64> = starts.into_iter().map(Option::unwrap_or_default).collect();
     let bins = edges(answer, unit);
     // The number of each column and of each place in it, in the order of the rows, by the bits of the start of the bin.
     let mut columns: HashMap<u64, usize> = HashMap::new();
@@ -53,14 +59,23 @@ pub(crate) fn over_time(answer: &Answer, unit: Tick, width: f64) -> (Option<Stri
         first.zip(last).unwrap_or((0.0, 1.0))
     };
     let (first, last) = ends(&starts);
-    let x = Axis::linear("time since the first tag", Quantity::Time, first, last + width);
+    let x = match width {
+        Some(width) => {
+            Axis::linear("time since the first tag", Quantity::Time, first, last + width)
+        }
+        None => Axis::linear("interval", Quantity::Count, first, last + 1.0),
+    };
     let (low, top) = bins.first().zip(bins.last()).map_or((0.0, 1.0), |(a, b)| (a.0, b.1));
-    let y = Axis::linear("micro time", Quantity::Time, low, top);
+    let y = if is_logarithmic {
+        Axis::logarithmic(label, Quantity::Time, low, top)
+    } else {
+        Axis::linear(label, Quantity::Time, low, top)
+    };
     let channels = rows.get("channel").map_or(0, |column| {
         column.cells.iter().map(|cell| cell.group()).collect::<BTreeSet<Vec<u16>>>().len()
     });
     let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
-    let values = axis_of("tags per bin", Quantity::Count, &cells);
+    let values = axis_of(counted, Quantity::Count, &cells);
     (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells }))
 }
 

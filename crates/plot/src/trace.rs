@@ -19,7 +19,7 @@ const MOST_SERIES: usize = 14;
 pub(crate) fn of(
     answer: &Answer,
     [of_one, of_all]: [&str; 2],
-    width: f64,
+    width: Option<f64>,
     shown: &Values,
 ) -> (String, Option<String>, Plot) {
     let rows = &answer.rows;
@@ -37,17 +37,21 @@ pub(crate) fn of(
         Some(flags) => flags.cells.iter().map(|flag| flag == Cell::Flag(true)).collect(),
         None => vec![false; rows.len()],
     };
+    let lengths = match width {
+        Some(width) => vec![Some(width); rows.len()],
+        None => floats(rows, "length_s"),
+    };
     let mut places = BTreeMap::new();
     let mut series: Vec<Series> = Vec::new();
-    for (((key, start), (value, err)), is_partial) in
-        keys.into_iter().zip(starts).zip(values).zip(partial)
+    for ((((key, start), length), (value, err)), is_partial) in
+        keys.into_iter().zip(starts).zip(lengths).zip(values).zip(partial)
     {
-        let (Some((name, key)), Some(from)) = (key, start) else { continue };
+        let (Some((name, key)), Some(from), Some(length)) = (key, start, length) else { continue };
         let at = *places.entry(key).or_insert_with(|| {
             series.push(Series { name, points: Vec::new() });
             series.len() - 1
         });
-        let point = Point { from, to: from + width, value, err: err.unwrap_or(0.0), is_partial };
+        let point = Point { from, to: from + length, value, err: err.unwrap_or(0.0), is_partial };
         series[at].points.push(point);
     }
     let note = keep_highest(&mut series);

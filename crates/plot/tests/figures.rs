@@ -51,7 +51,7 @@ fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> Figur
 fn over_time(is_of_pairs: bool) -> FigureKind {
     let title =
         if is_of_pairs { ["Coincidences of", "Coincidences"] } else { ["Rate of", "Rates"] };
-    FigureKind::Trace { title, label: "rate", width_s: 0.1 }
+    FigureKind::Trace { title, label: "rate", width_s: Some(0.1) }
 }
 
 /// Returns a histogram with bins of `width` ticks from `low` on.
@@ -124,7 +124,16 @@ fn micro_trace() -> Answer {
         .with(Column::integers("width_ticks", of(&|_| 4).into()))
         .with(Column::counts("count", counts.into()).err("count_err"))
         .with(Column::floats("count_err", floats((0..12).map(|_| 1.0))));
-    answer(FigureKind::MicroTrace { unit: Tick::DEFAULT, width_s: 0.5 }, rows)
+    answer(
+        FigureKind::MapOverTime {
+            title: "Micro times over time".into(),
+            labels: ["micro time", "tags per bin"],
+            unit: Tick::DEFAULT,
+            is_logarithmic: false,
+            width_s: Some(0.5),
+        },
+        rows,
+    )
 }
 
 /// Returns bins of only channel 3, with their rates, errors, and whether they are partial.

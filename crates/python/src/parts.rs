@@ -51,10 +51,8 @@ impl PyPlan {
         let pool = pool_of(None)?;
         let pool = pool.here()?;
         let plan = wait(py, None, &AtomicBool::default(), |told| {
-            let contexts: Vec<QueryContext<'_>> = opened
-                .iter()
-                .map(|(_, setup)| QueryContext { setup, pool, progress: told })
-                .collect();
+            let contexts: Vec<QueryContext<'_>> =
+                opened.iter().map(|(_, setup)| QueryContext::new(setup, pool, told)).collect();
             let runs = opened.iter().map(|(run, _)| &**run).zip(&contexts);
             tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), division)
         });

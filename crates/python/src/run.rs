@@ -290,7 +290,7 @@ fn ask_all(py: Python<'_>, runs: &[Open], name: &str, options: &OptionValues) ->
     let answer = wait(py, None, &AtomicBool::default(), |told| {
         let contexts = runs.iter().zip(&pools);
         let contexts =
-            contexts.map(|(Open { setup, .. }, pool)| QueryContext { setup, pool, progress: told });
+            contexts.map(|(Open { setup, .. }, pool)| QueryContext::new(setup, pool, told));
         let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();

@@ -47,7 +47,7 @@ pub(crate) fn delays(
     let pool = pool_of(None)?;
     let pool = pool.here()?;
     let found = wait(py, None, &AtomicBool::default(), |told| {
-        delays.ask(&run, &QueryContext { setup: &setup, pool, progress: told })
+        delays.ask(&run, &QueryContext::new(&setup, pool, told))
     });
     Answer::new(found?.answer)
 }

@@ -58,7 +58,7 @@ impl Of {
         let threads = tagq::store::threads(self.threads);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
-        let context = QueryContext { setup: &self.setup, pool: &pool, progress };
+        let context = QueryContext::new(&self.setup, &pool, progress);
         let request = tagq::settled("coincidences", &self.options, &[(&self.run, &context)])?;
         job(&request.listing(&self.run, &context)?)
     }

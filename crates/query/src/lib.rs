@@ -43,7 +43,7 @@ pub mod oracle;
 
 pub use counters::{
     Asked, Countable, Counter, Dry, Ledger, Needs, PartCounts, Rank, Record, Scan, Sum, TimeBin,
-    TimeBins,
+    TimeBins, TimeDivision, TimeInterval,
 };
 pub use error::Error;
 pub use estimate::{

@@ -23,8 +23,8 @@ use std::{
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Execution, Fold, Groups, Histogram, Histogram2d, Kind, Ledger,
-    Lookup, MicroTimes, Mode, Period, Rates, Recording, Rule, Scan, Scope, Simd, Source, TimeRange,
-    Veto, oracle, shortest_intervals,
+    Lookup, MicroTimes, Mode, Period, Rates, Recording, Rule, Scan, Scope, Simd, Source,
+    TimeDivision, TimeRange, Veto, oracle, shortest_intervals,
 };
 use tagq_store::{
     Access, Channels, Creation, MicroColumn, RunId, SourceFacts, Store, Tags, Tick, Writer,
@@ -272,8 +272,8 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
     let moved = scope.delays.iter().map(|delay| delay.ticks.abs()).max().unwrap_or(0);
     let span = run.times.last().zip(run.times.first()).map_or(1, |(last, first)| last - first);
     let widest = span + 2 * moved;
-    let bin = (!random.one_in(3)).then(|| 1 + widest / random.between(1..40));
-    all.push(question(&Rates { scope: scope.clone(), bin }));
+    let width = (!random.one_in(3)).then(|| 1 + widest / random.between(1..40));
+    all.push(question(&Rates { scope: scope.clone(), trace: width.map(TimeDivision::Width) }));
     let bins = Bins::linear(random.between(0..20), 90, random.between(1..7)).unwrap();
     all.push(question(&MicroTimes { channels: vec![0, 1], bins, scope }));
     all.push(Question {

@@ -8,7 +8,7 @@ use std::{fs, ops::ControlFlow};
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Rates,
-    Recording, Rule, Scan, Scope, Simd, TimeRange, Veto, shortest_intervals,
+    Recording, Rule, Scan, Scope, Simd, TimeDivision, TimeRange, Veto, shortest_intervals,
 };
 use tagq_store::{
     Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer, format::HEADER_BYTES,
@@ -173,7 +173,7 @@ proptest! {
                 check(found.map(drop), query.mode == Mode::All, &what)?;
                 check(query.plan(&recording, &execution).map(drop), false, &what)?;
             }
-            let rates = Rates { scope: scope.clone(), bin: Some(1 << 11) };
+            let rates = Rates { scope: scope.clone(), trace: Some(TimeDivision::Width(1 << 11)) };
             check(rates.run(&recording(), &execution).map(drop), false, "rates")?;
             check(shortest_intervals(&recording(), &execution).map(drop), true, "shortest")?;
         }

@@ -99,7 +99,7 @@ fn histograms() -> impl Strategy<Value = Query> {
 }
 
 fn queries() -> impl Strategy<Value = Query> {
-    let rates = scopes().prop_map(|scope| Query::Rates(Rates { scope, bin: None }));
+    let rates = scopes().prop_map(|scope| Query::Rates(Rates { scope, trace: None }));
     let micro = scopes().prop_map(|scope| {
         let channels = scope.channels.clone().unwrap_or_else(|| vec![3, 0]);
         Query::MicroTimes(MicroTimes {
@@ -332,7 +332,7 @@ fn queries_that_count_the_same_have_the_same_words() {
     assert_eq!(every.frontier(100), Some(60));
     // The same holds for delays of channels in no group: one rule for all queries.
     assert_eq!(Coincidences { scope: early.clone(), ..query.clone() }.frontier(100), Some(60));
-    let rates = |scope| Rates { scope, bin: None }.frontier(100);
+    let rates = |scope| Rates { scope, trace: None }.frontier(100);
     assert_eq!(rates(early), Some(60));
     // A channel moved forward does not change live time, and channels without a delay may appear.
     let late = vec![Delay { channel: 1, ticks: 60 }];

@@ -7,13 +7,14 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, recordings, sources};
 use tagq_query::{
-    Delay, Error, Execution, Kind as _, Rates, Recording, Scope, Simd, TimeRange, oracle,
+    Delay, Error, Execution, Kind as _, Rates, Recording, Scope, Simd, TimeDivision, TimeRange,
+    oracle,
 };
 
 fn rates(delays: &[(u16, i64)], range: [Option<i64>; 2], bin: Option<i64>) -> Rates {
     let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
     let range = TimeRange { from: range[0], to: range[1] };
-    Rates { scope: Scope { channels: None, delays, range }, bin }
+    Rates { scope: Scope { channels: None, delays, range }, trace: bin.map(TimeDivision::Width) }
 }
 
 fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
@@ -33,8 +34,8 @@ fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
             assert_eq!(rated.counts(), expected, "{simd:?} {query:?} {sources:?}");
             assert_eq!(rated.live(), oracle::live(sources, range));
             let Some(trace) = &rated.trace else { continue };
-            let (width, origin) =
-                (query.bin.unwrap(), sources.iter().flatten().map(|tag| tag.0).min());
+            let Some(TimeDivision::Width(width)) = query.trace else { continue };
+            let origin = sources.iter().flatten().map(|tag| tag.0).min();
             let mut sums = vec![0; rated.channels.len()];
             let mut live = 0;
             let rows = trace.counts.chunks(rated.channels.len().max(1));

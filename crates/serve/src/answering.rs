@@ -47,7 +47,7 @@ impl Question {
         progress: &'a dyn Progress,
     ) -> Contexts<'a> {
         let setups = self.runs.iter().map(|(_, setup)| setup);
-        let context = |setup| QueryContext { setup, pool, progress };
+        let context = |setup| QueryContext::new(setup, pool, progress);
         runs.iter().zip(setups.map(context)).collect()
     }
 

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = open(Path::new(&path), &OpenOptions::default(), &Silent)?;
     let setup = Setup::of(Path::new(&path), None)?;
     let pool = rayon::ThreadPoolBuilder::new().build()?;
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let context = QueryContext::new(&setup, &pool, &Silent);
 
     // Options have the names and values of docs/queries.md.
     let options = serde_json::json!({ "window": "2ns", "choose": 2, "last": "1s" });

@@ -40,16 +40,23 @@ pub enum FigureKind {
         title: [&'static str; 2],
         /// Label of the axis of rates.
         label: &'static str,
-        /// Width of a bin in seconds.
-        width_s: f64,
+        /// Width of a bin in seconds; `None` if each has its own (`length_s`).
+        width_s: Option<f64>,
     },
-    /// One count per bin of time (`start_s`) and bin of the micro time (`delay_ticks`, `width_ticks`), as a map of
-    /// colours. Channels are added up.
-    MicroTrace {
-        /// The unit of micro times.
+    /// One count per bin of time (`start_s`) and bin of delays (`delay_ticks`, `width_ticks`), as a map of colours.
+    /// Channels are added up.
+    MapOverTime {
+        /// The title.
+        title: String,
+        /// Labels of the axis of delays and of the counts.
+        labels: [&'static str; 2],
+        /// The unit of delays.
         unit: Tick,
-        /// Width of a bin of time in seconds.
-        width_s: f64,
+        /// Whether the bins of delays widen by the same factor.
+        is_logarithmic: bool,
+        /// Width of a bin of time in seconds; `None` if each has its own, so that they are drawn by their numbers
+        /// (`interval`).
+        width_s: Option<f64>,
     },
     /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
     Groups {

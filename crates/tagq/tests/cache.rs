@@ -39,7 +39,7 @@ static POOL: LazyLock<rayon::ThreadPool> =
 /// Returns the answer for a run.
 fn answer_of(request: &Request, run: &Run) -> Answer {
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     request.ask(run, &context).unwrap()
 }
 

@@ -35,7 +35,7 @@ fn asked<const N: usize>(
     let request = request.map_err(|error| error.to_string())?;
     let (setup, pool) =
         (Setup::default(), rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let context = QueryContext::new(&setup, &pool, &Silent);
     let runs: Vec<_> = runs.iter().map(|&run| (run, &context)).collect();
     let answer = request.sum(&runs).map_err(|error| error.to_string())?;
     let cells = columns.map(|name| &answer.rows.get(name).unwrap().cells);

@@ -105,7 +105,7 @@ proptest! {
         }
         let setup = Setup { names: vec![(1, "idler".into())], ..Setup::default() };
         let run = open_run(&store);
-        let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+        let context = QueryContext::new(&setup, &POOL, &Silent);
         let cache = folder.path().join("cache");
         let cache = is_kept.then_some(&*cache);
         let division = if is_kept {
@@ -125,8 +125,9 @@ proptest! {
                     options.insert(name.into(), format!("{ticks}t").into());
                 }
             }
-            if options.contains_key("sync_divider") {
-                // Its period is that of the whole run.
+            let is_empty = from.zip(to).is_some_and(|(from, to)| from >= to);
+            if options.contains_key("by") || options.contains_key("sync_divider") && !is_empty {
+                // Intervals and the period of a sync are those of the whole run.
                 prop_assert!(Plan::make(query, &options, &[(&run, &context)], division).is_err());
                 continue;
             }
@@ -163,7 +164,7 @@ fn a_run_without_sources_can_be_asked_everything() {
     writer(&store).commit().unwrap();
     let run = open_run(&store);
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     let mut answered = 0;
     for (query, options) in cases() {
         let request = Request::of_options(query, options).unwrap();
@@ -186,7 +187,7 @@ fn kept_parts_are_taken_by_later_plans() {
     let cache = folder.path().join("cache");
     let files = || std::fs::read_dir(&cache).map_or(0, Iterator::count);
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     let division = Division::EveryTags(NonZeroUsize::new(40_000).unwrap());
     let answer = |(query, options): &(&'static str, OptionValues)| {
         let run = open_run(&store);

@@ -122,7 +122,7 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
         OpenOptions { ingest: false, access, caching: Caching::Rows(1), ..OpenOptions::default() };
     let Ok(run) = tagq::open(folder, &options, &Silent) else { return };
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     for question in questions {
         let question = &bounded(question, &run);
         check(&run, &question.ask(&run, &context));
@@ -253,6 +253,7 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         start: Some(channel(recipe)),
         stop: Some(channel(recipe)),
         bin: width(ticks(recipe, 1 << 30)),
+        by: None,
         exact_bins: false,
         range,
         log,
@@ -282,6 +283,7 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
             Request::Rates(Rates {
                 selection,
                 bin: width(bin),
+                by: None,
                 exact_bins: false,
                 errors: errors(recipe),
             })
@@ -338,6 +340,7 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
                 shift: shift.filter(|_| accidentals != Accidentals::Formula),
                 errors: errors(recipe),
                 bin: if recipe.byte() % 8 == 7 { width(bin(recipe)) } else { None },
+                by: None,
                 exact_bins: false,
                 selection,
             })

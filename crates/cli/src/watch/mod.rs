@@ -175,7 +175,7 @@ fn ask(
     let is_reset = part.is_reset_at(opened.first().and_then(|run| time_last(run)));
     let progress: &dyn Progress = if is_reset { &Silent } else { host };
     let setups = part.runs.iter().map(|&at| &parts.runs[at].setup);
-    let contexts = setups.map(|setup| QueryContext { setup, pool: &parts.pool, progress });
+    let contexts = setups.map(|setup| QueryContext::new(setup, &parts.pool, progress));
     let contexts: Vec<QueryContext<'_>> = contexts.collect();
     let runs: Vec<(&Run, &QueryContext<'_>)> = opened.into_iter().zip(&contexts).collect();
     let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| match &part.question {

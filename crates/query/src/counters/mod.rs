@@ -33,4 +33,4 @@ pub(crate) use ranks::Ranks;
 pub use record::Record;
 pub use scan::Scan;
 pub use sum::Sum;
-pub use time_bins::{TimeBin, TimeBins};
+pub use time_bins::{TimeBin, TimeBins, TimeDivision, TimeInterval};

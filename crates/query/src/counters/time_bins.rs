@@ -1,6 +1,9 @@
-//! Bins of time of one width: a division of a run that depends on the query and on the facts about the run alone.
+//! Bins of time: a division of a run that depends on the query and on the facts about the run alone.
 
-use std::ops::{Range, RangeInclusive};
+use std::{
+    ops::{Range, RangeInclusive},
+    sync::Arc,
+};
 
 use crate::{
     counters::ledger::Ledger,
@@ -11,14 +14,32 @@ use crate::{
 /// The largest number of counts of a trace held in memory: 1 GiB.
 const COUNTS_MAX: u64 = 1 << 27;
 
-/// The bins of time that tags of a scope can be in, numbered from the first tag of the run on: bin k begins k widths after
-/// it, in delayed time. Delays can put tags before bin 0.
+/// How a query divides the time of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TimeDivision {
+    /// Bins of this many ticks. Bin k begins k widths after the first tag of the run; delays can put tags before bin 0.
+    Width(i64),
+    /// These intervals, numbered from 0.
+    Intervals(Arc<[TimeInterval]>),
+}
+
+/// An interval of delayed time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeInterval {
+    /// The first time.
+    pub begin: i64,
+    /// The first time after it.
+    pub end: i64,
+    /// Whether the recording begins or ends inside of it.
+    pub is_cut: bool,
+}
+
+/// The bins of time that tags of a scope can be in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeBins {
     /// The undelayed time of the first tag of the run.
     origin: i64,
-    /// In ticks.
-    width: i64,
+    division: TimeDivision,
     /// The selection that cuts bins.
     range: TimeRange,
     /// No future tag can change counts before this time; `None` if no bin is final.
@@ -33,34 +54,38 @@ pub struct TimeBins {
 pub struct TimeBin {
     /// Its number.
     pub number: i64,
+    /// The time at which it begins, in ticks after the first tag of the run; the selection does not cut it.
+    pub start: i64,
+    /// Its length in ticks; the selection does not cut it.
+    pub length: i64,
     /// Its times, cut to the selection. A start or end beyond 64 bits is open.
     pub range: TimeRange,
-    /// Whether the selection leaves out a part of the bin.
+    /// Whether the selection leaves out a part of the bin, or the recording begins or ends inside of it.
     pub is_cut: bool,
     /// Whether the bin stays unchanged when the run grows.
     pub is_final: bool,
 }
 
 impl TimeBin {
-    /// Whether the selection cuts it, or it may still change.
+    /// Whether a part of it is missing, or it may still change.
     pub fn is_partial(&self) -> bool {
         self.is_cut || !self.is_final
     }
 }
 
 impl TimeBins {
-    /// Returns the bins of `width` ticks; `None` if the run has no tags. `frontier` returns the delayed time before which
-    /// all counts are final, from the last recorded time ([`crate::Kind::frontier`]).
+    /// Returns the bins; `None` if the run has no tags. `frontier` returns the delayed time before which all counts are final,
+    /// from the last recorded time ([`crate::Kind::frontier`]).
     ///
     /// # Errors
     /// [`Error::BinWidth`] for a width below 1, [`Error::Bins`] for too many bins, and errors of the scope.
     pub fn of(
         facts: &Facts,
         scope: &Scope,
-        width: i64,
+        division: &TimeDivision,
         frontier: impl Fn(i64) -> Option<i64>,
     ) -> Result<Option<Self>, Error> {
-        if width < 1 {
+        if let TimeDivision::Width(width @ ..1) = *division {
             return Err(Error::BinWidth { width });
         }
         scope.check(facts)?;
@@ -70,27 +95,35 @@ impl TimeBins {
             return Ok(None);
         };
         let channels = scope.in_use(facts);
-        let delays = || channels.iter().map(|&channel| scope.delay_of(channel));
-        let smallest = delays().min().unwrap_or(0);
-        let largest = delays().max().unwrap_or(0).max(0);
-        // The ends of each source were checked with its delays, but not the run as a whole.
-        let (begin, end) = (origin + smallest.min(0), last + largest);
-        if end.checked_sub(begin).is_none() {
-            return Err(Error::DelayRange { delay: largest, first: origin, last });
-        }
-        let range = scope.range;
-        let begin = range.from.map_or(begin, |from| from.max(begin));
-        let end = range.to.map_or(end, |to| end.min(to.saturating_sub(1)));
-        let number = |time: i64| (time - origin).div_euclid(width);
-        #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
-        let numbers = if begin <= end { number(begin)..=number(end) } else { 1..=0 };
-        let asked = u128::from(numbers.end().abs_diff(*numbers.start())) + 1;
+        let numbers = match division {
+            TimeDivision::Width(width) => numbers_of(*width, (origin, last), &channels, scope)?,
+            TimeDivision::Intervals(intervals) => {
+                // Those that are not in the selection are at the ends.
+                let from = scope.range.from.unwrap_or(i64::MIN);
+                let to = scope.range.to.unwrap_or(i64::MAX);
+                let is_in = |of: &TimeInterval| of.end > from && of.begin < to;
+                let first = intervals.iter().position(is_in);
+                let last = intervals.iter().rposition(is_in);
+                let number = |at: Option<usize>| at.and_then(|at| i64::try_from(at).ok());
+                number(first).zip(number(last)).map_or(NO_BINS, |(first, last)| first..=last)
+            }
+        };
+        let asked = if numbers.is_empty() {
+            0
+        } else {
+            u128::from(numbers.end().abs_diff(*numbers.start())) + 1
+        };
         let max = COUNTS_MAX / (channels.len() as u64).max(1);
-        if !numbers.is_empty() && asked > u128::from(max) {
+        if asked > u128::from(max) {
             return Err(Error::Bins { bins: asked, max });
         }
-        let (frontier, last) = (frontier(last), number(last));
-        Ok(Some(Self { origin, width, range, frontier, numbers, last }))
+        let last = match division {
+            TimeDivision::Width(width) => (last - origin).div_euclid(*width),
+            TimeDivision::Intervals(_) => *numbers.end(),
+        };
+        let frontier = spans().map(|(_, last)| last).max().and_then(frontier);
+        let (division, range) = (division.clone(), scope.range);
+        Ok(Some(Self { origin, division, range, frontier, numbers, last }))
     }
 
     /// Returns the numbers of the bins.
@@ -111,22 +144,44 @@ impl TimeBins {
                 start.is_none_or(|start| start < limit) && end.is_none_or(|end| limit < end)
             })
         };
+        let (from_first, length) = match &self.division {
+            TimeDivision::Width(width) => (number.saturating_mul(*width), *width),
+            TimeDivision::Intervals(_) => {
+                let [start, end] = [start, end].map(|time| time.unwrap_or(self.origin));
+                (start.saturating_sub(self.origin), end.saturating_sub(start))
+            }
+        };
+        let is_cut = self.interval(number).is_some_and(|interval| interval.is_cut);
         TimeBin {
             number,
+            start: from_first,
+            length,
             range: TimeRange { from: start, to: end }.and(&self.range),
-            is_cut: cuts(self.range.from) || cuts(self.range.to),
+            is_cut: is_cut || cuts(self.range.from) || cuts(self.range.to),
             is_final: end.zip(self.frontier).is_some_and(|(end, frontier)| end <= frontier),
         }
     }
 
+    /// Returns the interval with a number, if the division is one into intervals.
+    fn interval(&self, number: i64) -> Option<TimeInterval> {
+        let TimeDivision::Intervals(intervals) = &self.division else { return None };
+        intervals.get(usize::try_from(number).ok()?).copied()
+    }
+
     /// Returns the time at which a bin begins, if it fits in 64 bits.
     pub(crate) fn start(&self, number: i64) -> Option<i64> {
-        number.checked_mul(self.width)?.checked_add(self.origin)
+        match &self.division {
+            TimeDivision::Width(width) => number.checked_mul(*width)?.checked_add(self.origin),
+            TimeDivision::Intervals(_) => Some(self.interval(number)?.begin),
+        }
     }
 
     /// Returns the time at which a bin ends, if it fits in 64 bits.
     pub(crate) fn end(&self, number: i64) -> Option<i64> {
-        self.start(number.checked_add(1)?)
+        match &self.division {
+            TimeDivision::Width(_) => self.start(number.checked_add(1)?),
+            TimeDivision::Intervals(_) => Some(self.interval(number)?.end),
+        }
     }
 
     /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks for, and
@@ -157,10 +212,36 @@ impl TimeBins {
 
     /// Whether a bin is in the answer with or without tags.
     fn is_needed(&self, number: i64) -> bool {
-        (self.range.from.is_some() && number < 0)
+        matches!(self.division, TimeDivision::Intervals(_))
+            || (self.range.from.is_some() && number < 0)
             || (self.range.to.is_some() && number > self.last)
             || (0..=self.last).contains(&number)
     }
+}
+
+/// The numbers of no bins.
+#[expect(clippy::reversed_empty_ranges, reason = "no bins")]
+const NO_BINS: RangeInclusive<i64> = 1..=0;
+
+/// Returns the numbers of the bins of `width` ticks of a run between two times that tags of these channels can be in.
+fn numbers_of(
+    width: i64,
+    (origin, last): (i64, i64),
+    channels: &[u16],
+    scope: &Scope,
+) -> Result<RangeInclusive<i64>, Error> {
+    let delays = || channels.iter().map(|&channel| scope.delay_of(channel));
+    let smallest = delays().min().unwrap_or(0);
+    let largest = delays().max().unwrap_or(0).max(0);
+    // The ends of each source were checked with its delays, but not the run as a whole.
+    let (begin, end) = (origin + smallest.min(0), last + largest);
+    if end.checked_sub(begin).is_none() {
+        return Err(Error::DelayRange { delay: largest, first: origin, last });
+    }
+    let begin = scope.range.from.map_or(begin, |from| from.max(begin));
+    let end = scope.range.to.map_or(end, |to| end.min(to.saturating_sub(1)));
+    let number = |time: i64| (time - origin).div_euclid(width);
+    Ok(if begin <= end { number(begin)..=number(end) } else { NO_BINS })
 }
 
 /// Returns the places from the first true value to the last one.

@@ -136,7 +136,8 @@ impl Terms {
         if live <= 0.0 {
             return Some(0.0);
         }
-        self.rule.definition().expected(&source.overlapping, live, self.window)
+        let expected = self.rule.definition().expected(&source.overlapping, live, self.window);
+        expected.map(|expected| expected * source.share(self.full_width()))
     }
 
     /// Returns the variance divided by the mean of a count of independent channels.
@@ -515,6 +516,7 @@ mod tests {
         let moved = SourceSingles { overlap: 700, overlapping: vec![7, 14], ..whole };
         assert!(close(of_pair(7, &[moved], 0, 1.0).accidentals.unwrap().value, 0.14));
         let apart = SourceSingles {
+            near: None,
             overlap: 0,
             overlapping: vec![0, 0],
             ..SourceSingles::new(1_000, vec![10, 20])

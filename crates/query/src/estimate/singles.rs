@@ -14,12 +14,21 @@ pub struct SourceSingles {
     pub overlap: i64,
     /// The tags of each channel in the overlap.
     pub overlapping: Vec<u64>,
+    /// For pairs in a source of several intervals: the pairs of live ticks that the window accepts, of which there are
+    /// fewer for each tick than the window is wide. `None` elsewhere.
+    pub near: Option<i128>,
 }
 
 impl SourceSingles {
     /// Creates a source whose channels have the same delay: they overlap for all of its live time.
     pub fn new(live: i64, singles: Vec<u64>) -> Self {
-        Self { live, overlap: live, overlapping: singles.clone(), singles }
+        Self { live, overlap: live, overlapping: singles.clone(), near: None, singles }
+    }
+
+    /// Returns how much of a window of `width` ticks around a tick is live, on average.
+    pub(super) fn share(&self, width: f64) -> f64 {
+        let of = |near: i128| near as f64 / (self.overlap as f64 * width);
+        self.near.filter(|_| self.overlap > 0).map_or(1.0, of)
     }
 
     /// Returns the source without the contribution of a part of it.
@@ -33,6 +42,7 @@ impl SourceSingles {
             singles: less(&self.singles, &part.singles),
             overlap: self.overlap - part.overlap,
             overlapping: less(&self.overlapping, &part.overlapping),
+            near: self.near.map(|near| near - part.near.unwrap_or(0)),
         }
     }
 }

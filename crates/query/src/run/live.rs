@@ -46,6 +46,37 @@ impl LiveTime {
         i64::try_from(halves / 2).unwrap_or(i64::MAX)
     }
 
+    /// Returns the number of pairs of live ticks at most `window` apart, one of each of two channels with these delays, the
+    /// later one in a range: Σ L(d) over the differences d of a window. `None` for one interval, where it is (2w + 1)·L(0):
+    /// its ends make it less by a share of w / 2L(0) only, which is neglected.
+    pub fn ticks_near(&self, delays: [i64; 2], window: i64, range: TimeRange) -> Option<i128> {
+        if self.len() < 2 {
+            return None;
+        }
+        let window = i128::from(window);
+        let [a, b] = delays.map(i128::from);
+        let before = |own: i128, shift: i128| self.sum_before(own, shift, range);
+        let of_a = before(b, b - a + 1) - before(b, b - a - window);
+        Some(of_a + before(a, a - b) - before(a, a - b - window))
+    }
+
+    /// Returns the sum, over the live ticks t with t + `own` in a range, of the live ticks before t + `shift`.
+    fn sum_before(&self, own: i128, shift: i128, range: TimeRange) -> i128 {
+        let limit = |limit: Option<i64>| limit.map(|limit| i128::from(limit) - own);
+        let (from, to) = (limit(range.from), limit(range.to));
+        let mut sums = BeforeSums { intervals: &self.intervals, end: i128::MIN, live: 0, sum: 0 };
+        let of = |&(begin, end): &(i64, i64)| {
+            let begin = from.map_or(begin.into(), |from| from.max(begin.into()));
+            let end = to.map_or(end.into(), |to| to.min(end.into()));
+            if begin >= end {
+                return 0;
+            }
+            let first = sums.at(begin + shift);
+            sums.at(end + shift) - first
+        };
+        self.intervals.iter().map(of).sum()
+    }
+
     /// Returns the intervals in which the live time, moved by each of `moves`, is live everywhere.
     pub(crate) fn joint(&self, moves: &[i64], range: TimeRange) -> Joint<'_> {
         let mut moves = moves.to_vec();
@@ -88,6 +119,45 @@ impl LiveTime {
             i64::try_from(begin + (wanted - before).min(length)).unwrap_or(i64::MAX)
         };
         (1..parts).map(edge).collect()
+    }
+}
+
+/// The sums of the live ticks before each tick, up to times that ascend.
+struct BeforeSums<'a> {
+    /// Those that are not passed.
+    intervals: &'a [(i64, i64)],
+    /// The end of the last interval that is passed.
+    end: i128,
+    /// The live ticks before that end, and their sums over all ticks before it.
+    live: i128,
+    sum: i128,
+}
+
+impl BeforeSums<'_> {
+    /// Returns the sum, over all ticks before a time, of the live ticks before each of them.
+    fn at(&mut self, time: i128) -> i128 {
+        while let Some((&(begin, end), rest)) = self.intervals.split_first()
+            && i128::from(end) <= time
+        {
+            self.sum = self.sum_to(begin.into()) + self.sum_in(begin.into(), end.into());
+            self.live += i128::from(end) - i128::from(begin);
+            (self.end, self.intervals) = (end.into(), rest);
+        }
+        match self.intervals.first().map(|&(begin, _)| i128::from(begin)) {
+            Some(begin) if begin < time => self.sum_to(begin) + self.sum_in(begin, time),
+            _ => self.sum_to(time),
+        }
+    }
+
+    /// Returns the sum up to a time before the next interval.
+    fn sum_to(&self, time: i128) -> i128 {
+        if self.live == 0 { 0 } else { self.sum + self.live * (time - self.end) }
+    }
+
+    /// Returns the sum over the ticks of an interval up to a time.
+    fn sum_in(&self, begin: i128, time: i128) -> i128 {
+        let length = time - begin;
+        self.live * length + length * (length - 1) / 2
     }
 }
 
@@ -212,6 +282,34 @@ mod tests {
     }
 
     proptest! {
+        /// Tick by tick.
+        #[test]
+        fn pairs_of_live_ticks_are_counted_one_by_one(
+            spans in prop::collection::vec((0_i64..12, 1_i64..9), 1..8),
+            delays in prop::array::uniform2(-30_i64..30),
+            window in 0_i64..25,
+            from in prop::option::of(-20_i64..90),
+            to in prop::option::of(-20_i64..90),
+        ) {
+            let mut at = 3;
+            let dead: Vec<(i64, i64)> = spans
+                .iter()
+                .map(|&(apart, long)| {
+                    let begins = at + apart + 1;
+                    at = begins + long;
+                    (begins, at)
+                })
+                .collect();
+            let last = at + 5;
+            let live = LiveTime::new(Some((3, last)), &dead);
+            let range = TimeRange { from, to };
+            let is_live = |t: &i64| (3..last).contains(t) && !dead.iter().any(|(b, e)| (b..e).contains(&t));
+            let [a, b] = delays.map(|delay| (3..last).filter(is_live).map(move |t| t + delay).collect::<Vec<i64>>());
+            let is_near = |a: i64, b: i64| (a - b).abs() <= window && range.contains(a.max(b));
+            let pairs: usize = a.iter().map(|&a| b.iter().filter(|&&b| is_near(a, b)).count()).sum();
+            prop_assert_eq!(live.ticks_near(delays, window, range), i128::try_from(pairs).ok());
+        }
+
         /// Tick by tick.
         #[test]
         fn every_intersection_equals_a_plain_one(

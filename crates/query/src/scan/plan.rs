@@ -201,7 +201,10 @@ mod tests {
 
     #[test]
     fn whole_blocks_are_counted_from_the_index() {
-        let plan = |scope, bin| Rates { scope, bin }.plan(&recording(), &EXECUTION()).unwrap();
+        let plan = |scope, bin: Option<i64>| {
+            let trace = bin.map(crate::TimeDivision::Width);
+            Rates { scope, trace }.plan(&recording(), &EXECUTION()).unwrap()
+        };
         // Of blocks 1 and 2, which are cut, the smaller parts are read: rows before 130 and before 220.
         let part = plan(scope(1_300, 2_200), None);
         assert_eq!(part.rows(), [100..130, 200..220]);

@@ -70,7 +70,7 @@ impl Progress for Noted {
 fn answer(run: &Run, name: &str, options: &OptionValues) -> (Answer, Vec<String>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (setup, noted) = (Setup::default(), Noted::default());
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &noted };
+    let context = QueryContext::new(&setup, &pool, &noted);
     let request = Request::of_options(name, options.clone()).unwrap();
     let answer = request.sum(&[(run, &context)]).unwrap();
     (answer, noted.0.into_inner().unwrap())

@@ -54,11 +54,11 @@ pub(super) enum Evaluated {
 }
 
 /// A part of the run that nothing spans: a source, or all sources if they are joined.
-struct InputSource<'a> {
+pub(super) struct InputSource<'a> {
     source: &'a Source,
-    rows: Range<usize>,
+    pub rows: Range<usize>,
     /// Its first and last time.
-    span: Option<(i64, i64)>,
+    pub span: Option<(i64, i64)>,
     dead: Vec<(i64, i64)>,
 }
 
@@ -127,7 +127,7 @@ impl Evaluation<'_> {
     }
 
     /// Returns the parts of the run.
-    fn parts<'s>(&self, store: &'s Store) -> Vec<InputSource<'s>> {
+    pub(super) fn parts<'s>(&self, store: &'s Store) -> Vec<InputSource<'s>> {
         let manifest = store.manifest();
         let part = |(source, rows): (&'s Source, Range<usize>)| InputSource {
             source,
@@ -208,7 +208,7 @@ impl Evaluation<'_> {
 }
 
 /// Reads pieces on another thread, and passes each to `take` until it returns `false`. Returns whether it took all.
-fn read_ahead(
+pub(super) fn read_ahead(
     feed: Feed<'_>,
     mut take: impl FnMut(Piece) -> Result<bool, Error>,
 ) -> Result<bool, Error> {
@@ -226,18 +226,18 @@ fn read_ahead(
 }
 
 /// The evaluation of one source.
-struct SourceEvaluation {
+pub(super) struct SourceEvaluation {
     network: Network,
     gate: Option<GateNetwork>,
     /// The times at which the gate is open, as far as it was evaluated.
-    open: [Intervals; 1],
+    pub open: [Intervals; 1],
     markers: Vec<u16>,
     /// Derived tags that were not written yet.
-    out: LabelledTags,
+    pub out: LabelledTags,
 }
 
 impl SourceEvaluation {
-    fn new(of: &Evaluation<'_>) -> Result<Self, Error> {
+    pub(super) fn new(of: &Evaluation<'_>) -> Result<Self, Error> {
         let gate = of.gate_network()?;
         Ok(Self {
             network: of.network()?,
@@ -259,7 +259,11 @@ impl SourceEvaluation {
     }
 
     /// Takes the tags before `until`. Returns the time before which the output is complete, whatever follows.
-    fn advance(&mut self, batch: tagq_views::TagBatch<'_>, until: i64) -> Result<i64, Error> {
+    pub(super) fn advance(
+        &mut self,
+        batch: tagq_views::TagBatch<'_>,
+        until: i64,
+    ) -> Result<i64, Error> {
         let done = self.network.advance(batch, Frontier::Before(until), &mut self.out)?;
         if let Some(gate) = &mut self.gate {
             gate.advance(&self.out.times, &self.out.labels, done, &mut self.open)?;

@@ -36,6 +36,11 @@ impl Plan {
     ) -> Result<Self, Error> {
         let options = settle(query, options, runs)?.1;
         let request = Request::of_options(query, options.clone())?;
+        if request.divided_by().is_some() {
+            return Err(Error::Request(
+                "`by` is not evaluated in the parts of a plan; ask the run itself".into(),
+            ));
+        }
         if runs.iter().any(|(_, context)| request.needs_views(context.setup)) {
             return Err(Error::Request(
                 "derived channels and gates are not evaluated in the parts of a plan; plan the store that \

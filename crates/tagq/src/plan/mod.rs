@@ -204,7 +204,7 @@ fn contexts<'a>(
     pool: &'a rayon::ThreadPool,
     progress: &'a dyn Progress,
 ) -> WithContexts<'a> {
-    let context = |setup| QueryContext { setup, pool, progress };
+    let context = |setup| QueryContext::new(setup, pool, progress);
     runs.iter().zip(setups.iter().map(context)).collect()
 }
 

@@ -89,7 +89,7 @@ impl SavedAnswer {
             setups.push(of.setup.read()?);
         }
         let contexts: Vec<QueryContext<'_>> =
-            setups.iter().map(|setup| QueryContext { setup, pool, progress }).collect();
+            setups.iter().map(|setup| QueryContext::new(setup, pool, progress)).collect();
         let runs: Vec<(&Run, &QueryContext<'_>)> = runs.iter().zip(&contexts).collect();
         let mut comparison = Comparison::new(self);
         let answers = self.count(&runs, &mut comparison)?;

@@ -72,7 +72,7 @@ fn what_is_stated_is_the_same_request() {
     let run = made(&folder.path().join("run.tagq"));
     let setup = Setup::default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let context = QueryContext::new(&setup, &pool, &Silent);
     for (name, mut options) in cases() {
         options.insert("from".into(), "@-7t".into());
         options.insert("join".into(), true.into());
@@ -93,7 +93,7 @@ fn what_is_asked_does_not_depend_on_counts() {
     let run = made(&folder.path().join("run.tagq"));
     let setup = Setup::default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
+    let context = QueryContext::new(&setup, &pool, &Silent);
     let runs = [(&run, &context)];
     let (mut asked_of_all, all) = (0, TimeRange::default());
     for (name, options) in cases() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tagq_query::Bins;
+use tagq_query::{Bins, TimeBin, TimeDivision};
 use tagq_store::Tick;
 
 use crate::{
@@ -10,11 +10,47 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// Adds where the bin of time of each row begins: `starts` are in ticks after the first tag of the run.
-pub(super) fn with_starts(table: Table, starts: Cells<i64>, tick: Tick) -> Table {
-    let seconds = starts.clone().map(move |start| Some(tick.seconds_of(start.into())));
-    let seconds = Column::floats("start_s", seconds).heading("from").unit(Unit::Seconds);
-    table.with(seconds).with(Column::integers("start_ticks", starts).hidden())
+/// Where the bin of time of a row lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Place {
+    pub number: i64,
+    /// In ticks after the first tag of the run.
+    pub start: i64,
+    /// In ticks.
+    pub length: i64,
+}
+
+impl Place {
+    pub(super) fn of(bin: &TimeBin) -> Self {
+        let &TimeBin { number, start, length, .. } = bin;
+        Self { number, start, length }
+    }
+}
+
+/// Adds where the bin of time of each row begins; that of an interval has a number and a length.
+pub(super) fn with_places(
+    table: Table,
+    places: &Cells<Place>,
+    division: &TimeDivision,
+    tick: Tick,
+) -> Table {
+    let ticks = |of: fn(&Place) -> i64| places.clone().map(move |place| of(&place));
+    let seconds =
+        |of: fn(&Place) -> i64| ticks(of).map(move |ticks| Some(tick.seconds_of(ticks.into())));
+    let start = |table: Table| {
+        let of = Column::floats("start_s", seconds(|of| of.start)).heading("from");
+        let ticks = Column::integers("start_ticks", ticks(|of| of.start)).hidden();
+        table.with(of.unit(Unit::Seconds)).with(ticks)
+    };
+    match division {
+        TimeDivision::Width(_) => start(table),
+        TimeDivision::Intervals(_) => {
+            let table = start(table.with(Column::integers("interval", ticks(|of| of.number))));
+            let length = Column::floats("length_s", seconds(|of| of.length)).heading("length");
+            let ticks = Column::integers("length_ticks", ticks(|of| of.length)).hidden();
+            table.with(length.unit(Unit::Seconds)).with(ticks)
+        }
+    }
 }
 
 /// Where the bin of delays of each row lies.

@@ -1,5 +1,9 @@
 //! The context of a request: the setup, the threads, and the receiver of notes.
 
+use std::sync::Arc;
+
+use tagq_query::TimeInterval;
+
 use crate::setup::experiment::Setup;
 use crate::{answer::RunFacts, progress::Progress, run::Run};
 
@@ -11,11 +15,20 @@ pub struct QueryContext<'a> {
     pub pool: &'a rayon::ThreadPool,
     /// Receives notes and progress.
     pub progress: &'a dyn Progress,
+    /// The intervals that the time of the run is divided into, if the request names a marker or a gate for it.
+    pub(crate) intervals: Option<&'a Arc<[TimeInterval]>>,
 }
 
 impl std::fmt::Debug for QueryContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("QueryContext").field("setup", self.setup).finish_non_exhaustive()
+    }
+}
+
+impl<'a> QueryContext<'a> {
+    /// Creates the context of a request.
+    pub fn new(setup: &'a Setup, pool: &'a rayon::ThreadPool, progress: &'a dyn Progress) -> Self {
+        Self { setup, pool, progress, intervals: None }
     }
 }
 

@@ -2,9 +2,14 @@
 //! the query and from the facts about the run alone.
 
 use rayon::prelude::*;
-use tagq_query::{Error as QueryError, Facts, Ledger, Scope, TimeBin, TimeBins, TimeRange};
+use tagq_query::{
+    Error as QueryError, Facts, Ledger, Scope, TimeBin, TimeBins, TimeDivision, TimeRange,
+};
 
-use super::blocks::Errors;
+use super::{
+    blocks::Errors,
+    options::{RequestOption, ValueType},
+};
 use crate::setup::arguments::BinWidth;
 
 /// How a request divides the time of a run.
@@ -12,24 +17,41 @@ use crate::setup::arguments::BinWidth;
 pub(super) struct Division<'a> {
     /// The bin width of a trace.
     pub bin: Option<&'a BinWidth>,
+    /// The gate whose intervals are the bins of a trace, or the channel that each of them begins with.
+    pub by: Option<&'a str>,
     /// Whether it must be a whole number of ticks.
     pub is_exact: bool,
     /// The method for errors, which may need blocks of each bin.
     pub errors: Errors,
 }
 
-/// Counts each bin of time of `width` ticks in the scope, and returns those that an answer has, in order. `frontier`
+impl Division<'_> {
+    /// Whether there is a row for each of several bins of time.
+    pub(super) fn is_trace(&self) -> bool {
+        self.bin.is_some() || self.by.is_some()
+    }
+}
+
+/// The option that divides a run by its tags.
+pub(super) const BY: RequestOption = RequestOption::new(
+    "by",
+    ValueType::Text("M"),
+    "A row for each interval: from each tag of channel M to the next, or those of a gate: its name in tagq.toml, or `A .. B`",
+)
+.excludes(&["last"]);
+
+/// Counts each bin of time in the scope, and returns those that an answer has, in order. `frontier`
 /// returns the time before which counts are final ([`TimeBins::of`]).
 ///
 /// Every bin that can have tags is counted, so that parts of a run, each with tags of its own, are asked the same.
 pub(super) fn each_bin<T: Send>(
     ledger: &Ledger<'_>,
     scope: &Scope,
-    width: i64,
+    division: &TimeDivision,
     frontier: impl Fn(i64) -> Option<i64>,
     count: impl Fn(&Ledger<'_>, &TimeBin) -> Result<T, QueryError> + Sync,
 ) -> Result<Vec<(TimeBin, T)>, QueryError> {
-    let all = TimeBins::of(ledger.facts(), scope, width, frontier)?;
+    let all = TimeBins::of(ledger.facts(), scope, division, frontier)?;
     let Some(all) = all else { return Ok(Vec::new()) };
     let needed = all.needed(ledger, scope);
     let bins = all.bins();

@@ -1,9 +1,11 @@
 //! The interface of all kinds of requests, and their common driver.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use tagq_query::{
     Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, ReadPlan, Recording,
-    Scan, Sum,
+    Scan, Sum, TimeDivision,
 };
 use tagq_store::Tick;
 
@@ -12,6 +14,8 @@ use super::{
     context::QueryContext,
     division::Division,
     explain::{Explained, PlanFacts},
+    header::bin_width,
+    limits,
     options::{self, OptionValues, RequestType},
     selection::{NO_PAIRS, Selected, Selection},
     unlikely,
@@ -65,7 +69,7 @@ pub(super) trait RequestKind: Serialize + Sync {
         Ok(0)
     }
 
-    /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
+    /// Returns why everything is counted from scratch each time, apart from its division; `None` if only new data is counted.
     fn recount_reason(&self) -> Option<&'static str> {
         self.selection().moves().then_some(MOVES)
     }
@@ -106,11 +110,11 @@ pub(super) trait RequestKind: Serialize + Sync {
         true
     }
 
-    /// Counts one run, with bins of this many ticks.
+    /// Counts one run, in these bins of time.
     fn count(
         &self,
         query: &Self::Query,
-        bin: Option<i64>,
+        trace: Option<&TimeDivision>,
         tick: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<Self::Counts, QueryError>;
@@ -129,12 +133,12 @@ pub(super) trait RequestKind: Serialize + Sync {
         counts: Self::Counts,
     ) -> Result<Finished, Error>;
 
-    /// Plans the data that counting would read, excluding blocks of errors, with bins of this many
-    /// ticks.
+    /// Plans the data that counting would read, excluding blocks of errors, in these bins of
+    /// time.
     fn plan(
         &self,
         query: &Self::Query,
-        bin: Option<i64>,
+        trace: Option<&TimeDivision>,
         tick: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError>;
@@ -169,8 +173,8 @@ pub(super) struct Resolved<'a, Q> {
     pub run: &'a Run,
     pub context: &'a QueryContext<'a>,
     pub selected: Selected,
-    /// Bin width of a trace in ticks.
-    pub bin: Option<i64>,
+    /// The bins of time of a trace.
+    pub trace: Option<TimeDivision>,
     pub query: Q,
 }
 
@@ -189,9 +193,49 @@ impl<Q> Resolved<'_, Q> {
         self.run.store().manifest().tick
     }
 
+    /// Returns the bin width of a trace in ticks.
+    pub(super) fn bin(&self) -> Option<i64> {
+        match self.trace {
+            Some(TimeDivision::Width(width)) => Some(width),
+            Some(TimeDivision::Intervals(_)) | None => None,
+        }
+    }
+
     /// Returns the bin width of a trace in seconds.
     pub(super) fn bin_s(&self) -> Option<f64> {
-        self.bin.map(|bin| self.tick().seconds_of(bin.into()))
+        self.bin().map(|bin| self.tick().seconds_of(bin.into()))
+    }
+
+    /// Returns the bins of time of a trace as text for the header.
+    pub(super) fn trace_words(&self, of: Division<'_>) -> String {
+        match (of.by, self.bin()) {
+            (Some(by), _) => format!("; by {by}"),
+            (None, Some(width)) => format!("; bins of {}", bin_width(width, of.bin, self.tick())),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Rejects more bins of time over `span` ticks than fit, with `rows` of `bytes` each per bin. Returns their number.
+    pub(super) fn check_trace(
+        &self,
+        span: i128,
+        rows: u64,
+        bytes: u64,
+        option: &str,
+    ) -> Result<f64, Error> {
+        match &self.trace {
+            Some(TimeDivision::Width(width)) => {
+                limits::check_bins(span, *width, rows, bytes, option, self.tick())?;
+                Ok(span as f64 / *width as f64 + 1.0)
+            }
+            Some(TimeDivision::Intervals(intervals)) => {
+                limits::check(intervals.len() as u128, "intervals", rows.max(1) * bytes, |most| {
+                    format!("{most} intervals would fit, or fewer `channels`")
+                })?;
+                Ok(intervals.len() as f64)
+            }
+            None => Ok(1.0),
+        }
     }
 }
 
@@ -206,12 +250,19 @@ pub(super) fn resolve<'a, K: RequestKind>(
 ) -> Result<Resolved<'a, K::Query>, Error> {
     kind.check()?;
     let tick = run.store().manifest().tick;
-    let Division { bin, is_exact, .. } = kind.division();
+    let Division { bin, by, is_exact, .. } = kind.division();
+    if bin.is_some() && by.is_some() {
+        return Err(Error::Request(
+            "bins of time are of one width or `by` intervals; give one of them".into(),
+        ));
+    }
     let bin = bin.map(|bin| bin.ticks(tick, is_exact)).transpose()?;
+    let trace = by.and(context.intervals).map(|of| TimeDivision::Intervals(Arc::clone(of)));
+    let trace = trace.or(bin.map(TimeDivision::Width));
     let selected = kind.selection().of_bins(run, context.setup, bin)?;
     selected.notes.iter().for_each(|note| context.progress.note(note));
     let query = kind.query(run, &selected, context, bins)?;
-    Ok(Resolved { run, context, selected, bin, query })
+    Ok(Resolved { run, context, selected, trace, query })
 }
 
 /// Resolves a request for several runs whose counts are to be added up. Bins that are chosen are those of the first one.
@@ -235,6 +286,9 @@ fn resolve_all<'a, K: RequestKind>(
         }
     }
     let of: Vec<&Run> = all.iter().map(|of| of.run).collect();
+    if all.len() > 1 && kind.division().by.is_some() {
+        return Err(Error::Request("each run has intervals of its own; leave the sum out".into()));
+    }
     if let Some(note) = unlikely::same_sources(&of) {
         first.context.progress.note(&note);
     }
@@ -301,17 +355,23 @@ fn finish_each<K: RequestKind>(
     all.chunks(1).zip(counts).map(finished).collect()
 }
 
+/// Returns why a request is counted from scratch each time; `None` if only new data is counted.
+pub(super) fn recount_reason<K: RequestKind>(kind: &K) -> Option<&'static str> {
+    let by = kind.division().by.map(|_| "its intervals are those of the whole run");
+    kind.recount_reason().or(by)
+}
+
 /// Counts a request in the rows of one run; continues from cached results.
 fn count<K: RequestKind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
-    let &Resolved { run, context, bin, ref query, .. } = resolved;
+    let &Resolved { run, context, ref query, ref trace, .. } = resolved;
     let is_joined = kind.selection().join;
-    let is_new = kind.recount_reason().is_some() || !kind.is_kept(query);
-    let settings = CacheSettings { is_joined, bin, is_new };
+    let is_new = recount_reason(kind).is_some() || !kind.is_kept(query);
+    let settings = CacheSettings { is_joined, bin: resolved.bin(), is_new };
     let tick = resolved.tick();
     run.count_as(is_joined, context.progress.scan(), |recording| {
         let scan = Scan::new(recording, &Execution::best());
         let cached = Cached::new(scan, run.store(), run.caching(), settings);
-        let counts = || kind.count(query, bin, tick, &Ledger::of(&cached));
+        let counts = || kind.count(query, trace.as_ref(), tick, &Ledger::of(&cached));
         let counts = context.pool.install(counts)?;
         cached.write();
         Ok(counts)
@@ -324,10 +384,10 @@ fn count_from<K: RequestKind>(
     resolved: &Resolved<'_, K::Query>,
     counter: &dyn Counter,
 ) -> Result<K::Counts, Error> {
-    let &Resolved { context, bin, ref query, .. } = resolved;
+    let &Resolved { context, ref query, ref trace, .. } = resolved;
     let tick = resolved.tick();
     let count = || {
-        let counts = kind.count(query, bin, tick, &Ledger::of(counter))?;
+        let counts = kind.count(query, trace.as_ref(), tick, &Ledger::of(counter))?;
         counter.check()?;
         Ok(counts)
     };
@@ -431,9 +491,9 @@ pub(super) fn groups<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Vec<Vec<
 pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explained, Error> {
     let resolved = resolve(kind, of, None)?;
     let (run, context) = of;
-    let (query, bin, tick) = (&resolved.query, resolved.bin, resolved.tick());
+    let (query, trace, tick) = (&resolved.query, resolved.trace.as_ref(), resolved.tick());
     let plan = |recording: &Recording<'_>| {
-        let mut plan = kind.plan(query, bin, tick, recording)?;
+        let mut plan = kind.plan(query, trace, tick, recording)?;
         if kind.division().errors != Errors::Formula {
             // Blocks read the same rows once more, plus the rows before each block that the query looks
             // back to.

@@ -173,12 +173,17 @@ impl Request {
 
     /// Whether its rows are bins of time.
     pub fn is_trace(&self) -> bool {
-        with_kind!(self, of => of.division().bin.is_some())
+        with_kind!(self, of => of.division().is_trace())
+    }
+
+    /// Returns the channel or the gate that divides its time.
+    pub(crate) fn divided_by(&self) -> Option<&str> {
+        with_kind!(self, of => of.division().by)
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
     pub fn recount_reason(&self) -> Option<&'static str> {
-        with_kind!(self, of => of.recount_reason())
+        with_kind!(self, of => kind::recount_reason(of))
     }
 
     /// Answers the request for `run`.

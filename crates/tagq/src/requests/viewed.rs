@@ -1,6 +1,10 @@
 //! Requests that name derived channels or gates: they are counted in a view of each run (docs/queries.md, section "Derived
 //! channels and gates").
 
+use std::sync::Arc;
+
+use tagq_query::TimeInterval;
+
 use super::{
     context::QueryContext,
     kind::OfRun,
@@ -8,7 +12,7 @@ use super::{
     selection::{DelayAsked, NO_PAIRS, Selection},
 };
 use crate::{
-    derive::{Derivation, View, view_of},
+    derive::{Derivation, View, intervals_by, view_of},
     error::Error,
     run::Run,
     setup::{arguments::Channel, definitions::Definition, experiment::Setup},
@@ -19,6 +23,8 @@ pub(super) struct ViewedRun<'a> {
     of: OfRun<'a>,
     /// A view of it, with a setup that has the names of derived channels; `None` for the run itself.
     view: Option<(Run, Setup)>,
+    /// The intervals that its time is divided into.
+    intervals: Option<Arc<[TimeInterval]>>,
 }
 
 impl ViewedRun<'_> {
@@ -31,7 +37,7 @@ impl ViewedRun<'_> {
     pub(super) fn context(&self) -> QueryContext<'_> {
         let context = self.of.1;
         let setup = self.view.as_ref().map_or(context.setup, |(_, setup)| setup);
-        QueryContext { setup, ..*context }
+        QueryContext { setup, intervals: self.intervals.as_ref(), ..*context }
     }
 }
 
@@ -40,8 +46,9 @@ impl Request {
     pub(super) fn viewed<'a>(&self, of: OfRun<'a>) -> Result<ViewedRun<'a>, Error> {
         let (run, context) = of;
         let setup = context.setup;
+        let intervals = self.divided_by().map(|by| self.intervals(run, setup, by)).transpose()?;
         if run.is_derived() || !self.needs_views(setup) {
-            return Ok(ViewedRun { of, view: None });
+            return Ok(ViewedRun { of, view: None, intervals });
         }
         let derivation = self.derivation(run, setup)?;
         let View { run: view, derived, without_statistics } =
@@ -56,7 +63,18 @@ impl Request {
         let mut setup = setup.clone();
         setup.names.extend(derived);
         setup.names.sort_unstable();
-        Ok(ViewedRun { of, view: Some((view, setup)) })
+        Ok(ViewedRun { of, view: Some((view, setup)), intervals })
+    }
+
+    /// Returns the intervals that divide the time of a run.
+    fn intervals(&self, run: &Run, setup: &Setup, by: &str) -> Result<Arc<[TimeInterval]>, Error> {
+        let selection = self.selection();
+        let (mut setup, mut of) = (setup.clone(), selection.derivation(selection.derive.clone())?);
+        if run.is_derived() {
+            // It has them as channels of its own.
+            (setup.derived, of.derived) = (Vec::new(), Vec::new());
+        }
+        Ok(intervals_by(run, &setup, &of, by)?.into())
     }
 
     /// Asks the views of runs that it counts, or the runs themselves.

@@ -144,6 +144,7 @@ fn coincidences(
         shift: None,
         errors: Errors::Formula,
         bin: None,
+        by: None,
         exact_bins: false,
         selection: Selection::default(),
     };

@@ -65,7 +65,7 @@ fn run(case: &Case, seed: u64) -> Vec<Run> {
 
 fn answer(runs: &[Run], question: &Request) -> Answer {
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     let runs: Vec<_> = runs.iter().map(|run| (run, &context)).collect();
     question.sum(&runs).unwrap()
 }

@@ -49,7 +49,7 @@ fn answer(folder: &Path, question: &Question) -> Result<String, Error> {
     let options = OpenOptions { ingest: false, caching: Caching::Off, ..OpenOptions::default() };
     let run: Run = open(folder, &options, &Silent)?;
     let setup = Setup::default();
-    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext::new(&setup, &POOL, &Silent);
     let request = Request::of_options(question.query, question.options.clone()).unwrap();
     let answer = request.ask(&run, &context)?;
     Ok(format!("{:?} {:?}", answer.singles, answer.rows))

@@ -100,6 +100,11 @@ impl Coincidences {
         self.rule.definition().counts_every_way()
     }
 
+    /// Returns the window of pairs whose differences are at most as long; `None` for other rules.
+    pub fn pair_window(&self) -> Option<i64> {
+        matches!(self.rule, Rule::All | Rule::Herald).then_some(self.window)
+    }
+
     /// Returns the channels whose tags can affect the result; `None` if all can.
     fn touched(&self) -> Option<Vec<u16>> {
         let mut touched = match &self.groups {
@@ -330,7 +335,7 @@ impl Kind for Coincidences {
                 return Err(Error::CountRange { channels });
             };
             let sources = if self.is_expected() {
-                singles.of_group_overlapping(ledger, &channels)
+                singles.of_group_expected(ledger, &channels, self.pair_window())
             } else {
                 singles.of_group(&channels)
             };

@@ -52,19 +52,28 @@ impl SinglesInScope {
         self.all.iter().enumerate().map(of_source).collect()
     }
 
-    /// Returns the same, with the tags in the time that is live for all channels of the group: a rule that has an
-    /// expectation needs them.
-    pub(super) fn of_group_overlapping(
+    /// Returns the same with what the expectation of a rule needs: the tags in the time that is live for all channels of the
+    /// group, or, for pairs in a source of several intervals, how much of a window is live.
+    pub(super) fn of_group_expected(
         &self,
         ledger: &Ledger<'_>,
         group: &[u16],
+        pair_window: Option<i64>,
     ) -> Vec<SourceSingles> {
         let mut sources = self.of_group(group);
         let delays = self.delays_of(group);
-        if are_equal(&delays) {
-            return sources;
-        }
         for (number, source) in sources.iter_mut().enumerate() {
+            let live = self.facts[number].live();
+            if let (&[a, b], Some(window)) = (&delays[..], pair_window)
+                && let Some(near) = live.ticks_near([a, b], window, self.scope.range)
+            {
+                source.near = Some(near);
+                (source.overlap, source.overlapping) = (source.live, source.singles.clone());
+                continue;
+            }
+            if are_equal(&delays) {
+                continue;
+            }
             source.overlapping = vec![0; group.len()];
             for common in self.facts[number].live().joint(&delays, self.scope.range) {
                 let channels = group.iter().zip(&delays);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     counters::{
         Countable, Ledger, Needs, Scan,
-        time_bins::{TimeBin, TimeBins},
+        time_bins::{TimeBin, TimeBins, TimeDivision},
     },
     error::Error,
     kinds::kind::Kind,
@@ -34,8 +34,8 @@ const TOGETHER: usize = 16;
 pub struct Rates {
     /// The channels, delays and times that the query covers.
     pub scope: Scope,
-    /// The width of a bin of the trace in ticks; `None` for no trace.
-    pub bin: Option<i64>,
+    /// The bins of the trace; `None` for no trace.
+    pub trace: Option<TimeDivision>,
 }
 
 /// The result of [`Rates`].
@@ -91,17 +91,27 @@ impl Rated {
 }
 
 impl Rates {
-    /// Returns the bins of its trace, of this width; `None` if the run has no tags.
+    /// Returns the bins of its trace; `None` if the run has no tags.
     ///
     /// # Errors
     /// See [`TimeBins::of`].
-    pub fn time_bins(&self, facts: &Facts, width: i64) -> Result<Option<TimeBins>, Error> {
-        TimeBins::of(facts, &self.scope, width, |last| self.frontier(last))
+    pub fn time_bins(
+        &self,
+        facts: &Facts,
+        division: &TimeDivision,
+    ) -> Result<Option<TimeBins>, Error> {
+        TimeBins::of(facts, &self.scope, division, |last| self.frontier(last))
     }
 
-    fn trace(&self, ledger: &Ledger<'_>, channels: &[u16], width: i64) -> Result<Trace, Error> {
+    fn trace(
+        &self,
+        ledger: &Ledger<'_>,
+        channels: &[u16],
+        division: &TimeDivision,
+    ) -> Result<Trace, Error> {
         let counting = Counting::new(&self.scope, channels);
-        let Some(all) = self.time_bins(ledger.facts(), width)? else {
+        let all = self.time_bins(ledger.facts(), division)?;
+        let Some(all) = all.filter(|all| !all.numbers().is_empty()) else {
             return Ok(Trace { bins: vec![], counts: vec![] });
         };
         let first = *all.numbers().start();
@@ -143,8 +153,8 @@ impl Rates {
 /// Says which bins are counted next.
 fn expect_bins(all: &TimeBins, numbers: &[i64], ledger: &Ledger<'_>, counting: &Counting) {
     let edges = || {
-        let ends = numbers.iter().filter_map(|&number| all.end(number));
-        numbers.first().and_then(|&first| all.start(first)).into_iter().chain(ends)
+        let of = |&number: &i64| [all.start(number), all.end(number)];
+        numbers.iter().flat_map(of).flatten()
     };
     for source in 0..ledger.facts().len() {
         for &(delay, _) in &counting.delays {
@@ -161,7 +171,7 @@ impl Countable for Rates {
     /// A trace has no partial, so its bins are not part of the key.
     fn key(&self) -> String {
         // No `..` here: a new field must be added to the key.
-        let Self { scope, bin: _ } = self;
+        let Self { scope, trace: _ } = self;
         let delays = delays(scope, scope.channels.as_deref());
         format!("rates; {}{delays}", channels(scope))
     }
@@ -202,7 +212,7 @@ impl Kind for Rates {
     type Answer = Rated;
 
     fn over(&self, range: TimeRange) -> Self {
-        Self { scope: self.scope.over(range), ..*self }
+        Self { scope: self.scope.over(range), trace: self.trace.clone() }
     }
 
     fn check(&self, facts: &Facts) -> Result<(), Error> {
@@ -218,7 +228,7 @@ impl Kind for Rates {
             SourceRates { live: source.live().ticks_in(self.scope.range), counts }
         };
         let sources = (0..).zip(ledger.facts().iter()).map(of_source).collect();
-        let trace = self.bin.map(|width| self.trace(ledger, &channels, width)).transpose()?;
+        let trace = self.trace.as_ref().map(|of| self.trace(ledger, &channels, of)).transpose()?;
         Ok(Rated { channels, sources, trace })
     }
 
@@ -231,8 +241,8 @@ impl Kind for Rates {
         let facts = &recording.facts();
         let counting = Counting::new(&self.scope, &self.scope.in_use(facts));
         counting.plan(recording, self.scope.range, plan);
-        if let Some(width) = self.bin
-            && let Some(all) = self.time_bins(facts, width)?
+        if let Some(division) = &self.trace
+            && let Some(all) = self.time_bins(facts, division)?
         {
             for bin in all.bins() {
                 counting.plan(recording, bin.range, plan);

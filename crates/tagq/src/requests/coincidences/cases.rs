@@ -16,12 +16,14 @@ fn of_rule(rule: Rule) -> Vec<Value> {
             json!({"window": "9t", "rule": name}),
             json!({"window": "9t", "rule": name, "bin": "700t", "groups": groups}),
             json!({"window": "9t", "rule": name, "errors": "blocks:5"}),
+            json!({"window": "9t", "rule": name, "by": "4", "groups": groups}),
             json!({"window": "9t", "rule": name, "groups": [["1", "2"]], "veto": ["4"], "guard": "20t"}),
         ],
         Rule::Cluster => vec![
             json!({"window": "9t", "rule": name}),
             json!({"window": "9t", "rule": name, "channels": ["1", "2", "3", "4"]}),
             json!({"window": "9t", "rule": name, "bin": "500t"}),
+            json!({"window": "9t", "rule": name, "by": "4 for 300t"}),
             json!({"window": "9t", "rule": name, "errors": "blocks:4"}),
         ],
         Rule::Grid => {

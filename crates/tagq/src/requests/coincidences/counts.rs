@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Estimate, Facts, GroupCount, Groups,
     Heralded, Kind as _, Ledger, Rule, Scope, SinglesInScope, SourceSingles, Tally, Terms, TimeBin,
-    TimeRange,
+    TimeDivision, TimeRange,
 };
 
 use crate::requests::{
@@ -13,6 +13,7 @@ use crate::requests::{
         heralds::{OfHeralds, combined, heralded},
         shifted::{Moved, Shift, found},
     },
+    columns::Place,
     division::{block_ranges, each_bin, each_block},
     used::live_of,
 };
@@ -20,8 +21,7 @@ use crate::requests::{
 /// A bin of a trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountedBin {
-    /// Its start since the first tag of the run.
-    pub start_ticks: i64,
+    pub place: Place,
     /// Whether the range or the run ends in it.
     pub is_partial: bool,
 }
@@ -257,39 +257,37 @@ fn blocks_of(
 pub(crate) struct Counts {
     /// Bin by bin, with all groups in each.
     pub groups: Vec<GroupCounts>,
-    /// For rule `cluster`, by the start of each bin: the tags of all channels, from which those of sets that do not occur
+    /// For rule `cluster`, by the place of each bin: the tags of all channels, from which those of sets that do not occur
     /// follow.
-    found: BTreeMap<Option<i64>, SinglesInScope>,
+    found: BTreeMap<Option<Place>, SinglesInScope>,
     /// The live ticks of the selection.
     pub live: i128,
 }
 
 impl Counts {
-    /// Counts a query, or each bin of `width` ticks as if it were queried alone.
+    /// Counts a query, or each bin of time as if it were queried alone.
     pub(super) fn of(
         ledger: &Ledger<'_>,
         query: &Query,
-        width: Option<i64>,
+        trace: Option<&TimeDivision>,
         how: How,
     ) -> Result<Self, QueryError> {
         let live = live_of(ledger.facts(), query.scope.range);
         let mut all = Self { groups: Vec::new(), found: BTreeMap::new(), live };
-        let Some(width) = width else {
+        let Some(division) = trace else {
             let counted = GroupCounts::of(ledger, query, None, how)?;
             all.add_bin(query, None, counted);
             return Ok(all);
         };
         let query_of = query_of(query, ledger.facts());
-        let counted_bin = |bin: &TimeBin| CountedBin {
-            start_ticks: bin.number.saturating_mul(width),
-            is_partial: bin.is_partial(),
-        };
+        let counted_bin =
+            |bin: &TimeBin| CountedBin { place: Place::of(bin), is_partial: bin.is_partial() };
         let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| {
             GroupCounts::of(ledger, &query_of(bin), Some(counted_bin(bin)), how)
         };
         let frontier = |last| frontier(query, how.shift, last);
-        for (bin, counted) in each_bin(ledger, &query.scope, width, frontier, of_bin)? {
-            all.add_bin(query, Some(bin.number.saturating_mul(width)), counted);
+        for (bin, counted) in each_bin(ledger, &query.scope, division, frontier, of_bin)? {
+            all.add_bin(query, Some(Place::of(&bin)), counted);
         }
         Ok(all)
     }
@@ -297,21 +295,21 @@ impl Counts {
     fn add_bin(
         &mut self,
         query: &Query,
-        start: Option<i64>,
+        place: Option<Place>,
         (groups, singles): (Vec<GroupCounts>, SinglesInScope),
     ) {
         self.groups.extend(groups);
         if query.rule == Rule::Cluster {
-            self.found.insert(start, singles);
+            self.found.insert(place, singles);
         }
     }
 
     /// Adds rows of zeros for sets that were found in other runs.
-    fn add_missing(&mut self, sets: &BTreeSet<(Option<i64>, Vec<u16>)>, blocks: u32) {
+    fn add_missing(&mut self, sets: &BTreeSet<(Option<Place>, Vec<u16>)>, blocks: u32) {
         let own: BTreeSet<_> = self.groups.iter().map(GroupCounts::key).collect();
-        for (start, channels) in sets.difference(&own) {
+        for (place, channels) in sets.difference(&own) {
             // A bin that the run does not have has no live time.
-            let found = self.found.get(start);
+            let found = self.found.get(place);
             let zero = |sources| Numbers { sources, ..Numbers::default() };
             let live_of = |found: &SinglesInScope| {
                 let ranges = block_ranges(found.facts(), found.scope().range, blocks);
@@ -323,7 +321,7 @@ impl Counts {
                 ranges.into_iter().map(of_block).collect()
             };
             self.groups.push(GroupCounts {
-                bin: start.map(|start_ticks| CountedBin { start_ticks, is_partial: false }),
+                bin: place.map(|place| CountedBin { place, is_partial: false }),
                 channels: channels.clone(),
                 counts: zero(found.map_or_else(Vec::new, |found| found.of_group(channels))),
                 blocks: found.map_or_else(Vec::new, live_of),
@@ -375,13 +373,13 @@ impl GroupCounts {
         Ok((rows.into_iter().map(tallied).collect(), singles))
     }
 
-    fn start_ticks(&self) -> Option<i64> {
-        self.bin.map(|bin| bin.start_ticks)
+    fn place(&self) -> Option<Place> {
+        self.bin.map(|bin| bin.place)
     }
 
     /// Returns the bin and the channels.
-    fn key(&self) -> (Option<i64>, Vec<u16>) {
-        (self.start_ticks(), self.channels.clone())
+    fn key(&self) -> (Option<Place>, Vec<u16>) {
+        (self.place(), self.channels.clone())
     }
 }
 
@@ -410,9 +408,9 @@ pub(super) fn add_up(mut of_runs: Vec<Counts>, blocks: Option<u32>) -> Result<Co
     }
     // Stable sort: groups stay in the requested order.
     if are_found {
-        groups.sort_by_key(|row| (row.start_ticks(), row.channels.len(), row.channels.clone()));
+        groups.sort_by_key(|row| (row.place(), row.channels.len(), row.channels.clone()));
     } else {
-        groups.sort_by_key(GroupCounts::start_ticks);
+        groups.sort_by_key(GroupCounts::place);
     }
     Ok(Counts { groups, found: BTreeMap::new(), live })
 }
@@ -441,7 +439,9 @@ mod tests {
         };
         let recording = Recording::from_tags(tags);
         let all =
-            TimeBins::of(&recording.facts(), &query.scope, 10, |last| frontier(&query, None, last));
+            TimeBins::of(&recording.facts(), &query.scope, &TimeDivision::Width(10), |last| {
+                frontier(&query, None, last)
+            });
         let all = all.unwrap().unwrap();
         let scan = Scan::new(&recording, &Execution::best());
         let needed = all.needed(&Ledger::of(&scan), &query.scope);

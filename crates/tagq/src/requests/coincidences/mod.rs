@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use tagq_query::{
     Bins, Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Ledger,
-    ReadPlan, Recording, Rule, Scope, Terms, Veto,
+    ReadPlan, Recording, Rule, Scope, Terms, TimeDivision, Veto,
 };
 use tagq_store::Tick;
 
@@ -34,7 +34,7 @@ use super::{
     context::QueryContext,
     detectors::detectors,
     division::Division,
-    header::{bin_width, header_end, in_ticks, spaced},
+    header::{header_end, in_ticks, spaced},
     kind::{Finished, RequestKind, Resolved, provenance, resolve},
     limits,
     options::RequestType,
@@ -73,6 +73,8 @@ struct Used {
     bin_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     live_s: f64,
     #[serde(flatten)]
     selection: SelectionUsed,
@@ -90,9 +92,10 @@ impl Coincidences {
         context: &QueryContext<'_>,
         asked: &QueryContext<'a>,
     ) -> Result<Listing<'a>, Error> {
-        if self.bin.is_some() || self.accidentals != Accidentals::Formula {
+        if self.division().is_trace() || self.accidentals != Accidentals::Formula {
             return Err(Error::Request(
-                "a list has neither bins nor accidentals; leave `bin` and `accidentals` out".into(),
+                "a list has neither bins nor accidentals; leave `bin`, `by` and `accidentals` out"
+                    .into(),
             ));
         }
         let resolved = resolve(self, (run, context), None)?;
@@ -105,7 +108,7 @@ impl Coincidences {
         let live = live_of(&facts, query.scope.range);
         let used = Used { listed: true, ..self.used(&resolved, live, None) };
         let live = live_words(selected, live, resolved.tick());
-        let header = format!("list, {}", self.header(run, &used, context, &live));
+        let header = format!("list, {}", self.header(&resolved, &used, &live));
         let facts = context.facts(run);
         let mut provenance = provenance(self, [(run, context)].into_iter())?;
         provenance.list = true;
@@ -134,17 +137,17 @@ impl Coincidences {
         }
     }
 
-    /// Returns how the rows are drawn, with bins of this many seconds.
-    fn figure(&self, bin_s: Option<f64>) -> FigureKind {
+    /// Returns how the rows are drawn, in bins of this many seconds if they have one width.
+    fn figure(&self, width_s: Option<f64>) -> FigureKind {
         let is_of_events = self.rule == Rule::Cluster;
-        match bin_s {
-            Some(width_s) => FigureKind::Trace {
+        match self.division().is_trace() {
+            true => FigureKind::Trace {
                 title: ["Coincidences of", "Coincidences"],
                 label: "rate of coincidences",
                 width_s,
             },
-            None if is_of_events => FigureKind::Groups { title: "Events", label: "events" },
-            None => FigureKind::Groups { title: "Coincidences", label: "coincidences" },
+            false if is_of_events => FigureKind::Groups { title: "Events", label: "events" },
+            false => FigureKind::Groups { title: "Coincidences", label: "coincidences" },
         }
     }
 
@@ -199,8 +202,8 @@ impl Coincidences {
     }
 
     fn used(&self, resolved: &Resolved<'_, Query>, live: i128, shift: Option<Shift>) -> Used {
-        let Resolved { selected, query, bin, .. } = resolved;
-        let (tick, bin) = (resolved.tick(), *bin);
+        let Resolved { selected, query, .. } = resolved;
+        let tick = resolved.tick();
         let window = query.window;
         let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
         Used {
@@ -218,14 +221,16 @@ impl Coincidences {
             guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
             shift_ticks: shift.map(Shift::ticks),
             error_blocks: self.errors.blocks(),
-            bin_ticks: bin,
-            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
+            bin_ticks: resolved.bin(),
+            bin_s: resolved.bin_s(),
+            by: self.by.clone(),
             live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
             selection: SelectionUsed::of(&selected, self.selection.join, tick),
         }
     }
 
-    fn header(&self, run: &Run, used: &Used, context: &QueryContext<'_>, live: &str) -> String {
+    fn header(&self, resolved: &Resolved<'_, Query>, used: &Used, live: &str) -> String {
+        let Resolved { run, context, .. } = resolved;
         let tick = run.store().manifest().tick;
         let (w, width) = (used.window_ticks, used.full_width_ticks);
         let is_span = i128::from(w) == width && w > 0;
@@ -247,9 +252,7 @@ impl Coincidences {
         let shifted = used
             .shift_ticks
             .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
-        let binned = used.bin_ticks.map_or(String::new(), |bin| {
-            format!("; bins of {}", bin_width(bin, self.bin.as_ref(), tick))
-        });
+        let binned = resolved.trace_words(self.division());
         format!(
             "rule {}: {compared}{vetoed}{binned}{shifted}{}{}; {}",
             used.rule,
@@ -283,7 +286,12 @@ impl RequestKind for Coincidences {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.bin.as_ref(), is_exact: self.exact_bins, errors: self.errors }
+        Division {
+            bin: self.bin.as_ref(),
+            by: self.by.as_deref(),
+            is_exact: self.exact_bins,
+            errors: self.errors,
+        }
     }
 
     fn moved_by(&self, resolved: &Resolved<'_, Query>) -> Result<i64, Error> {
@@ -301,7 +309,7 @@ impl RequestKind for Coincidences {
         if self.full_width.is_some() && self.window.is_some() {
             return Err(Error::Request("`full_width` excludes `window`; give one of them".into()));
         }
-        if self.bin.is_some() && self.selection.live_time.is_some() {
+        if self.division().is_trace() && self.selection.live_time.is_some() {
             return Err(Error::Request(LIVE_TIME_OF_BINS.into()));
         }
         Ok(())
@@ -411,8 +419,8 @@ impl RequestKind for Coincidences {
     }
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
-        let Resolved { run, context, query, bin, .. } = resolved;
-        let (bin, tick) = (*bin, resolved.tick());
+        let Resolved { run, context, query, trace, .. } = resolved;
+        let tick = resolved.tick();
         let shift = self.shift_of(query, tick)?;
         let facts = run.facts(self.selection.join);
         let groups = match query.rule {
@@ -432,13 +440,12 @@ impl RequestKind for Coincidences {
         let scans: u64 = groups.iter().map(scans_of).sum();
         // A row with its estimates, and with the counts of each scan.
         let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
-        match bin {
-            Some(width) => limits::check_bins(span, width, rows, bytes, "bin", tick)?,
-            None => limits::check(rows.into(), "groups with shifts", bytes, |most| {
+        if trace.is_none() {
+            limits::check(rows.into(), "groups with shifts", bytes, |most| {
                 format!("{most} groups would fit, or fewer shifts")
-            })?,
+            })?;
         }
-        let bins = bin.map_or(1.0, |width| span as f64 / width as f64 + 1.0);
+        let bins = resolved.check_trace(span, rows, bytes, "bin")?;
         let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
         let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
         limits::note_long(context, bins * (1.0 + scans as f64), all);
@@ -448,13 +455,13 @@ impl RequestKind for Coincidences {
     fn count(
         &self,
         query: &Query,
-        bin: Option<i64>,
+        trace: Option<&TimeDivision>,
         tick: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<Self::Counts, QueryError> {
         // An invalid shift was rejected before.
         let shift = self.shift_of(query, tick).ok().flatten();
-        Counts::of(ledger, query, bin, How { shift, blocks: self.errors.blocks() })
+        Counts::of(ledger, query, trace, How { shift, blocks: self.errors.blocks() })
     }
 
     fn add(
@@ -489,14 +496,13 @@ impl RequestKind for Coincidences {
         }
         let mut used = self.used(first, live, shift);
         used.selection.sums_up(all.len());
-        let header =
-            self.header(first.run, &used, context, &live_words(&first.selected, live, tick));
+        let header = self.header(first, &used, &live_words(&first.selected, live, tick));
         Ok(Finished {
             total: None,
             header,
             singles: Some(rows.singles(used.live_s)),
             query: serde_json::to_value(used)?,
-            rows: rows.table(first.bin.map(|_| tick), &|channel| context.setup.name_of(channel)),
+            rows: rows.table(first.trace.as_ref(), tick, &|channel| context.setup.name_of(channel)),
             figure: self.figure(first.bin_s()),
         })
     }
@@ -504,24 +510,24 @@ impl RequestKind for Coincidences {
     fn plan(
         &self,
         query: &Query,
-        bin: Option<i64>,
+        trace: Option<&TimeDivision>,
         tick: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError> {
         // An invalid shift is rejected when it is counted.
         let shift = self.shift_of(query, tick).ok().flatten();
-        planned(recording, query, bin, shift)
+        planned(recording, query, trace, shift)
     }
 
     fn described(
         &self,
         resolved: &Resolved<'_, Query>,
     ) -> Result<(String, serde_json::Value), Error> {
-        let Resolved { run, context, selected, query, .. } = resolved;
+        let Resolved { run, selected, query, .. } = resolved;
         let tick = resolved.tick();
         let live = live_of(&run.facts(self.selection.join), query.scope.range);
         let used = self.used(resolved, live, self.shift_of(query, tick)?);
-        let header = self.header(run, &used, context, &live_words(selected, live, tick));
+        let header = self.header(resolved, &used, &live_words(selected, live, tick));
         Ok((header, serde_json::to_value(used)?))
     }
 }

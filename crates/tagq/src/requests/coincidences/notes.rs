@@ -27,7 +27,7 @@ impl Coincidences {
         notes.extend(unlikely::live_time(first.selected.live_s, live, first.tick()));
         let light = self.light(all, rows);
         // Pulsed light has peaks outside of the window in any case.
-        if light.is_none() && first.bin.is_none() {
+        if light.is_none() && first.trace.is_none() {
             let below = Below::farthest(rows.estimates());
             let note = below.map(|below| below.note(first, self.selection.join)).transpose()?;
             notes.extend(note.flatten());
@@ -48,7 +48,7 @@ impl Coincidences {
         let (channels, estimate) = rows.by_formula()?;
         let full_width = first.query.rule.full_width(first.query.window);
         // Bins of a trace have rates of their own.
-        let is_trace = first.bin.is_some();
+        let is_trace = first.trace.is_some();
         // More pairs by chance by this share change the CAR by more than its error.
         let car = estimate.car.filter(|car| car.err.is_finite());
         let matters = |excess: f64| match car {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use tagq_query::{
     Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, ReadPlan, Recording,
-    Rule, TimeBins,
+    Rule, TimeBins, TimeDivision,
 };
 
 use crate::requests::coincidences::{counts::query_of, heralds, shifted::Shift};
@@ -13,14 +13,14 @@ use crate::requests::coincidences::{counts::query_of, heralds, shifted::Shift};
 pub(super) fn planned(
     recording: &Recording<'_>,
     query: &Query,
-    bin: Option<i64>,
+    trace: Option<&TimeDivision>,
     shift: Option<Shift>,
 ) -> Result<ReadPlan, QueryError> {
     let execution = Execution::best();
-    let Some(width) = bin else { return plan_one(recording, query, shift) };
+    let Some(division) = trace else { return plan_one(recording, query, shift) };
     let mut plan = ReadPlan::new(recording, &execution);
     let facts = recording.facts();
-    let all = TimeBins::of(&facts, &query.scope, width, |_| None)?;
+    let all = TimeBins::of(&facts, &query.scope, division, |_| None)?;
     let bins = all.map_or_else(Vec::new, |all| all.bins());
     let query_of = query_of(query, &facts);
     let of = |bin| plan_one(recording, &query_of(bin), shift);

@@ -7,6 +7,7 @@ use tagq_store::Duration;
 use crate::{
     requests::{
         blocks::{self, Errors},
+        division::BY,
         options::{self, ChannelArgument, RequestOption, RequestType, Section, ValueType},
         selection::{self, Selection},
     },
@@ -51,6 +52,9 @@ pub struct Coincidences {
     /// Return a trace with bins of this width.
     #[serde(default)]
     pub bin: Option<BinWidth>,
+    /// Return a row for each group and interval of this gate, or from each tag of this channel to the next.
+    #[serde(default)]
+    pub by: Option<String>,
     /// Refuse bins that are no whole number of ticks.
     #[serde(default)]
     pub exact_bins: bool,
@@ -92,16 +96,17 @@ pub const COINCIDENCES: RequestType = RequestType {
     options: &[&COUNTS, &[options::EXACT_BINS, blocks::OPTION], &ACCIDENTALS],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
-    unlisted: Some(&["bin", "exact_bins", "accidentals", "shift", "errors", "live_time"]),
+    unlisted: Some(&["bin", "by", "exact_bins", "accidentals", "shift", "errors", "live_time"]),
     examples: &[
         &[("window", "2ns")],
         &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],
         &[("window", "1us"), ("groups", "3,15,16"), ("rule", "once")],
+        &[("window", "2ns"), ("by", "marker1 .. marker2")],
     ],
     cases: super::cases::cases,
 };
 
-const COUNTS: [RequestOption; 8] = [
+const COUNTS: [RequestOption; 9] = [
     RequestOption::new(
         "window",
         ValueType::Text("W"),
@@ -141,6 +146,7 @@ const COUNTS: [RequestOption; 8] = [
         ValueType::Text("B"),
         "Trace: a row for each bin of this width and group",
     ),
+    BY,
 ];
 
 const ACCIDENTALS: [RequestOption; 2] = [

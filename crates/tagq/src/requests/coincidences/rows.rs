@@ -2,21 +2,21 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tagq_query::{Estimate, Terms};
+use tagq_query::{Estimate, Terms, TimeDivision};
 use tagq_store::Tick;
 
 use super::counts::{CountedBin, GroupCounts};
 use crate::{
     cells::Cells,
     escape::escaped,
-    requests::columns::with_starts,
+    requests::columns::{Place, with_places},
     table::{Column, Table, Unit},
 };
 
 /// The rows, collected one by one.
 #[derive(Default)]
 pub(super) struct GroupRows {
-    start_ticks: Vec<i64>,
+    places: Vec<Place>,
     partial: Vec<bool>,
     channels: Vec<Vec<u16>>,
     pub count: Vec<u64>,
@@ -41,8 +41,8 @@ impl GroupRows {
             rows.channels.push(row.channels);
             rows.estimates.push(estimate);
             rows.singles.push(singles);
-            if let Some(CountedBin { start_ticks, is_partial }) = row.bin {
-                rows.start_ticks.push(start_ticks);
+            if let Some(CountedBin { place, is_partial }) = row.bin {
+                rows.places.push(place);
                 rows.partial.push(is_partial);
             }
         }
@@ -72,8 +72,13 @@ impl GroupRows {
         most.map(|((_, channels), estimate)| (channels, estimate))
     }
 
-    /// Returns the table; the rows are those of a trace if it has the tick.
-    pub(super) fn table(self, trace: Option<Tick>, name_of: &dyn Fn(u16) -> String) -> Table {
+    /// Returns the table; the rows are those of a trace if there is one.
+    pub(super) fn table(
+        self,
+        trace: Option<&TimeDivision>,
+        tick: Tick,
+        name_of: &dyn Fn(u16) -> String,
+    ) -> Table {
         let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
         let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
         let [is_independent, has_car_min, has_g2, has_g2_max] = [
@@ -96,8 +101,8 @@ impl GroupRows {
             _ => ["a".to_owned(), "b".to_owned()],
         };
         let mut table = Table::default();
-        if let Some(tick) = trace {
-            table = with_starts(table, self.start_ticks.into(), tick);
+        if let Some(division) = trace {
+            table = with_places(table, &self.places.into(), division, tick);
         }
         table = table
             .with(Column::groups("channels", self.channels.into()).key())
@@ -168,8 +173,8 @@ impl GroupRows {
             }
         };
         for (row, (group, singles)) in self.channels.iter().zip(&self.singles).enumerate() {
-            let start = self.start_ticks.get(row);
-            if bin.replace(start) != Some(start) {
+            let place = self.places.get(row);
+            if bin.replace(place) != Some(place) {
                 add(&mut of_bin);
             }
             of_bin.extend(group.iter().copied().zip(singles.iter().copied()));

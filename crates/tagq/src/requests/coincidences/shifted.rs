@@ -1,6 +1,6 @@
 //! Measured accidentals: counts with channels moved by more than any correlation time.
 
-use tagq_query::{Coincidences as Query, Delay, Facts, Groups, Measured, Rule, Shifted};
+use tagq_query::{Coincidences as Query, Delay, Facts, Groups, LiveTime, Measured, Rule, Shifted};
 use tagq_store::{Duration, Tick};
 
 use crate::error::Error;
@@ -149,9 +149,17 @@ impl Shift {
             let delays: Vec<i64> = channels.iter().map(|&c| query.scope.delay_of(c)).collect();
             let moved = delays.iter().zip(moves).map(|(delay, moved)| delay.saturating_add(*moved));
             let moved: Vec<i64> = moved.collect();
+            let range = query.scope.range;
             let shared = |moves: &[i64]| -> f64 {
-                let sources = facts.iter();
-                sources.map(|of| of.live().overlap(moves, query.scope.range) as f64).sum()
+                let near = |live: &LiveTime| {
+                    let (&[a, b], window) = (moves, query.pair_window()?) else { return None };
+                    let near = live.ticks_near([a, b], window, range)?;
+                    Some(near as f64 / (2.0 * window as f64 + 1.0))
+                };
+                let of = |live: &LiveTime| {
+                    near(live).unwrap_or_else(|| live.overlap(moves, range) as f64)
+                };
+                facts.iter().map(|source| of(source.live())).sum()
             };
             let (live, overlap) = (shared(&delays), shared(&moved));
             if overlap <= 0.0 {

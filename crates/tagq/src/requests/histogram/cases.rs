@@ -7,6 +7,7 @@ pub(super) fn of_histograms() -> Vec<Value> {
     let mut cases = vec![
         json!({"start": "1", "stop": "2"}),
         json!({"start": "2", "stop": "2", "range": "60t"}),
+        json!({"start": "1", "stop": "2", "bin": "4t", "range": "-40t..40t", "by": "4"}),
         json!({"start": "1", "stop": "3", "log": 5, "range": "1t..400t"}),
         json!({"start": "1", "stop": "2", "mode": "grid", "bin": "4t", "range": "-40t..40t", "delays": []}),
         json!({"start": "1", "stop": "2", "mode": "last", "period": "1953.125ps", "bin": "1t",

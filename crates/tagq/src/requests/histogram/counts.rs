@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use tagq_query::{
-    Binned, Bins, Histogram as Query, Measured, covariance, limit_of_none, normalised,
+    Binned, Bins, Histogram as Query, Measured, TimeDivision, covariance, limit_of_none, normalised,
 };
 use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::DelayCells,
+    requests::columns::{DelayCells, Place, with_places},
     table::{Column, Table, Unit},
 };
 
@@ -22,6 +22,15 @@ pub(crate) struct HistogramCounts {
     pub binned: Binned,
     pub expected: Expected,
     pub blocks: Vec<Block>,
+    /// The counts of each interval; empty unless they were asked for.
+    pub intervals: Vec<IntervalCounts>,
+}
+
+/// The counts of an interval of time.
+pub(crate) struct IntervalCounts {
+    pub place: Place,
+    pub is_partial: bool,
+    pub counts: Vec<u64>,
 }
 
 /// The counts of one block of time.
@@ -50,6 +59,40 @@ impl HistogramCounts {
 
     pub(super) fn live(&self) -> i128 {
         self.binned.sources.iter().map(|source| i128::from(source.live)).sum()
+    }
+
+    /// Returns the rows of each interval, with errors by formula.
+    pub(super) fn rows_of_intervals(
+        self,
+        query: &Query,
+        tick: Tick,
+        division: &TimeDivision,
+    ) -> Table {
+        let (bins, intervals) = (Arc::new(self.binned.bins), Arc::new(self.intervals));
+        let each = bins.count().max(1);
+        let rows = intervals.len() * each;
+        let place = {
+            let intervals = Arc::clone(&intervals);
+            Cells::made(rows, move |row| intervals[row / each].place)
+        };
+        let count = {
+            let intervals = Arc::clone(&intervals);
+            move |row: usize| intervals[row / each].counts[row % each]
+        };
+        let error = {
+            let (query, bins, count) = (query.clone(), Arc::clone(&bins), count.clone());
+            move |row: usize| Some(query.count_error(&bins, row % each, count(row)))
+        };
+        let partial = move |row: usize| intervals[row / each].is_partial;
+        let DelayCells { low, width, middle } =
+            DelayCells::of(rows, &bins, move |row| row % each, tick);
+        with_places(Table::default(), &place, division, tick)
+            .with(Column::integers("delay_ticks", low).heading("from (ticks)").key())
+            .with(Column::integers("width_ticks", width).heading("ticks").hidden())
+            .with(Column::floats("delay_s", middle).heading("delay").unit(Unit::Seconds))
+            .with(Column::counts("count", Cells::made(rows, count)).err("count_err").compared())
+            .with(Column::floats("count_err", Cells::made(rows, error)).hidden())
+            .with(Column::flags("partial", Cells::made(rows, partial)))
     }
 
     /// Returns the rows, with errors by formula or from blocks.

@@ -10,20 +10,21 @@ pub use request::{G2, HISTOGRAM, Histogram, Reach};
 use serde::Serialize;
 use tagq_query::{
     Binned, Bins, Error as QueryError, Execution, Facts, Fold, Histogram as Query, Kind as _,
-    Ledger, Period, ReadPlan, Recording, Scope, TimeRange,
+    Ledger, Period, ReadPlan, Recording, Scope, TimeBin, TimeDivision, TimeRange,
 };
 use tagq_store::Tick;
 
 use self::{
     bins::instead,
-    counts::{Block, Expected, HistogramCounts, add_counts},
+    counts::{Block, Expected, HistogramCounts, IntervalCounts, add_counts},
     request::mode_name,
 };
 use super::{
     blocks::Errors,
+    columns::Place,
     context::QueryContext,
     detectors::named_or_all,
-    division::{Division, block_ranges, each_block},
+    division::{Division, block_ranges, each_bin, each_block},
     header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
@@ -36,6 +37,9 @@ use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
+
+/// Bytes of a bin of an interval.
+const INTERVAL_BYTES: u64 = 16;
 
 /// Maximum number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
@@ -65,6 +69,8 @@ struct Used {
     live_s: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_blocks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
@@ -111,13 +117,18 @@ impl RequestKind for Histogram {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { errors: self.errors, ..Division::default() }
+        Division { by: self.by.as_deref(), errors: self.errors, ..Division::default() }
     }
 
     fn check(&self) -> Result<(), Error> {
         if self.selection.live_time.is_some() {
             return Err(Error::Request(
                 "a histogram has the live time that was recorded; leave `live_time` out".into(),
+            ));
+        }
+        if self.by.is_some() && (self.g2 || self.errors != Errors::Formula) {
+            return Err(Error::Request(
+                "`by` is of counts with errors by formula; leave `g2` and `errors` out".into(),
             ));
         }
         Ok(())
@@ -187,6 +198,8 @@ impl RequestKind for Histogram {
             });
             Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
         })?;
+        let span = limits::span(&run.facts(self.selection.join), query.scope.range);
+        resolved.check_trace(span, bins as u64, runs as u64 * INTERVAL_BYTES, "by")?;
         let passes = if self.errors == Errors::Formula { 1.0 } else { 2.0 };
         limits::note_long(context, passes, passes * (taken + pairs));
         Ok(())
@@ -197,21 +210,25 @@ impl RequestKind for Histogram {
         query.bins.count() <= KEPT_BINS_MAX
     }
 
-    /// Counts; with g2 also the expected counts, and with block errors the counts of each block.
+    /// Counts, and the same in each interval; with g2 also the expected counts, and with block errors the counts of each block.
     fn count(
         &self,
         query: &Query,
-        _: Option<i64>,
+        trace: Option<&TimeDivision>,
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<HistogramCounts, QueryError> {
         let binned = query.ask(ledger)?;
+        let intervals = match trace {
+            Some(division) => intervals(ledger, query, &binned, division)?,
+            None => Vec::new(),
+        };
         let expected = self.g2.then(|| query.expected(ledger)).transpose()?;
         let blocks = match self.errors.blocks() {
             Some(blocks) => self.blocks_of(ledger, query, &binned, blocks)?,
             None => Vec::new(),
         };
-        Ok(HistogramCounts { binned, expected, blocks })
+        Ok(HistogramCounts { binned, expected, blocks, intervals })
     }
 
     fn add(
@@ -248,6 +265,7 @@ impl RequestKind for Histogram {
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
             error_blocks: self.errors.blocks(),
+            by: self.by.clone(),
             selection: SelectionUsed::of(&first.selected, self.selection.join, tick),
         };
         used.selection.sums_up(all.len());
@@ -257,7 +275,10 @@ impl RequestKind for Histogram {
             header: self.header(first.run, &used, context, live),
             query: serde_json::to_value(used)?,
             singles: None,
-            rows: tallied.rows(query, tick, self.covariance),
+            rows: match &first.trace {
+                Some(division) => tallied.rows_of_intervals(query, tick, division),
+                None => tallied.rows(query, tick, self.covariance),
+            },
             figure: self.figure(names, tick),
         })
     }
@@ -265,7 +286,7 @@ impl RequestKind for Histogram {
     fn plan(
         &self,
         query: &Query,
-        _: Option<i64>,
+        _: Option<&TimeDivision>,
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError> {
@@ -373,6 +394,11 @@ impl Histogram {
             (true, true) => format!("g\u{b2}(\u{3c4}) of {start} with itself"),
             (true, false) => format!("g\u{b2}(\u{3c4}) of {start} and {stop}"),
         };
+        if self.by.is_some() {
+            let labels = ["\u{394} = time of stop \u{2212} time of start", "counts"];
+            let is_logarithmic = self.log.is_some();
+            return FigureKind::MapOverTime { title, labels, unit, is_logarithmic, width_s: None };
+        }
         let (labels, value) = if self.g2 {
             (["delay \u{3c4}", "g\u{b2}(\u{3c4})"], ["g2", "g2_err"])
         } else {
@@ -409,8 +435,9 @@ impl Histogram {
         let dropped =
             used.dropped.map_or(String::new(), |dropped| format!("; {dropped} in no bin"));
         let kind = if self.g2 { "g2" } else { "histogram" };
+        let by = used.by.as_ref().map_or(String::new(), |by| format!("; by {by}"));
         format!(
-            "{kind}, mode {}: {start} to {stop}, \u{394} from {} to {} in {bins}{folded}{dropped}{}{}; \
+            "{kind}, mode {}: {start} to {stop}, \u{394} from {} to {} in {bins}{by}{folded}{dropped}{}{}; \
              N = {starts}, {stops}; {}",
             used.mode,
             tick.format(low.into()),
@@ -420,6 +447,28 @@ impl Histogram {
             header_end(run, &tick.format(live))
         )
     }
+}
+
+/// Counts each interval of a division.
+fn intervals(
+    ledger: &Ledger<'_>,
+    query: &Query,
+    whole: &Binned,
+    division: &TimeDivision,
+) -> Result<Vec<IntervalCounts>, QueryError> {
+    // The period of a sync is that of the whole run, and the channels are always those two.
+    let fold = whole.period.map(Fold::Period).or(query.fold);
+    let channels = Some(vec![query.start, query.stop]);
+    let query = Query { scope: Scope { channels, ..query.scope.clone() }, fold, ..query.clone() };
+    let frontier = |last| query.frontier(last);
+    let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| query.over(bin.range).ask(ledger);
+    let counted = each_bin(ledger, &query.scope, division, frontier, of_bin)?;
+    let of = |(bin, binned): (TimeBin, Binned)| IntervalCounts {
+        place: Place::of(&bin),
+        is_partial: bin.is_partial(),
+        counts: binned.counts,
+    };
+    Ok(counted.into_iter().map(of).collect())
 }
 
 fn ticks_of(period: Period) -> f64 {

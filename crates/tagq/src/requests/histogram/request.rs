@@ -7,6 +7,7 @@ use tagq_store::Duration;
 use crate::{
     requests::{
         blocks::{self, Errors},
+        division::BY,
         options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
@@ -38,6 +39,9 @@ pub struct Histogram {
     /// The pairs that are counted.
     #[serde(default = "all", deserialize_with = "mode", serialize_with = "serialize_mode")]
     pub mode: Mode,
+    /// Return the bins of each interval of this gate, or from each tag of this channel to the next.
+    #[serde(default)]
+    pub by: Option<String>,
     /// Fold into this period.
     #[serde(default)]
     pub period: Option<Duration>,
@@ -115,7 +119,7 @@ const STOP: RequestOption = RequestOption::new(
 
 const ENDS: [RequestOption; 2] = [START, STOP];
 
-const PAIRS: [RequestOption; 6] = [
+const PAIRS: [RequestOption; 7] = [
     START,
     STOP,
     RequestOption::new("mode", ValueType::Choice(modes), "Pairs that are counted").default("all"),
@@ -135,6 +139,7 @@ const PAIRS: [RequestOption; 6] = [
         ValueType::Number("N"),
         "Fold by the period of the recorded sync, which is each N-th pulse",
     ),
+    BY,
 ];
 
 const BINS: [RequestOption; 4] = [

@@ -8,7 +8,7 @@ pub use request::{HISTOGRAM2D, Histogram2d};
 use serde::Serialize;
 use tagq_query::{
     Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger,
-    ReadPlan, Recording,
+    ReadPlan, Recording, TimeDivision,
 };
 use tagq_store::Tick;
 
@@ -114,7 +114,7 @@ impl RequestKind for Histogram2d {
     fn count(
         &self,
         query: &Query,
-        _: Option<i64>,
+        _: Option<&TimeDivision>,
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<Self::Counts, QueryError> {
@@ -181,7 +181,7 @@ impl RequestKind for Histogram2d {
     fn plan(
         &self,
         query: &Query,
-        _: Option<i64>,
+        _: Option<&TimeDivision>,
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError> {

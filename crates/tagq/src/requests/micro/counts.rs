@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tagq_query::Bins;
+use tagq_query::{Bins, TimeDivision};
 use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::{DelayCells, with_starts},
+    requests::columns::{DelayCells, Place, with_places},
     table::{Column, Table, Unit},
 };
 
-/// The counts of one run or of several: one entry for each bin of a trace, by its number; without a trace one entry.
+/// The counts of one run or of several: one entry for each bin of a trace, by its place; without a trace one entry.
 #[derive(Debug, Default)]
-pub(crate) struct MicroCounts(pub BTreeMap<i64, MicroBins>);
+pub(crate) struct MicroCounts(pub BTreeMap<Place, MicroBins>);
 
 /// The counts of an interval of time.
 #[derive(Debug, Default)]
@@ -25,20 +25,20 @@ pub(crate) struct MicroBins {
 }
 
 /// The units of the columns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Units {
     /// The tick of the run.
     pub tick: Tick,
     /// The unit of micro times.
     pub micro: Tick,
-    /// Width of a bin of the trace in ticks.
-    pub trace: Option<i64>,
+    /// The bins of the trace.
+    pub trace: Option<TimeDivision>,
 }
 
 impl MicroCounts {
     pub(super) fn added(mut self, more: Self) -> Self {
-        for (number, interval) in more.0 {
-            let sum = self.0.entry(number).or_default();
+        for (place, interval) in more.0 {
+            let sum = self.0.entry(place).or_default();
             sum.counts.resize(interval.counts.len(), 0);
             sum.counts.iter_mut().zip(interval.counts).for_each(|(sum, count)| *sum += count);
             sum.is_partial |= interval.is_partial;
@@ -52,19 +52,19 @@ impl MicroCounts {
 
     /// Returns one row for each bin of each channel; with a trace, for each of its bins. Errors are those of
     /// counts, √max(C, 1).
-    pub(super) fn table(self, channels: &[u16], bins: &Bins, units: Units) -> Table {
+    pub(super) fn table(self, channels: &[u16], bins: &Bins, units: &Units) -> Table {
         let (bins, channels) = (Arc::new(bins.clone()), Arc::new(channels.to_vec()));
         let of_channel = bins.count().max(1);
         let of_interval = of_channel * channels.len();
-        let intervals: Arc<Vec<(i64, MicroBins)>> = Arc::new(self.0.into_iter().collect());
+        let intervals: Arc<Vec<(Place, MicroBins)>> = Arc::new(self.0.into_iter().collect());
         let rows = intervals.len() * of_interval;
         let mut table = Table::default();
-        if let Some(width) = units.trace {
-            let start = {
+        if let Some(division) = &units.trace {
+            let place = {
                 let intervals = Arc::clone(&intervals);
-                move |row: usize| intervals[row / of_interval].0.saturating_mul(width)
+                move |row: usize| intervals[row / of_interval].0
             };
-            table = with_starts(table, Cells::made(rows, start), units.tick);
+            table = with_places(table, &Cells::made(rows, place), division, units.tick);
         }
         let channel = move |row: usize| Some(channels[row % of_interval / of_channel]);
         let DelayCells { low, width, middle } =

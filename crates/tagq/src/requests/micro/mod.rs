@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, ReadPlan,
-    Recording, Scope, TimeBin,
+    Recording, Scope, TimeBin, TimeDivision,
 };
 use tagq_store::Tick;
 
 use self::counts::{MicroBins, MicroCounts, Units};
 use super::{
+    columns::Place,
     context::QueryContext,
     division::{Division, each_bin},
     header::bin_width,
@@ -42,6 +43,8 @@ struct Used {
     range_ticks: [i64; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     trace_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
@@ -61,7 +64,12 @@ impl RequestKind for MicroTimes {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.trace.as_ref(), is_exact: self.exact_bins, ..Division::default() }
+        Division {
+            bin: self.trace.as_ref(),
+            by: self.by.as_deref(),
+            is_exact: self.exact_bins,
+            ..Division::default()
+        }
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
@@ -112,29 +120,28 @@ impl RequestKind for MicroTimes {
         limits::check(bins, "bins", copies * BIN_BYTES, |most| {
             format!("a range of {most} bins would fit")
         })?;
-        let Some(width) = resolved.bin else { return Ok(()) };
         let span = limits::span(&run.facts(self.selection.join), query.scope.range);
         let rows = u64::try_from(bins).unwrap_or(u64::MAX);
-        limits::check_bins(span, width, rows, runs as u64 * BIN_BYTES, "trace", resolved.tick())
+        resolved.check_trace(span, rows, runs as u64 * BIN_BYTES, "trace").map(drop)
     }
 
     fn count(
         &self,
         query: &Query,
-        bin: Option<i64>,
+        trace: Option<&TimeDivision>,
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<MicroCounts, QueryError> {
-        let Some(width) = bin else {
+        let Some(division) = trace else {
             let whole = MicroBins { counts: query.ask(ledger)?, is_partial: false };
-            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
+            return Ok(MicroCounts(BTreeMap::from([(Place::default(), whole)])));
         };
         let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
         let frontier = |last| query.frontier(last);
         let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| query.over(bin.range).ask(ledger);
-        let bins = each_bin(ledger, &scope, width, frontier, of_bin)?;
+        let bins = each_bin(ledger, &scope, division, frontier, of_bin)?;
         let interval = |(bin, counts): (TimeBin, Vec<u64>)| {
-            (bin.number, MicroBins { counts, is_partial: bin.is_partial() })
+            (Place::of(&bin), MicroBins { counts, is_partial: bin.is_partial() })
         };
         Ok(MicroCounts(bins.into_iter().map(interval).collect()))
     }
@@ -159,8 +166,14 @@ impl RequestKind for MicroTimes {
             first.tick()
         );
         let Query { channels, bins, .. } = &first.query;
-        let figure = match first.bin_s() {
-            Some(width_s) => FigureKind::MicroTrace { unit: micro, width_s },
+        let figure = match first.trace {
+            Some(_) => FigureKind::MapOverTime {
+                title: "Micro times over time".into(),
+                labels: ["micro time", "tags per bin"],
+                unit: micro,
+                is_logarithmic: false,
+                width_s: first.bin_s(),
+            },
             None => FigureKind::Bins {
                 title: "Micro times".into(),
                 name: None,
@@ -171,8 +184,8 @@ impl RequestKind for MicroTimes {
                 is_logarithmic: false,
             },
         };
-        let rows =
-            counts.table(channels, bins, Units { tick: first.tick(), micro, trace: first.bin });
+        let units = Units { tick: first.tick(), micro, trace: first.trace.clone() };
+        let rows = counts.table(channels, bins, &units);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
     }
@@ -180,7 +193,7 @@ impl RequestKind for MicroTimes {
     fn plan(
         &self,
         query: &Query,
-        _: Option<i64>,
+        _: Option<&TimeDivision>,
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError> {
@@ -234,7 +247,8 @@ impl MicroTimes {
             bin_ticks: bin,
             bin_s: micro.seconds_of(bin.into()),
             range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            trace_ticks: resolved.bin,
+            trace_ticks: resolved.bin(),
+            by: self.by.clone(),
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
         }
     }
@@ -243,9 +257,12 @@ impl MicroTimes {
     fn words(&self, resolved: &Resolved<'_, Query>, used: &Used, micro: Tick) -> String {
         let tick = resolved.tick();
         let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
-        let trace = used.trace_ticks.map_or(String::new(), |width| {
-            format!("; trace in bins of {}", bin_width(width, self.trace.as_ref(), tick))
-        });
+        let trace = match &self.by {
+            Some(by) => format!("; by {by}"),
+            None => used.trace_ticks.map_or(String::new(), |width| {
+                format!("; trace in bins of {}", bin_width(width, self.trace.as_ref(), tick))
+            }),
+        };
         format!(
             "micro times from {low} to {high} in bins of {}{trace}{}",
             bin_width(used.bin_ticks, self.bin.as_ref(), micro),

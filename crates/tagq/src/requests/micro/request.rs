@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     requests::{
+        division::BY,
         histogram::Reach,
         options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
@@ -24,6 +25,8 @@ pub struct MicroTimes {
     pub range: Option<Reach>,
     /// Return a trace: the bins of each interval of this width.
     pub trace: Option<BinWidth>,
+    /// Return the bins of each interval of this gate, or from each tag of this channel to the next.
+    pub by: Option<String>,
     /// The tags that are used; those of each channel are counted separately.
     pub selection: Selection,
 }
@@ -56,10 +59,11 @@ fn cases() -> Vec<Value> {
         json!({"channels": ["1", "2"]}),
         json!({"channels": ["2", "1"], "bin": "5t", "range": "0t..40t"}),
         json!({"channels": ["1", "3"], "range": "0t..30t", "bin": "3t", "trace": "700t"}),
+        json!({"channels": ["1", "3"], "range": "0t..30t", "bin": "3t", "by": "2 .. 4"}),
     ]
 }
 
-const OPTIONS: [RequestOption; 3] = [
+const OPTIONS: [RequestOption; 4] = [
     RequestOption::new(
         "bin",
         ValueType::Text("W"),
@@ -76,4 +80,5 @@ const OPTIONS: [RequestOption; 3] = [
         ValueType::Text("D"),
         "Trace: these bins for each interval D of the run",
     ),
+    BY,
 ];

@@ -2,12 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
-use tagq_query::{Rated, TraceBin, jackknife};
+use tagq_query::{Rated, TimeDivision, TraceBin, jackknife};
 use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::with_starts,
+    requests::columns::{Place, with_places},
     table::{Column, Table, Unit},
 };
 
@@ -35,7 +35,7 @@ struct Bins {
 /// A bin of a trace.
 #[derive(Clone, Copy, Default)]
 struct RateBin {
-    number: i64,
+    place: Place,
     live: i128,
     is_partial: bool,
 }
@@ -50,15 +50,15 @@ pub(super) struct Block {
 
 impl RateCounts {
     pub(super) fn of(rated: Rated, blocks: Vec<Vec<Block>>) -> Self {
-        let whole = RateBin { number: 0, live: rated.live(), is_partial: false };
+        let whole = RateBin { live: rated.live(), ..RateBin::default() };
         let (whole_blocks, bins_blocks) =
             if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
         let whole = Bins { each: vec![whole], counts: rated.counts(), blocks: whole_blocks };
         let bins = rated.trace.map_or_else(Bins::default, |trace| {
             let bin = |of: &TraceBin| RateBin {
-                number: of.of.number,
+                place: Place::of(&of.of),
                 live: of.live.into(),
-                is_partial: of.of.is_cut || !of.of.is_final,
+                is_partial: of.of.is_partial(),
             };
             let each = trace.bins.iter().map(bin).collect();
             Bins { each, counts: trace.counts, blocks: bins_blocks }
@@ -86,11 +86,16 @@ impl RateCounts {
     }
 
     /// Returns a row for each channel, and the total of all channels; with bins, for each bin.
-    pub(super) fn tables(self, bin: Option<i64>, live_s: f64, tick: Tick) -> (Table, Table) {
+    pub(super) fn tables(
+        self,
+        trace: Option<&TimeDivision>,
+        live_s: f64,
+        tick: Tick,
+    ) -> (Table, Table) {
         let Self { channels, whole, bins } = self;
-        let bins = Arc::new(if bin.is_some() { bins } else { whole });
-        let len = channels.len();
-        let of = RateRows { channels: Arc::new(channels), bins, width: bin, live_s, tick };
+        let bins = Arc::new(if trace.is_some() { bins } else { whole });
+        let (len, trace) = (channels.len(), trace.cloned());
+        let of = RateRows { channels: Arc::new(channels), bins, trace, live_s, tick };
         (of.table(0..len), of.table(len..len + 1))
     }
 }
@@ -100,8 +105,8 @@ impl RateCounts {
 struct RateRows {
     channels: Arc<Vec<u16>>,
     bins: Arc<Bins>,
-    /// The width of a bin of a trace.
-    width: Option<i64>,
+    /// The bins of a trace.
+    trace: Option<TimeDivision>,
     live_s: f64,
     tick: Tick,
 }
@@ -119,8 +124,8 @@ impl RateRows {
             }};
         }
         let mut table = Table::default();
-        if self.width.is_some() {
-            table = with_starts(table, made!(start), self.tick);
+        if let Some(division) = &self.trace {
+            table = with_places(table, &made!(place), division, self.tick);
         }
         if !is_total {
             table = table.with(Column::channels("channel", made!(channel)).key());
@@ -130,14 +135,14 @@ impl RateRows {
             .with(Column::counts("count", made!(count)).compared())
             .with(rates.heading("rate").unit(Unit::Hertz).err("rate_err_hz").compared())
             .with(Column::floats("rate_err_hz", made!(rate_err)).hidden().compared());
-        if self.width.is_none() {
+        if self.trace.is_none() {
             return table;
         }
         table.with(Column::flags("partial", made!(is_partial)))
     }
 
-    fn start(&self, (bin, _): (usize, usize)) -> i64 {
-        self.bins.each[bin].number.saturating_mul(self.width.unwrap_or(0))
+    fn place(&self, (bin, _): (usize, usize)) -> Place {
+        self.bins.each[bin].place
     }
 
     fn channel(&self, (_, place): (usize, usize)) -> Option<u16> {
@@ -155,7 +160,7 @@ impl RateRows {
 
     fn live_s(&self, bin: usize) -> f64 {
         let of_bin = || self.tick.seconds_of(self.bins.each[bin].live);
-        self.width.map_or(self.live_s, |_| of_bin())
+        if self.trace.is_some() { of_bin() } else { self.live_s }
     }
 
     fn rate(&self, at: (usize, usize)) -> Option<f64> {
@@ -208,22 +213,24 @@ fn spread(channels: &[u16], of: &[u16], counts: &[u64]) -> Vec<u64> {
 
 /// Returns the bins of both parts, with their counts added.
 fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
-    let ends = |bins: &Bins| Some((bins.each.first()?.number, bins.each.last()?.number));
+    let ends =
+        |bins: &Bins| Some((bins.each.first()?.place.number, bins.each.last()?.place.number));
     let all = parts.iter().filter_map(|(_, bins)| ends(bins));
     let Some((first, last)) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else {
         return Bins::default();
     };
     let mut sum = Bins::default();
     for number in first..=last {
-        let mut bin = RateBin { number, ..RateBin::default() };
+        let mut bin = RateBin::default();
         let mut of_bin = vec![0; channels.len()];
         let mut of_blocks: Vec<Block> = Vec::new();
         let mut is_there = false;
         for (of, bins) in parts {
-            let Ok(at) = bins.each.binary_search_by_key(&number, |bin| bin.number) else {
+            let Ok(at) = bins.each.binary_search_by_key(&number, |bin| bin.place.number) else {
                 continue;
             };
             is_there = true;
+            bin.place = bins.each[at].place;
             bin.live += bins.each[at].live;
             bin.is_partial |= bins.each[at].is_partial;
             let counts = &bins.counts[at * of.len()..][..of.len()];

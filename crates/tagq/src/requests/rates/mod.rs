@@ -8,7 +8,7 @@ pub use request::{RATES, Rates};
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, Ledger, Rated, Rates as Query, ReadPlan,
-    Recording, Scope, TimeBin, TimeRange,
+    Recording, Scope, TimeBin, TimeDivision, TimeRange,
 };
 use tagq_store::Tick;
 
@@ -16,7 +16,7 @@ use self::counts::{Block, RateCounts, add_to};
 use super::{
     context::QueryContext,
     division::{Division, each_bin, each_block},
-    header::{bin_width, header_end},
+    header::header_end,
     kind::{Finished, RequestKind, Resolved},
     limits,
     options::RequestType,
@@ -39,6 +39,8 @@ struct Used {
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     error_blocks: Option<u32>,
     #[serde(flatten)]
     selection: SelectionUsed,
@@ -59,11 +61,16 @@ impl RequestKind for Rates {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.bin.as_ref(), is_exact: self.exact_bins, errors: self.errors }
+        Division {
+            bin: self.bin.as_ref(),
+            by: self.by.as_deref(),
+            is_exact: self.exact_bins,
+            errors: self.errors,
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
-        if self.bin.is_some() && self.selection.live_time.is_some() {
+        if self.division().is_trace() && self.selection.live_time.is_some() {
             return Err(Error::Request(LIVE_TIME_OF_BINS.into()));
         }
         Ok(())
@@ -76,11 +83,9 @@ impl RequestKind for Rates {
         context: &QueryContext<'_>,
         _: Option<&Bins>,
     ) -> Result<Query, Error> {
-        let tick = run.store().manifest().tick;
-        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick, self.exact_bins)).transpose()?;
         let scope = selected.scope.clone();
         context.note_dark(run, scope.channels.clone().unwrap_or_default());
-        Ok(Query { scope, bin })
+        Ok(Query { scope, trace: None })
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
@@ -89,7 +94,9 @@ impl RequestKind for Rates {
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, .. } = resolved;
-        let Some(width) = query.bin else { return Ok(()) };
+        if resolved.trace.is_none() {
+            return Ok(());
+        }
         let facts = run.facts(self.selection.join);
         let span = limits::span(&facts, query.scope.range);
         let channels = query.scope.in_use(&facts).len().max(1) as u64;
@@ -97,8 +104,7 @@ impl RequestKind for Rates {
         let copies = if runs > 1 { 3 } else { 1 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
-        limits::check_bins(span, width, copies, bytes, "bin", resolved.tick())?;
-        let scans = span as f64 / width as f64 * (blocks + 1) as f64;
+        let scans = resolved.check_trace(span, copies, bytes, "bin")? * (blocks + 1) as f64;
         limits::note_long(context, scans / 4.0, 0.0);
         Ok(())
     }
@@ -111,12 +117,13 @@ impl RequestKind for Rates {
     fn count(
         &self,
         query: &Query,
-        _: Option<i64>,
+        trace: Option<&TimeDivision>,
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<RateCounts, QueryError> {
+        let query = Query { trace: trace.cloned(), ..query.clone() };
         let rated = query.ask(ledger)?;
-        let blocks = self.blocks_of(ledger, query, &rated)?;
+        let blocks = self.blocks_of(ledger, &query, &rated)?;
         Ok(RateCounts::of(rated, blocks))
     }
 
@@ -126,16 +133,14 @@ impl RequestKind for Rates {
 
     fn finish(&self, all: &[Resolved<'_, Query>], counts: RateCounts) -> Result<Finished, Error> {
         let first = &all[0];
-        let (tick, bin) = (first.tick(), first.bin);
+        let tick = first.tick();
         let live_s = first.selected.live_s;
         if let Some(note) = unlikely::live_time(live_s, counts.live(), tick) {
             first.context.progress.note(&note);
         }
         let mut used = self.used(first);
         used.selection.sums_up(all.len());
-        let binned = bin.map_or(String::new(), |bin| {
-            format!("; bins of {}", bin_width(bin, self.bin.as_ref(), tick))
-        });
+        let binned = first.trace_words(self.division());
         let live = match live_s {
             Some(seconds) => format!("{seconds} s (given)"),
             None => tick.format(counts.live()),
@@ -147,24 +152,26 @@ impl RequestKind for Rates {
             header_end(first.run, &live)
         );
         let live_s = live_s.unwrap_or_else(|| tick.seconds_of(counts.live()));
-        let figure = match first.bin_s() {
-            Some(width_s) => {
+        let figure = match first.trace {
+            Some(_) => {
+                let width_s = first.bin_s();
                 FigureKind::Trace { title: ["Rate of", "Rates"], label: "rate", width_s }
             }
             None => FigureKind::Rates,
         };
         let query = serde_json::to_value(used)?;
-        let (rows, total) = counts.tables(bin, live_s, tick);
+        let (rows, total) = counts.tables(first.trace.as_ref(), live_s, tick);
         Ok(Finished { header, query, singles: None, rows, total: Some(total), figure })
     }
 
     fn plan(
         &self,
         query: &Query,
-        _: Option<i64>,
+        trace: Option<&TimeDivision>,
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<ReadPlan, QueryError> {
+        let query = Query { trace: trace.cloned(), ..query.clone() };
         query.plan(recording, &Execution::best())
     }
 
@@ -183,8 +190,9 @@ impl Rates {
     fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
         Used {
             kind: "rates",
-            bin_ticks: resolved.bin,
+            bin_ticks: resolved.bin(),
             bin_s: resolved.bin_s(),
+            by: self.by.clone(),
             error_blocks: self.errors.blocks(),
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
         }
@@ -202,7 +210,7 @@ impl Rates {
             let counted = each_block(ledger, range, blocks, |source, range| {
                 let channels = Some(rated.channels.clone());
                 let scope = Scope { channels, range, ..query.scope.clone() };
-                let rated = Query { scope, bin: None }.ask(source)?;
+                let rated = Query { scope, trace: None }.ask(source)?;
                 Ok((rated.counts(), rated.live()))
             })?;
             let block = |sources: Vec<(Vec<u64>, i128)>| {
@@ -215,12 +223,12 @@ impl Rates {
             };
             Ok(counted.into_iter().map(block).collect::<Vec<Block>>())
         };
-        let Some(width) = query.bin else {
+        let Some(division) = &query.trace else {
             return Ok(vec![of_range(ledger, query.scope.range)?]);
         };
         let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| of_range(ledger, bin.range);
         let frontier = |last| query.frontier(last);
-        let bins = each_bin(ledger, &query.scope, width, frontier, of_bin)?;
+        let bins = each_bin(ledger, &query.scope, division, frontier, of_bin)?;
         Ok(bins.into_iter().map(|(_, blocks)| blocks).collect())
     }
 }

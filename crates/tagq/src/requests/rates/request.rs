@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         blocks::{self, Errors},
+        division::BY,
         options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
@@ -20,6 +21,8 @@ pub struct Rates {
     pub selection: Selection,
     /// Return a trace with bins of this width.
     pub bin: Option<BinWidth>,
+    /// Return a row for each interval of this gate, or from each tag of this channel to the next.
+    pub by: Option<String>,
     /// Refuse bins that are no whole number of ticks.
     pub exact_bins: bool,
     /// Method for errors.
@@ -36,11 +39,11 @@ pub const RATES: RequestType = RequestType {
         options: &["channels"],
         help: "Only these channels",
     }),
-    options: &[&[BIN, options::EXACT_BINS, blocks::OPTION]],
+    options: &[&[BIN, BY, options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
     unlisted: None,
-    examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")]],
+    examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")], &[("by", "marker1 .. marker2")]],
     cases,
 };
 
@@ -50,6 +53,7 @@ fn cases() -> Vec<Value> {
         json!({}),
         json!({"channels": ["2", "1"]}),
         json!({"bin": "300t"}),
+        json!({"by": "3", "channels": ["1", "2"]}),
         json!({"bin": "900t", "errors": "blocks:3"}),
         json!({"errors": "blocks:6", "channels": ["1", "4"]}),
     ]
