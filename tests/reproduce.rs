@@ -31,7 +31,11 @@ impl Place {
     }
 
     fn tagq(&self, line: &str) -> Output {
-        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
+        self.tagq_of(&line.split_whitespace().collect::<Vec<&str>>())
+    }
+
+    fn tagq_of(&self, words: &[&str]) -> Output {
+        output(command().args(words).current_dir(self.0.path()))
     }
 
     /// Runs a command that must succeed.
@@ -43,7 +47,12 @@ impl Place {
 
     /// Writes the answer to a query into `answer.json`, and returns it.
     fn answer(&self, query: &str) -> Value {
-        let answer = self.done(&format!("{query} --format json"));
+        self.answer_of(&query.split_whitespace().collect::<Vec<&str>>())
+    }
+
+    fn answer_of(&self, query: &[&str]) -> Value {
+        let answer = self.tagq_of(&[query, &["--format", "json"]].concat());
+        assert_eq!(answer.code, 0, "{query:?}: {}", answer.stderr);
         fs::write(self.path("answer.json"), &answer.stdout).unwrap();
         answer.json()
     }
@@ -101,8 +110,8 @@ fn every_case_is_reproduced_and_a_changed_count_is_found() {
     for (name, options) in cases {
         let query = words(name, &options);
         let query: Vec<&str> = query.iter().map(String::as_str).chain(["run.tagq"]).collect();
+        let answer = place.answer_of(&query);
         let query = query.join(" ");
-        let answer = place.answer(&query);
         assert_eq!(answer["provenance"]["query"], name, "{query}");
         let rows = answer["rows"].as_array().unwrap().len();
         let again = place.reproduced("");

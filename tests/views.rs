@@ -400,7 +400,7 @@ fn what_cannot_be_divided_by_tags_is_said() {
         (&["rates", "--by", "4", "--bin", "1ms"][..], "give one of them"),
         (&["rates", "--by", "nowhere"], "nowhere"),
         (&["rates", "--by", "4 .. nowhere"], "nowhere"),
-        (&["histogram", "1,2", "--by", "4", "--g2"], "leave `g2` and `errors` out"),
+        (&["histogram", "1,2", "--by", "4", "--g2"], "leave --g2 and --errors out"),
         (&["coincidences", "--window", "2ns", "--by", "4", "--list"], "--by"),
         (&["rates", "--by", "4", "--last", "1ms"], "--last"),
     ] {

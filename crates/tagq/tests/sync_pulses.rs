@@ -67,7 +67,8 @@ fn told(
 ) -> Result<Answer, String> {
     let request = Request::of_options(query, options.as_object().unwrap().clone());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let context = QueryContext::new(&Setup::default(), &pool, progress);
+    let setup = Setup::default();
+    let context = QueryContext::new(&setup, &pool, progress);
     let answer = request.unwrap().sum(&[(run, &context)]);
     answer.map_err(|error| error.to_string())
 }

@@ -53,6 +53,8 @@ class Requests:
         guard_s: float | None = None,
         bin: Duration | None = None,
         bin_s: float | None = None,
+        by: Duration | None = None,
+        by_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         accidentals: str = "formula",
@@ -103,6 +105,9 @@ class Requests:
             Reach of a veto before the earliest and after the latest tag [default: the window].
         bin
             Trace: a row for each bin of this width and group.
+        by
+            A row for each interval: from each tag of channel M to the next, or those of a gate: its name in
+            tagq.toml, or ``A .. B``.
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
@@ -162,6 +167,8 @@ class Requests:
         period: Duration | None = None,
         period_s: float | None = None,
         sync_divider: int | None = None,
+        by: Duration | None = None,
+        by_s: float | None = None,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -205,6 +212,9 @@ class Requests:
             Fold differences into [0, P), with mode next or last.
         sync_divider
             Fold by the period of the recorded sync, which is each N-th pulse.
+        by
+            A row for each interval: from each tag of channel M to the next, or those of a gate: its name in
+            tagq.toml, or ``A .. B``.
         bin
             Width of a bin, rounded to ticks [default: chosen from the tags of the channels, or about 100 bins
             of the range].
@@ -430,6 +440,8 @@ class Requests:
         range_s: float | tuple[float, float] | None = None,
         trace: Duration | None = None,
         trace_s: float | None = None,
+        by: Duration | None = None,
+        by_s: float | None = None,
         exact_bins: bool = False,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
         gates: str | Iterable[str] | None = None,
@@ -455,6 +467,9 @@ class Requests:
             Micro times to count, LO..HI [default: 0 to the largest].
         trace
             Trace: these bins for each interval D of the run.
+        by
+            A row for each interval: from each tag of channel M to the next, or those of a gate: its name in
+            tagq.toml, or ``A .. B``.
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
@@ -499,6 +514,8 @@ class Requests:
         *,
         bin: Duration | None = None,
         bin_s: float | None = None,
+        by: Duration | None = None,
+        by_s: float | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
@@ -520,6 +537,9 @@ class Requests:
 
         bin
             Trace: a row for each bin of this width and channel.
+        by
+            A row for each interval: from each tag of channel M to the next, or those of a gate: its name in
+            tagq.toml, or ``A .. B``.
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
@@ -681,6 +701,8 @@ if TYPE_CHECKING:
         guard_s: float | None
         bin: Duration | None
         bin_s: float | None
+        by: Duration | None
+        by_s: float | None
         exact_bins: bool
         errors: str
         accidentals: str
@@ -711,6 +733,8 @@ if TYPE_CHECKING:
         period: Duration | None
         period_s: float | None
         sync_divider: int | None
+        by: Duration | None
+        by_s: float | None
         bin: Duration | None
         bin_s: float | None
         range: Duration | tuple[Duration, Duration] | None
@@ -792,6 +816,8 @@ if TYPE_CHECKING:
         range_s: float | tuple[float, float] | None
         trace: Duration | None
         trace_s: float | None
+        by: Duration | None
+        by_s: float | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None
@@ -811,6 +837,8 @@ if TYPE_CHECKING:
 
         bin: Duration | None
         bin_s: float | None
+        by: Duration | None
+        by_s: float | None
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None

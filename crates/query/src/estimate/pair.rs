@@ -61,11 +61,14 @@ impl Pairs {
         let share = |value: f64, of_all: f64| if of_all > 0.0 { value / of_all } else { 0.0 };
         let (all_expected, all_roots) = (sum(&expected), sum(&|source| product(source).sqrt()));
         // For pulsed light, measured accidentals are those of a window as long as the period.
-        let ratio = if all_expected > 0.0 { accidentals.max(0.0) / all_expected } else { 1.0 };
+        let width_of = |source: &SourceSingles| match width * source.share(width) {
+            width if all_expected > 0.0 => width * accidentals.max(0.0) / all_expected,
+            width => width,
+        };
         let source = |source: &SourceSingles| {
             let live = source.overlap as f64 * scale;
             let singles = [source.overlapping[0] as f64, source.overlapping[1] as f64];
-            let width = width * source.share(width) * ratio;
+            let width = width_of(source);
             let in_window = singles.map(|n| if live > 0.0 { n * width / live } else { 0.0 });
             Source {
                 singles,

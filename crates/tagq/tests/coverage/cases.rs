@@ -447,6 +447,7 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
 
 fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Request {
     Request::Histogram(Histogram {
+        by: None,
         start: Some(Channel::Number(ends[0])),
         stop: Some(Channel::Number(ends[1])),
         bin: log.is_none().then(|| bin.parse().unwrap()),

@@ -101,7 +101,7 @@ pub const COINCIDENCES: RequestType = RequestType {
         &[("window", "2ns")],
         &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],
         &[("window", "1us"), ("groups", "3,15,16"), ("rule", "once")],
-        &[("window", "2ns"), ("by", "marker1 .. marker2")],
+        &[("window", "2ns"), ("by", "16")],
     ],
     cases: super::cases::cases,
 };

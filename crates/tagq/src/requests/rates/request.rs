@@ -43,7 +43,7 @@ pub const RATES: RequestType = RequestType {
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
     unlisted: None,
-    examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")], &[("by", "marker1 .. marker2")]],
+    examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")], &[("by", "16")]],
     cases,
 };
 
