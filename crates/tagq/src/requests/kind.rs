@@ -431,6 +431,9 @@ pub(super) fn check_parts<'a, K: RequestKind>(
     silent: &[OfRun<'a>],
 ) -> Result<Option<Bins>, Error> {
     let mut all = resolve_all(kind, runs, None)?;
+    if all.iter().any(|of| !of.query.needs().is_additive) {
+        return Err(QueryError::NoPartial.into());
+    }
     let bins = kind.chosen_bins(&all[0].query);
     for (resolved, &(_, context)) in all.iter_mut().zip(silent) {
         resolved.context = context;
