@@ -171,3 +171,37 @@ always = "not never"
         assert_eq!(rows(&always), rows(&run), "{query}");
     }
 }
+
+#[test]
+fn tags_and_gates_are_shown_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path());
+    // The lane of a gate is full where it is open.
+    let shown = |args: &[&str]| {
+        let shown = output(command().args(["derive", "-q", "--plot"]).arg(&run).args(args));
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        let text = shown.text();
+        let lanes = text.lines().filter_map(|line| line.split_once(" \u{2502}"));
+        let lane = |(name, lane): (&str, &str)| (name.trim().to_owned(), lane.to_owned());
+        lanes.map(lane).collect::<Vec<(String, String)>>()
+    };
+    let full = |lane: &str| lane.chars().filter(|&of| of == '\u{2588}').count();
+    let lanes = shown(&["Pair = 1 & 2 within 2ns", "--gate", "4 for 10us"]);
+    let names: Vec<&str> = lanes.iter().map(|of| of.0.as_str()).collect();
+    assert_eq!(names, ["1", "2", "4", "Pair", "4 for 10us"]);
+    // Four intervals of 10 us or more, from the first to the last of them, and no gate at all.
+    assert!(full(&lanes[4].1) > full(&lanes[2].1) && full(&lanes[4].1) < 70, "{lanes:?}");
+    let lanes = shown(&["--gate", "4 for 10us", "--from", "2us", "--to", "3us", "--channels", "1"]);
+    let names: Vec<&str> = lanes.iter().map(|of| of.0.as_str()).collect();
+    assert_eq!(names, ["1", "4", "4 for 10us"]);
+    // Without definitions, the tags of all channels.
+    assert_eq!(shown(&[]).len(), 4);
+
+    let figure = folder.path().join("gates.svg");
+    let to = format!("--plot={}", figure.display());
+    let drawn = output(command().args(["derive", "-q", &to, "--gate", "4 for 10us"]).arg(&run));
+    assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+    assert!(fs::read_to_string(figure).unwrap().contains("4 for 10us"));
+    let both = output(command().args(["derive", "--plot", "-o", "x.tagq"]).arg(&run));
+    assert!(both.code == 2 && both.stderr.contains("--output"), "{}", both.stderr);
+}

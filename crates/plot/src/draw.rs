@@ -9,7 +9,7 @@ use crate::{
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
-    groups, map,
+    groups, lanes, map,
     quantity::Quantity,
     trace,
     values::Values,
@@ -61,6 +61,9 @@ impl Figure {
                 let (note, plot) =
                     map::over_time(answer, *labels, (*unit, *is_logarithmic), *width_s);
                 (title.clone(), note, plot)
+            }
+            Some(FigureKind::Lanes { names, times_s }) => {
+                ("Tags and gates".to_owned(), None, lanes::of(answer, names, *times_s))
             }
             Some(FigureKind::Trace { title, label, width_s }) => {
                 trace::of(answer, *title, *width_s, &or(Values::rate(label)))

@@ -20,6 +20,7 @@ mod draw;
 
 mod bins;
 mod groups;
+mod lanes;
 mod map;
 mod trace;
 mod values;

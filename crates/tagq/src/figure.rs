@@ -58,6 +58,14 @@ pub enum FigureKind {
         /// (`interval`).
         width_s: Option<f64>,
     },
+    /// Channels and gates, one below the other (`lane`): the tags in columns of time (`start_s`, `length_s`, `count`), and the
+    /// times in which a gate is open.
+    Lanes {
+        /// The name of each lane.
+        names: Vec<String>,
+        /// The first and the last time, in seconds after the first tag of the run.
+        times_s: [f64; 2],
+    },
     /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
     Groups {
         /// The counted quantity.

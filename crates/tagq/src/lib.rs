@@ -72,7 +72,7 @@ pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{DELAYS, Delayed, Delays};
-pub use derive::{Derivation, KeptView, derive};
+pub use derive::{Derivation, KeptView, derive, lanes};
 pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::Error;

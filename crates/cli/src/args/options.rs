@@ -58,7 +58,7 @@ selection_args!(
 );
 selection_args!(
     /// The channels and gates of a derived run.
-    DerivedArgs, &["channels", "gates", "delays", "join"]
+    DerivedArgs, &["channels", "gates", "delays", "from", "to", "join"]
 );
 selection_args!(
     /// A range of time, and whether sources follow each other without a gap.
@@ -175,7 +175,7 @@ impl StoreArgs {
 }
 
 /// How an answer is given.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = OUTPUT)]
 #[command(group = clap::ArgGroup::new("files").multiple(true))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
@@ -204,6 +204,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Returns those of a command that writes nothing but a figure.
+    pub(crate) fn of_figure(force: bool) -> Self {
+        Self { force, ..Self::default() }
+    }
+
     /// Returns the format that is asked for.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format.or(self.json.then_some(Format::Json))

@@ -9,7 +9,7 @@ use std::{
 use tagq_plot::{Look, Picture, Room};
 
 /// Option to draw an answer.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = super::options::OUTPUT)]
 pub(crate) struct PlotArgs {
     /// Draw the answer in the terminal, or as a figure into FILE, which ends with .svg, .pdf, .png or .html

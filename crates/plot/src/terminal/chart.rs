@@ -24,6 +24,9 @@ const PANEL_LINES: usize = 3;
 pub(super) fn text(chart: &Chart, room: Room) -> String {
     // A panel has its name above it; all share the title of the values and the axis.
     let of_panel = (room.lines.saturating_sub(4) / chart.series.len().max(1)).saturating_sub(1);
+    if chart.has_panels && chart.shape == Shape::Columns {
+        return lanes(chart, room);
+    }
     if chart.has_panels && chart.series.len() > 1 && of_panel >= PANEL_LINES {
         return panels(chart, room, of_panel);
     }
@@ -67,6 +70,22 @@ fn panels(chart: &Chart, room: Room, lines: usize) -> String {
         draw_reference(&mut canvas, chart);
         draw_series(&mut canvas, chart, &series.points, colour);
         write_canvas(&mut text, &canvas, chart, &ticks, left);
+    }
+    text.push_str(&axis(&chart.x, left + 1, columns));
+    text
+}
+
+/// Returns one line for each series, with its name to the left.
+fn lanes(chart: &Chart, room: Room) -> String {
+    let names: Vec<String> =
+        chart.series.iter().map(|series| cut(&series.name, room.columns / 3)).collect();
+    let left = widest(names.iter().map(String::as_str));
+    let columns = room.columns.saturating_sub(left + 2).max(10);
+    let mut text = String::new();
+    for (number, (series, name)) in chart.series.iter().zip(&names).enumerate() {
+        let mut canvas = Canvas::new(columns, 1, room.is_coloured);
+        draw_series(&mut canvas, chart, &series.points, Colour::Series(number));
+        let _ = writeln!(text, "{} \u{2502}{}", right(name, left), canvas.text(0));
     }
     text.push_str(&axis(&chart.x, left + 1, columns));
     text

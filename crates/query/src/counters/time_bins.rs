@@ -187,6 +187,9 @@ impl TimeBins {
     /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks for, and
     /// outside of them those up to the outermost tag of the scope. Counts the tags there.
     pub fn needed(&self, ledger: &Ledger<'_>, scope: &Scope) -> Range<usize> {
+        if let TimeDivision::Intervals(_) = self.division {
+            return 0..self.numbers.clone().count();
+        }
         let channels = scope.in_use(ledger.facts());
         let has_tags = |number: i64| {
             let range = self.bin(number).range;

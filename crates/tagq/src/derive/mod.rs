@@ -4,13 +4,15 @@
 //! `derivation` says what is wanted, `evaluation` resolves it in a run, and evaluates them source by source: `feed` reads the tags of a source,
 //! `sources` evaluates them piece by piece, `merged` writes derived tags and those of the run in order of time. `view` keeps
 //! the result in the folder `views` of the run's store, and continues it when the run grows; `state` is the file that it
-//! continues from. `intervals` are those of a gate, or from tag to tag, for counts by interval.
+//! continues from. `intervals` are those of a gate, or from tag to tag, for counts by interval, and `lanes` the tags and gates of a stretch of
+//! time for a figure.
 
 mod derivation;
 mod evaluation;
 mod feed;
 mod folder;
 mod intervals;
+mod lanes;
 mod merged;
 mod sources;
 mod state;
@@ -29,6 +31,7 @@ pub use derivation::Derivation;
 use evaluation::Evaluation;
 pub use folder::KeptView;
 pub(crate) use intervals::intervals_by;
+pub use lanes::lanes;
 
 /// Makes a run with channels of `run` and channels that are derived from them, as far as all gates are open: a new store at
 /// `at`, or a view in the store of the run, which is temporary if nothing can be written there. Definitions see delayed
