@@ -31,16 +31,37 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     if !strace::is_there() {
         return Ok(Tried::skipped("no strace"));
     }
+    Ok(Tried::points(try_all(ground, &ground.folder, &mut |_| Ok(()))?))
+}
+
+/// What happens to a file system: before a query is killed there, and after it.
+pub(super) enum Around {
+    Before,
+    After,
+}
+
+/// Kills each query at every call, in a folder below `at`. Returns the number of calls.
+pub(super) fn try_all(
+    ground: &Ground,
+    at: &Path,
+    around: &mut dyn FnMut(Around) -> Checked<()>,
+) -> Checked<usize> {
     let mut points = 0;
-    for (kept, arguments) in QUESTIONS {
-        points += try_question(ground, kept, arguments)?;
+    for question in QUESTIONS {
+        points += try_question(ground, at, question, around)?;
     }
-    Ok(Tried::points(points))
+    Ok(points)
 }
 
 /// Kills a query at every call, with an empty folder and when the run has grown. Returns the number of calls.
-fn try_question(ground: &Ground, kept: &str, arguments: &[&str]) -> Checked<usize> {
-    let folder = tempfile::tempdir_in(&ground.folder)?;
+fn try_question(
+    ground: &Ground,
+    at: &Path,
+    (kept, arguments): (&str, &[&str]),
+    around: &mut dyn FnMut(Around) -> Checked<()>,
+) -> Checked<usize> {
+    let folder = tempfile::tempdir_in(at)?;
+    let logs = tempfile::tempdir_in(&ground.folder)?;
     let run = folder.path().join("run");
     fs::create_dir(&run)?;
     let kept = run.join(".tagq").join(kept);
@@ -55,8 +76,7 @@ fn try_question(ground: &Ground, kept: &str, arguments: &[&str]) -> Checked<usiz
         program::run_well(simulate.arg(run.join(format!("{i}.tags.zst"))))?;
         program::run_well(ground.tagq("ingest").arg("--quiet").arg(&run))?;
         let expected = program::run_well(query().arg("--no-cache"))?.stdout;
-        let traced =
-            |inject: Option<&str>| Traced::of(&query(), &[], folder.path(), WRITES, inject);
+        let traced = |inject: Option<&str>| Traced::of(&query(), &[], logs.path(), WRITES, inject);
         let calls = strace::calls_of(traced(None))?;
         if files(&kept)?.is_empty() || files(&kept)? == files(&before)? {
             return Err("nothing was kept of an undisturbed query".into());
@@ -64,9 +84,11 @@ fn try_question(ground: &Ground, kept: &str, arguments: &[&str]) -> Checked<usiz
         for call in &calls {
             copy(&before, &kept)?;
             let what = format!("source {}, {} number {}", i + 1, call.name, call.number);
+            around(Around::Before)?;
             let inject = inject(call);
             let ended = traced(Some(&inject)).run()?;
             check_killed(&ended).map_err(|e| format!("{what}: {e}"))?;
+            around(Around::After)?;
             // Queries with the cache that was left, then with the cache of that query.
             for _ in 0..2 {
                 if program::run_well(&mut query())?.stdout != expected {

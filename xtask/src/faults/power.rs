@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     Checked, Tried,
+    cache::{self, Around},
     ground::{Ground, Pool, STEPS, Stage},
     kill::{self, Kill},
     mount::{self, Mounted},
@@ -86,8 +87,14 @@ fn try_on(ground: &Ground, mut disk: Disk, kills: &[Kill]) -> Checked<usize> {
         disk.lose_power()?;
         check_durable(&stage).map_err(|error| format!("{step}, after its success: {error}"))?;
     }
+    // What queries keep may be gone, but gives no other answer.
+    let at = disk.at.clone();
+    let kept = cache::try_all(ground, &at, &mut |around| match around {
+        Around::Before => sync(&at),
+        Around::After => disk.lose_power(),
+    })?;
     disk.unmount()?;
-    Ok(kills.len() * 3 + STEPS.len())
+    Ok(kills.len() * 3 + STEPS.len() + kept)
 }
 
 fn try_at(ground: &Ground, pool: &Pool, disk: &mut Disk, kill: &Kill) -> Checked<()> {
