@@ -410,5 +410,6 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
         },
         _ => Origin::of_store(&run),
     };
-    Run::new(run, Setup::default(), opening.threads, origin)
+    let setup = Setup::of_run(&run);
+    Run::new(run, setup, opening.threads, origin)
 }

@@ -270,3 +270,22 @@ def test_a_ptu_file_needs_no_options(recordings: Path, tmp_path: Path) -> None:
     with pytest.warns(tagq.TagqWarning, match="the light is pulsed"):
         counted = run.coincidences(window="2ns")
     assert pyarrow.table(counted)["count"].to_pylist() == [189]
+
+
+def test_the_lines_of_an_image_are_counted_one_by_one(recordings: Path, tmp_path: Path) -> None:
+    run = opened(recordings, "picoharp300_t3_image.ptu", tmp_path)
+    lines = run.rates("input1", by="marker1 .. marker2")
+    photons = run.time[run.channel == 1]
+    starts, ends = (run.time[run.channel == MARKER_LABEL + bit] for bit in (0, 1))
+    assert len(starts) == len(ends) == 256 == len(lines["count"])
+    # A line ends where the next one starts, and the last one with the last tag.
+    assert (starts[1:] == ends[:-1]).all()
+    expected = numpy.searchsorted(photons, ends) - numpy.searchsorted(photons, starts)
+    assert list(lines["count"]) == expected.tolist()
+
+    # The micro times of each line add up to its photons, and all lines to the whole.
+    micro = run.micro("input1", by="marker1 .. marker2", range="0t..140t")
+    counts = numpy.array(micro["count"]).reshape(256, -1)
+    assert counts.sum(axis=1).tolist() == expected.tolist()
+    whole = run.micro("input1", range="0t..140t", to=f"{int(ends[-1] - run.time[0])}t")
+    assert counts.sum(axis=0).tolist() == list(whole["count"])

@@ -43,6 +43,11 @@ impl NamedDefinition {
         self.expression.operator().keeps_statistics()
     }
 
+    /// Returns whether its intervals are from a tag of its first operand to one of its second, also where they touch.
+    pub fn is_from_tag_to_tag(&self) -> bool {
+        self.expression.operator().is_from_tag_to_tag()
+    }
+
     /// Starts its evaluation.
     pub(crate) fn start(&self, units: &TimeUnits) -> Result<Operation, Error> {
         let operation =

@@ -15,6 +15,10 @@ use crate::{
     setup::{arguments::Channel, experiment::Setup},
 };
 
+/// The labels of tags that begin intervals, and of those that end them.
+const BEGINS: u16 = 0;
+const ENDS: u16 = 1;
+
 /// Returns the intervals in which the gate `by` is open, or those from each tag of the channel `by` to the next one, with the
 /// definitions, delays and sources of `of`; in order, in delayed time.
 pub(crate) fn intervals_by(
@@ -31,18 +35,22 @@ pub(crate) fn intervals_by(
     } else {
         (Vec::new(), vec![by.parse::<Channel>().map_err(Error::Request)?])
     };
-    let mut evaluation = Evaluation::new(
-        run,
-        setup,
-        &Derivation { gates, channels: channels.clone(), ..of.clone() },
-    )?;
+    let of = Derivation { gates, channels: channels.clone(), ..of.clone() };
+    let mut evaluation = Evaluation::new(run, setup, &of)?;
     evaluation.is_kept.fill(false);
-    if is_gate {
-        evaluation.derived.clear();
-    } else if let ([], [channel]) = (&evaluation.derived[..], &channels[..]) {
-        let label = setup.channel(channel)?;
-        let origin = Origin::Channel(label);
-        evaluation.derived.push(LabelledOrigin { origin, label });
+    let gate = evaluation.gate.map(|gate| &evaluation.definitions.list()[gate]);
+    let origins = match (gate, &channels[..]) {
+        (Some(gate), _) if gate.is_from_tag_to_tag() => gate.operands.clone(),
+        (None, [channel]) => match &evaluation.derived[..] {
+            [derived, ..] => vec![derived.origin],
+            [] => vec![Origin::Channel(setup.channel(channel)?)],
+        },
+        _ => Vec::new(),
+    };
+    let labelled = origins.into_iter().zip([BEGINS, ENDS]);
+    evaluation.derived = labelled.map(|(origin, label)| LabelledOrigin { origin, label }).collect();
+    if !evaluation.derived.is_empty() {
+        (evaluation.gate, evaluation.markers) = (None, Vec::new());
     }
     evaluation.intervals()
 }
@@ -57,26 +65,60 @@ impl Evaluation<'_> {
                 let mut evaluation = SourceEvaluation::new(self)?;
                 let feed =
                     Feed::new(store, part.rows.clone(), &needed, &self.is_kept, Start::FIRST);
-                let mut times = Vec::new();
+                let mut spans = TagSpans { begun: None, all: Vec::new() };
                 read_ahead(feed, |piece| {
                     evaluation.advance(piece.batch(), piece.until)?;
-                    let LabelledTags { times: more, .. } = std::mem::take(&mut evaluation.out);
-                    times.extend(more);
+                    let LabelledTags { times, labels, .. } = std::mem::take(&mut evaluation.out);
+                    spans.add(&times, &labels, self.derived.len() == 1);
                     Ok(true)
                 })?;
-                let after = last.saturating_add(1);
-                if self.gate.is_none() {
-                    let ends = times.iter().skip(1).copied().map(Some).chain([None]);
-                    let bounds = times.iter().copied().zip(ends);
-                    intervals.extend(bounds.map(|(begin, end)| interval(begin, end, first, after)));
+                let spans = if self.gate.is_some() {
+                    evaluation.open[0].iter().collect()
                 } else {
-                    let [open] = &evaluation.open;
-                    intervals
-                        .extend(open.iter().map(|(begin, end)| interval(begin, end, first, after)));
-                }
+                    spans.finish()
+                };
+                let after = last.saturating_add(1);
+                let interval = |(begin, end)| interval(begin, end, first, after);
+                intervals.extend(spans.into_iter().map(interval));
             }
             Ok(intervals)
         })?
+    }
+}
+
+/// The intervals from tag to tag.
+struct TagSpans {
+    /// The tag that began the last one.
+    begun: Option<i64>,
+    all: Vec<(i64, Option<i64>)>,
+}
+
+impl TagSpans {
+    /// Adds tags in order of time. Those of one channel both end an interval and begin the next one.
+    fn add(&mut self, times: &[i64], labels: &[u16], is_one: bool) {
+        if is_one {
+            for &time in times {
+                self.all.extend(self.begun.replace(time).map(|begun| (begun, Some(time))));
+            }
+            return;
+        }
+        for together in times.chunk_by(|a, b| a == b) {
+            let (time, from) = (together[0], times.partition_point(|time| *time < together[0]));
+            let labels = &labels[from..from + together.len()];
+            // An interval that begins where one ends is another one; one that is open is not begun again.
+            if let Some(begun) = self.begun.take_if(|_| labels.contains(&ENDS)) {
+                self.all.push((begun, Some(time)));
+            }
+            if labels.contains(&BEGINS) {
+                self.begun.get_or_insert(time);
+            }
+        }
+    }
+
+    /// Returns all of them; nothing ended the last one.
+    fn finish(mut self) -> Vec<(i64, Option<i64>)> {
+        self.all.extend(self.begun.map(|begun| (begun, None)));
+        self.all
     }
 }
 

@@ -111,6 +111,11 @@ pub trait Operator: Sync {
         true
     }
 
+    /// Returns whether intervals that touch are different ones: from a tag of the first operand to one of the second.
+    fn is_from_tag_to_tag(&self) -> bool {
+        false
+    }
+
     /// Starts the evaluation with so many operands, before their first tag.
     fn start(
         &self,

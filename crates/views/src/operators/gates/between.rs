@@ -28,6 +28,10 @@ impl Operator for Between {
         Role::Gate
     }
 
+    fn is_from_tag_to_tag(&self) -> bool {
+        true
+    }
+
     fn start(&self, _: usize, _: &Setting, _: &TimeUnits) -> Result<Operation, Error> {
         Ok(Operation::gate(Markers { is_open: false }))
     }
