@@ -205,6 +205,7 @@ fn types(value: ValueType) -> [String; 2] {
         }
         ValueType::Text(_) if value.is_duration() => ["Duration", "float"],
         ValueType::Text(_) => ["str", ""],
+        ValueType::Marker(_) => ["Channel", ""],
         ValueType::Texts("G") => ["str | Iterable[str]", ""],
         ValueType::Texts(_) => ["str | Iterable[str] | Mapping[str, str]", ""],
         ValueType::Number(_) => ["int", ""],

@@ -382,6 +382,44 @@ fn a_row_of_an_interval_is_that_of_its_times() {
     }
 }
 
+#[test]
+fn names_divide_a_run_however_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let setup = SETUP.replace("Alice", "Alice B.").replace("near =", "\"so near\" =");
+    let setup = setup
+        .replace("\"Alice B. ", "\"\\\"Alice B.\\\" ")
+        .replace("not near", "not \\\"so near\\\"");
+    fs::write(run.join("tagq.toml"), setup).unwrap();
+    let rows = |by: &str| {
+        let asked = ask(&["rates", "--channels", "2", "--by", by], &run);
+        assert_eq!(asked.code, 0, "{by}: {}", asked.stderr);
+        asked.json()["rows"].as_array().unwrap().len()
+    };
+    assert_eq!(rows("Alice B."), rows("1"));
+    assert_eq!(rows("\"Alice B.\""), rows("1"));
+    assert_eq!(rows("so near"), rows("4 for 10us"));
+    assert_eq!(rows("\"Alice B.\" .. 4"), rows("1 .. 4"));
+    // No interval at all, also where it is drawn.
+    for query in ["rates", "histogram", "coincidences"] {
+        let args = [query, "1,2", "--by", "9 .. 1"];
+        let window: &[&str] = if query == "coincidences" { &["--window", "2ns"] } else { &[] };
+        let none = ask(&[&args[..], window].concat(), &run);
+        assert_eq!(none.code, 0, "{}", none.stderr);
+        assert_eq!(none.json()["rows"].as_array().map(Vec::len), Some(0));
+        let drawn = output(command().args(args).args(window).arg("--plot").arg(&run));
+        assert!(
+            drawn.code == 0 && drawn.text().contains("no value is defined"),
+            "{}",
+            drawn.text()
+        );
+    }
+    // An option of the setup gives way.
+    let setup = fs::read_to_string(run.join("tagq.toml")).unwrap();
+    fs::write(run.join("tagq.toml"), format!("{setup}[rates]\nbin = \"1ms\"\n")).unwrap();
+    assert_eq!(rows("4 for 10us"), rows("so near"));
+}
+
 /// Returns a row without the columns that say where its interval lies.
 fn without_place(row: &Value) -> Value {
     let mut row = row.clone();
@@ -397,10 +435,11 @@ fn what_cannot_be_divided_by_tags_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let run = recorded(folder.path(), 1);
     for (words, said) in [
-        (&["rates", "--by", "4", "--bin", "1ms"][..], "give one of them"),
-        (&["rates", "--by", "nowhere"], "nowhere"),
+        (&["rates", "--by", "4", "--bin", "1ms"][..], "--bin"),
+        (&["rates", "--by", "nowhere"], "neither one channel nor a gate"),
+        (&["rates", "--by", "1,2"], "neither one channel nor a gate"),
         (&["rates", "--by", "4 .. nowhere"], "nowhere"),
-        (&["histogram", "1,2", "--by", "4", "--g2"], "leave --g2 and --errors out"),
+        (&["histogram", "1,2", "--by", "4", "--g2"], "--g2"),
         (&["coincidences", "--window", "2ns", "--by", "4", "--list"], "--by"),
         (&["rates", "--by", "4", "--last", "1ms"], "--last"),
     ] {

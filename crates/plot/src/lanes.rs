@@ -14,12 +14,14 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
     let most = floats(rows, "count").into_iter().flatten().fold(1.0, f64::max);
     let starts = floats(rows, "start_s");
     let lengths = floats(rows, "length_s");
-    let counts = floats(rows, "count");
+    let values = floats(rows, "count").into_iter().zip(floats(rows, "open"));
+    // Columns that touch differ by rounding.
+    let touch = 1e-6 * (high - low);
     let mut series: Vec<Series> =
         names.iter().map(|name| Series { name: name.clone(), points: Vec::new() }).collect();
     let lanes = rows.get("lane").map(|column| column.cells.iter().collect::<Vec<Cell>>());
     let lanes = lanes.unwrap_or_default().into_iter();
-    for (((lane, start), length), count) in lanes.zip(starts).zip(lengths).zip(counts) {
+    for (((lane, start), length), value) in lanes.zip(starts).zip(lengths).zip(values) {
         let (Cell::Integer(lane), Some(start), Some(length)) = (lane, start, length) else {
             continue;
         };
@@ -28,11 +30,14 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
         };
         // Nothing between two of them.
         let before = of.points.last().map_or(low, |last| last.to);
+        let to = start + length;
+        let start = if (start - before).abs() <= touch { before } else { start };
         if before < start {
             of.points.push(point(before, start, 0.0));
         }
-        let value = count.filter(|count| *count > 0.0).unwrap_or(most);
-        of.points.push(point(start, start + length, value));
+        let (count, open) = value;
+        let value = count.unwrap_or(0.0) + most * open.unwrap_or(0.0);
+        of.points.push(point(start, to, value));
     }
     for of in &mut series {
         let before = of.points.last().map_or(low, |last| last.to);
@@ -45,7 +50,7 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
         y: Axis::linear("tags", Quantity::Count, 0.0, most),
         shape: Shape::Columns,
         reference: None,
-        has_panels: names.len() > 1,
+        has_panels: true,
         series,
     })
 }

@@ -52,6 +52,14 @@ pub(crate) fn of(
             series.len() - 1
         });
         let point = Point { from, to: from + length, value, err: err.unwrap_or(0.0), is_partial };
+        // Nothing was counted between intervals that do not touch.
+        if width.is_none()
+            && let Some(&Point { to, .. }) = series[at].points.last()
+            && to < from - 1e-9 * from.abs()
+        {
+            let nothing = Point { from: to, to: from, value: None, err: 0.0, is_partial: false };
+            series[at].points.push(nothing);
+        }
         series[at].points.push(point);
     }
     let note = keep_highest(&mut series);

@@ -145,7 +145,7 @@ def test_counts_between_markers_are_those_of_plain_numpy(tmp_path: Path) -> None
     time, channel = recorded(17)
     run = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "run.tagq")
     starts, ends = time[channel == 3], time[channel == 4]
-    counted = run.rates(1, by="3")
+    counted = run.rates(1, by=3)
     edges = numpy.append(starts, time[-1] + 1)
     inside = [int(numpy.sum((time[channel == 1] >= a) & (time[channel == 1] < b))) for a, b in zip(edges, edges[1:])]
     assert list(counted["count"]) == inside

@@ -32,6 +32,9 @@ pub fn text(figure: &Figure, room: Room) -> String {
         Plot::Bars(bars) if bars.bars.is_empty() => "nothing was counted\n".to_owned(),
         Plot::Bars(bars) => bars::text(bars, room),
         Plot::Matrix(matrix) => matrix::text(matrix, room),
+        Plot::Map(map) if map.cells.iter().all(Option::is_none) => {
+            "no value is defined\n".to_owned()
+        }
         Plot::Map(map) => map::text(map, room),
     };
     if let Some(note) = &figure.note {

@@ -97,6 +97,7 @@ impl TimeBins {
         let channels = scope.in_use(facts);
         let numbers = match division {
             TimeDivision::Width(width) => numbers_of(*width, (origin, last), &channels, scope)?,
+            TimeDivision::Intervals(_) if scope.range.is_empty() => NO_BINS,
             TimeDivision::Intervals(intervals) => {
                 // Those that are not in the selection are at the ends.
                 let from = scope.range.from.unwrap_or(i64::MIN);

@@ -30,6 +30,8 @@ pub(super) struct Evaluation<'a> {
     /// The delays in ticks that definitions add to the times of channels of the run.
     pub delays: Vec<(u16, i64)>,
     pub is_joined: bool,
+    /// The number of threads; 0 for one per core.
+    pub threads: usize,
 }
 
 impl<'a> Evaluation<'a> {
@@ -90,6 +92,7 @@ impl<'a> Evaluation<'a> {
             delays: of.delays(setup, manifest.tick)?,
             definitions,
             is_joined: of.join,
+            threads: 0,
         })
     }
 

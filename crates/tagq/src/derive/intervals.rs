@@ -26,17 +26,15 @@ pub(crate) fn intervals_by(
     setup: &Setup,
     of: &Derivation,
     by: &str,
+    threads: usize,
 ) -> Result<Vec<TimeInterval>, Error> {
-    let by = by.trim();
-    let is_gate =
-        by.contains(char::is_whitespace) || setup.gates.iter().any(|(name, _)| name == by);
-    let (gates, channels) = if is_gate {
-        (vec![by.to_owned()], Vec::new())
-    } else {
-        (Vec::new(), vec![by.parse::<Channel>().map_err(Error::Request)?])
+    let (gates, channels) = match named(setup, of, by.trim())? {
+        Named::Gate(gate) => (vec![gate], Vec::new()),
+        Named::Channel(channel) => (Vec::new(), vec![channel]),
     };
     let of = Derivation { gates, channels: channels.clone(), ..of.clone() };
     let mut evaluation = Evaluation::new(run, setup, &of)?;
+    evaluation.threads = threads;
     evaluation.is_kept.fill(false);
     let gate = evaluation.gate.map(|gate| &evaluation.definitions.list()[gate]);
     let origins = match (gate, &channels[..]) {
@@ -55,6 +53,46 @@ pub(crate) fn intervals_by(
     evaluation.intervals()
 }
 
+/// What divides a run.
+enum Named {
+    Gate(String),
+    Channel(Channel),
+}
+
+/// Returns the gate or the channel of this name, which may be quoted, or the gate that the text states.
+fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
+    let quoted = by.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let name = quoted.map_or_else(|| by.to_owned(), |name| name.replace("\"\"", "\""));
+    let derived = of.definitions(setup);
+    let mut channels =
+        setup.names.iter().map(|(_, name)| name).chain(derived.iter().map(|of| &of.0));
+    if setup.gates.iter().any(|(other, _)| *other == name) {
+        return Ok(Named::Gate(name));
+    }
+    if channels.any(|other| *other == name) {
+        return Ok(Named::Channel(Channel::Name(name)));
+    }
+    if by.contains(char::is_whitespace) {
+        return Ok(Named::Gate(by.to_owned()));
+    }
+    match by.parse::<Channel>() {
+        Ok(channel @ Channel::Number(_)) => Ok(Named::Channel(channel)),
+        Ok(Channel::Name(_)) | Err(_) => {
+            let listed = |names: Vec<&str>| match names.is_empty() {
+                true => "none".to_owned(),
+                false => names.join(", "),
+            };
+            let channels = setup.names.iter().map(|(_, name)| name.as_str());
+            let channels = listed(channels.chain(derived.iter().map(|of| of.0.as_str())).collect());
+            let gates = listed(setup.gates.iter().map(|(name, _)| name.as_str()).collect());
+            Err(Error::Request(format!(
+                "`by`: `{by}` is neither one channel nor a gate; names of channels: {channels}; gates: {gates}; or write a gate, \
+                 such as `1 .. 2`"
+            )))
+        }
+    }
+}
+
 impl Evaluation<'_> {
     fn intervals(&self) -> Result<Vec<TimeInterval>, Error> {
         let needed = self.needed();
@@ -66,7 +104,7 @@ impl Evaluation<'_> {
                 let feed =
                     Feed::new(store, part.rows.clone(), &needed, &self.is_kept, Start::FIRST);
                 let mut spans = TagSpans { begun: None, all: Vec::new() };
-                read_ahead(feed, |piece| {
+                read_ahead(feed, self.threads, |piece| {
                     evaluation.advance(piece.batch(), piece.until)?;
                     let LabelledTags { times, labels, .. } = std::mem::take(&mut evaluation.out);
                     spans.add(&times, &labels, self.derived.len() == 1);

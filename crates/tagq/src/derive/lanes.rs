@@ -62,7 +62,8 @@ pub fn lanes(
     all.extend(derived);
     all.extend(gates);
     let rows = rows(&all, range, first);
-    let header = format!("tags and gates; tick {tick}");
+    let delayed = if of.delays(setup, tick)?.is_empty() { "" } else { " at delayed times" };
+    let header = format!("tags and gates{delayed}; tick {tick}");
     let names = all.into_iter().map(|lane| lane.name).collect();
     Ok(Answer {
         header,
@@ -93,7 +94,7 @@ fn gates(run: &Run, setup: &Setup, of: &Derivation) -> Result<Vec<Lane>, Error> 
     }
     let plain = Derivation { gates: Vec::new(), ..of.clone() };
     let lane = |name: &&str| {
-        let open = intervals_by(run, setup, &plain, name)?;
+        let open = intervals_by(run, setup, &plain, name, 0)?;
         let open = open.iter().map(|interval| (interval.begin, interval.end)).collect();
         Ok(Lane { name: (*name).to_owned(), tags: Vec::new(), open })
     };
@@ -132,7 +133,8 @@ fn recorded(
     of: &Derivation,
     range: (i64, i64),
 ) -> Result<Vec<Lane>, Error> {
-    let evaluation = Evaluation::new(run, setup, of)?;
+    let gates = setup.gates.iter().map(|(name, _)| name).chain(&of.gates).cloned().collect();
+    let evaluation = Evaluation::new(run, setup, &Derivation { gates, ..of.clone() })?;
     let of_run = run.store().manifest().channels.iter().map(|of| of.channel);
     let needed: Vec<u16> = evaluation.needed().channels.iter().map(|of| of.0).collect();
     let is_wanted = |channel: &u16| match (&of.channels[..], &needed[..]) {
@@ -141,15 +143,18 @@ fn recorded(
         (_, needed) => evaluation.is_kept[usize::from(*channel)] || needed.contains(channel),
     };
     let channels: Vec<u16> = of_run.filter(is_wanted).take(CHANNELS_MAX).collect();
-    let found = run.store().guarded(|store| {
-        tags_between(&store.tags(), range, |channel| channels.contains(&channel))
-    })?;
-    let lane = |&channel: &u16| Lane {
-        name: setup.name_of(channel),
-        tags: found.iter().filter(|of| of.1 == channel).map(|of| of.0).collect(),
-        open: Vec::new(),
+    let lane = |&channel: &u16| {
+        // At the times that definitions see.
+        let of = evaluation.delays.iter().find(|of| of.0 == channel);
+        let delay = of.map_or(0, |(_, delay)| *delay);
+        let recorded = (range.0.saturating_sub(delay), range.1.saturating_sub(delay));
+        let found = run
+            .store()
+            .guarded(|store| tags_between(&store.tags(), recorded, |other| other == channel))?;
+        let tags = found.into_iter().map(|(time, _)| time.saturating_add(delay)).collect();
+        Ok(Lane { name: setup.name_of(channel), tags, open: Vec::new() })
     };
-    Ok(channels.iter().map(lane).collect())
+    channels.iter().map(lane).collect()
 }
 
 /// Returns the tags of some channels in a range of time.
@@ -187,8 +192,9 @@ fn shown(gates: &[Lane], derived: &[Lane]) -> Option<(i64, i64)> {
     Some((from.saturating_sub(around), to.saturating_add(around)))
 }
 
-/// A row: the lane, its start after the first tag of the run and its length in ticks, the tags in it, and whether a gate is open.
-type Row = (i64, i64, i64, u64, bool);
+/// A row: the lane, its start after the first tag of the run and its length in ticks, the tags in it, and the share of it in
+/// which a gate is open.
+type Row = (i64, i64, i64, u64, f64);
 
 fn rows(lanes: &[Lane], (from, to): (i64, i64), first: i64) -> Vec<Row> {
     let width = (to.saturating_sub(from) / COLUMNS).max(1);
@@ -202,13 +208,24 @@ fn rows(lanes: &[Lane], (from, to): (i64, i64), first: i64) -> Vec<Row> {
             while tags.next_if(|time| *time < start + width).is_some() {
                 count += 1;
             }
-            rows.push((number, start.saturating_sub(first), width, count, false));
+            rows.push((number, start.saturating_sub(first), width, count, 0.0));
         }
-        for &(begin, end) in &lane.open {
-            let (begin, end) = (begin.max(from), end.min(to));
-            if begin < end {
-                rows.push((number, begin.saturating_sub(first), end - begin, 0, true));
-            }
+        let open = lane.open.iter().map(|&(begin, end)| (begin.max(from), end.min(to)));
+        let open: Vec<(i64, i64)> = open.filter(|(begin, end)| begin < end).collect();
+        if open.len() as i64 <= COLUMNS {
+            let row = |&(begin, end): &(i64, i64)| {
+                (number, begin.saturating_sub(first), end - begin, 0, 1.0)
+            };
+            rows.extend(open.iter().map(row));
+            continue;
+        }
+        for start in (from..to).step_by(usize::try_from(width).unwrap_or(usize::MAX)) {
+            let end = start.saturating_add(width).min(to);
+            let before = open.partition_point(|of| of.1 <= start);
+            let inside = open[before..].iter().take_while(|of| of.0 < end);
+            let ticks: i64 = inside.map(|of| of.1.min(end) - of.0.max(start)).sum();
+            let share = ticks as f64 / (end - start) as f64;
+            rows.push((number, start.saturating_sub(first), end - start, 0, share));
         }
     }
     rows
@@ -220,11 +237,11 @@ fn table(rows: &[Row], tick: tagq_store::Tick) -> Table {
         rows.iter().map(|row| Some(tick.seconds_of(of(row).into()))).collect::<Vec<_>>()
     };
     let counts: Vec<u64> = rows.iter().map(|row| row.3).collect();
-    let open: Vec<bool> = rows.iter().map(|row| row.4).collect();
+    let open: Vec<Option<f64>> = rows.iter().map(|row| Some(row.4)).collect();
     Table::default()
         .with(Column::integers("lane", ticks(|row| row.0).into()))
         .with(Column::floats("start_s", seconds(|row| row.1).into()).unit(Unit::Seconds))
         .with(Column::floats("length_s", seconds(|row| row.2).into()).unit(Unit::Seconds))
         .with(Column::counts("count", counts.into()))
-        .with(Column::flags("open", open.into()))
+        .with(Column::floats("open", open.into()))
 }

@@ -39,7 +39,7 @@ pub use lanes::lanes;
 ///
 /// # Errors
 /// [`Error::View`] for definitions, [`Error::NoSuchChannel`], [`Error::StoreThere`], [`Error::Request`] for gates with more
-/// than 65,536 intervals in a source, and errors of reading and of the disk.
+/// than 1,048,576 intervals in a source, and errors of reading and of the disk.
 pub fn derive(
     run: &Run,
     setup: &Setup,
@@ -63,14 +63,16 @@ pub(crate) struct View {
     pub without_statistics: Vec<String>,
 }
 
-/// Makes the view that `of` states.
+/// Makes the view that `of` states, on so many threads.
 pub(crate) fn view_of(
     run: &Run,
     setup: &Setup,
     of: &Derivation,
+    threads: usize,
     progress: &dyn Progress,
 ) -> Result<View, Error> {
-    let evaluation = Evaluation::new(run, setup, of)?;
+    let mut evaluation = Evaluation::new(run, setup, of)?;
+    evaluation.threads = threads;
     Ok(View {
         run: view::open(&evaluation, progress)?,
         derived: evaluation.derived_names().collect(),

@@ -14,8 +14,11 @@ use super::{
 };
 use crate::{error::Error, progress::Progress};
 
-/// The largest number of spans outside of gates in a source, which its manifest lists.
-const SPANS_MAX: usize = 1 << 16;
+/// The largest number of spans outside of gates in the first source, which the manifest lists: about 27 MB. Later sources
+/// have fewer, so that the manifest stays readable.
+const SPANS_MAX: usize = 1 << 20;
+/// The number that every source may have.
+const SPANS_MIN: usize = 1 << 16;
 
 /// The keys of facts of a source that state definitions.
 pub(super) const DERIVED_CHANNEL: &str = "derived channel";
@@ -82,7 +85,7 @@ impl Evaluation<'_> {
         progress: &dyn Progress,
     ) -> Result<Evaluated, Error> {
         let parts = self.parts(store);
-        writer.set_threads(tagq_store::threads(0));
+        writer.set_threads(tagq_store::threads(self.threads));
         let first = resumed.as_ref().map_or(0, |resumed| resumed.state.source);
         let needed = self.needed();
         let (mut last, mut moved_out) = (None, 0);
@@ -100,7 +103,7 @@ impl Evaluation<'_> {
             let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
             let mut merged = Merged::new(writer, store, part.span, expected);
             let mut reached = Start::FIRST;
-            let evaluated = read_ahead(feed, |mut piece| {
+            let evaluated = read_ahead(feed, self.threads, |mut piece| {
                 if piece.is_end && is_last {
                     last = Some(evaluation.state(number, reached, before + merged.written()));
                 }
@@ -116,7 +119,12 @@ impl Evaluation<'_> {
             }
             merged.flush()?;
             moved_out += merged.moved_out();
-            writer.finish_source(self.facts(part, &evaluation.open[0], reached.recorded)?);
+            writer.finish_source(self.facts(
+                part,
+                &evaluation.open[0],
+                reached.recorded,
+                number,
+            )?);
         }
         if moved_out > 0 {
             progress.note(&format!(
@@ -148,12 +156,13 @@ impl Evaluation<'_> {
         joined.into_iter().collect()
     }
 
-    /// Returns the facts of a source of the derived run, which ends before `end`.
+    /// Returns the facts of a source of the derived run, which ends before `end`, with its number.
     fn facts(
         &self,
         part: &InputSource<'_>,
         gate: &Intervals,
         end: i64,
+        number: usize,
     ) -> Result<SourceFacts, Error> {
         let source = part.source;
         let of = source.facts.recording.clone().unwrap_or_default();
@@ -167,9 +176,10 @@ impl Evaluation<'_> {
                 dead.extend(Some(span).filter(|(begin, end)| begin < end));
             }
         }
-        if dead.len() > SPANS_MAX {
+        let most = (SPANS_MAX / (number + 1)).max(SPANS_MIN);
+        if dead.len() > most {
             return Err(Error::Request(format!(
-                "{}: the gates leave {} spans out of one file; a store has at most {SPANS_MAX} of them",
+                "{}: the gates leave {} spans out of one file; it has at most {most} of them",
                 source.facts.name,
                 dead.len(),
             )));
@@ -207,11 +217,21 @@ impl Evaluation<'_> {
     }
 }
 
-/// Reads pieces on another thread, and passes each to `take` until it returns `false`. Returns whether it took all.
+/// Reads pieces, on another thread unless there is to be only one, and passes each to `take` until it returns `false`. Returns
+/// whether it took all.
 pub(super) fn read_ahead(
     feed: Feed<'_>,
+    threads: usize,
     mut take: impl FnMut(Piece) -> Result<bool, Error>,
 ) -> Result<bool, Error> {
+    if threads == 1 {
+        for piece in feed {
+            if !take(piece)? {
+                return Ok(false);
+            }
+        }
+        return Ok(true);
+    }
     thread::scope(|scope| {
         let (send, receive) = mpsc::sync_channel(PIECES_AHEAD);
         // If the receiver has stopped, nothing more is read.

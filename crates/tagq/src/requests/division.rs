@@ -35,10 +35,9 @@ impl Division<'_> {
 /// The option that divides a run by its tags.
 pub(super) const BY: RequestOption = RequestOption::new(
     "by",
-    ValueType::Text("M"),
+    ValueType::Marker("M"),
     "A row for each interval: from each tag of channel M to the next, or those of a gate: its name in tagq.toml, or `A .. B`",
-)
-.excludes(&["last"]);
+);
 
 /// Counts each bin of time in the scope, and returns those that an answer has, in order. `frontier`
 /// returns the time before which counts are final ([`TimeBins::of`]).

@@ -71,6 +71,7 @@ impl RequestType {
                 ValueType::Flag
                 | ValueType::Text(_)
                 | ValueType::Texts(_)
+                | ValueType::Marker(_)
                 | ValueType::Number(_)
                 | ValueType::Choice(_) => {}
             }

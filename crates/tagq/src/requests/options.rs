@@ -94,6 +94,8 @@ pub enum ValueType {
     Text(&'static str),
     /// Texts with this value name; the option can be repeated.
     Texts(&'static str),
+    /// A channel or a gate, by its name or as a definition states it, with this value name.
+    Marker(&'static str),
     /// A whole number with this value name.
     Number(&'static str),
     /// One of several names, each with its description.

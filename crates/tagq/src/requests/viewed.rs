@@ -45,14 +45,14 @@ impl Request {
     /// Returns the view of a run that it counts, or the run itself.
     pub(super) fn viewed<'a>(&self, of: OfRun<'a>) -> Result<ViewedRun<'a>, Error> {
         let (run, context) = of;
-        let setup = context.setup;
-        let intervals = self.divided_by().map(|by| self.intervals(run, setup, by)).transpose()?;
+        let (setup, threads) = (context.setup, context.pool.current_num_threads());
+        let intervals = self.divided_by().map(|by| self.intervals(of, by)).transpose()?;
         if run.is_derived() || !self.needs_views(setup) {
             return Ok(ViewedRun { of, view: None, intervals });
         }
         let derivation = self.derivation(run, setup)?;
         let View { run: view, derived, without_statistics } =
-            view_of(run, setup, &derivation, context.progress)?;
+            view_of(run, setup, &derivation, threads, context.progress)?;
         if !without_statistics.is_empty() && self.has_formula_errors() {
             context.progress.note(&format!(
                 "{}: its tags do not scatter as those of light, for which the errors are; with `errors` blocks they come from \
@@ -67,14 +67,16 @@ impl Request {
     }
 
     /// Returns the intervals that divide the time of a run.
-    fn intervals(&self, run: &Run, setup: &Setup, by: &str) -> Result<Arc<[TimeInterval]>, Error> {
+    fn intervals(&self, (run, context): OfRun<'_>, by: &str) -> Result<Arc<[TimeInterval]>, Error> {
         let selection = self.selection();
-        let (mut setup, mut of) = (setup.clone(), selection.derivation(selection.derive.clone())?);
+        let threads = context.pool.current_num_threads();
+        let (mut setup, mut of) =
+            (context.setup.clone(), selection.derivation(selection.derive.clone())?);
         if run.is_derived() {
             // It has them as channels of its own.
             (setup.derived, of.derived) = (Vec::new(), Vec::new());
         }
-        Ok(intervals_by(run, &setup, &of, by)?.into())
+        Ok(intervals_by(run, &setup, &of, by, threads)?.into())
     }
 
     /// Asks the views of runs that it counts, or the runs themselves.

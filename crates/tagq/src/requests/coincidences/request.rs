@@ -146,7 +146,7 @@ const COUNTS: [RequestOption; 9] = [
         ValueType::Text("B"),
         "Trace: a row for each bin of this width and group",
     ),
-    BY,
+    BY.excludes(&["bin", "last"]),
 ];
 
 const ACCIDENTALS: [RequestOption; 2] = [

@@ -139,7 +139,7 @@ const PAIRS: [RequestOption; 7] = [
         ValueType::Number("N"),
         "Fold by the period of the recorded sync, which is each N-th pulse",
     ),
-    BY,
+    BY.excludes(&["g2", "errors", "last"]),
 ];
 
 const BINS: [RequestOption; 4] = [

@@ -80,5 +80,5 @@ const OPTIONS: [RequestOption; 4] = [
         ValueType::Text("D"),
         "Trace: these bins for each interval D of the run",
     ),
-    BY,
+    BY.excludes(&["trace", "last"]),
 ];

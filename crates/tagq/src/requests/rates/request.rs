@@ -39,7 +39,7 @@ pub const RATES: RequestType = RequestType {
         options: &["channels"],
         help: "Only these channels",
     }),
-    options: &[&[BIN, BY, options::EXACT_BINS, blocks::OPTION]],
+    options: &[&[BIN, BY.excludes(&["bin", "last"]), options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
     unlisted: None,
