@@ -205,7 +205,6 @@ fn types(value: ValueType) -> [String; 2] {
         }
         ValueType::Text(_) if value.is_duration() => ["Duration", "float"],
         ValueType::Text(_) => ["str", ""],
-        ValueType::Marker(_) => ["Channel", ""],
         ValueType::Texts("G") => ["str | Iterable[str]", ""],
         ValueType::Texts(_) => ["str | Iterable[str] | Mapping[str, str]", ""],
         ValueType::Number(_) => ["int", ""],
@@ -214,7 +213,7 @@ fn types(value: ValueType) -> [String; 2] {
             let names: Vec<String> = names.iter().map(|[name, _]| format!("\"{name}\"")).collect();
             return [format!("Literal[{}]", names.join(", ")), String::new()];
         }
-        ValueType::Channel(_) => ["Channel", ""],
+        ValueType::Channel(_) | ValueType::Marker(_) => ["Channel", ""],
         ValueType::Channels(_) => ["Channel | Iterable[Channel]", ""],
         ValueType::Groups(_) => ["Iterable[Channel | Iterable[Channel]]", ""],
         ValueType::Delays(_) => ["Delays | Literal[\"auto\"]", "DelaysInSeconds"],

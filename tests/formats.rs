@@ -131,9 +131,9 @@ fn dead_time_is_not_in_the_live_time() {
     let pairs = of("coincidences --window 100ns", &path).json();
     let singles = &pairs["rows"][0]["singles"];
     let [a, b] = [0, 1].map(|at| singles[at].as_f64().unwrap());
-    // 2 · 100 ns and the one tick in the middle; at both ends of each of three intervals, a half of it is missing.
+    // 2 · 100 ns and the one tick in the middle; at both ends of each of two intervals, a half of it is missing.
     let (w, live) = (100_000.0, 70e6);
-    let expected = a * b * ((2.0 * w + 1.0) * live - 3.0 * w * (w + 1.0)) / (live * live);
+    let expected = a * b * ((2.0 * w + 1.0) * live - 2.0 * w * (w + 1.0)) / (live * live);
     assert!(close(&pairs["rows"][0]["accidentals"], expected), "{pairs}");
     let info = of("info --fast --format table", &path);
     assert!(info.text().contains("not recorded       2 spans, 30 µs"), "{}", info.text());

@@ -175,13 +175,13 @@ fn convert(
             Ok(text.into())
         }
         ValueType::Channel(_) => channel_value(name, value),
-        ValueType::Marker(_) => match value.extract::<u16>() {
-            Ok(number) => Ok(number.to_string().into()),
-            Err(_) => {
-                let text: String = value.extract().map_err(|_| wrong("a channel or a gate"))?;
-                Ok(text.into())
+        ValueType::Marker(_) => {
+            if let Ok(number) = value.extract::<u16>() {
+                return Ok(number.to_string().into());
             }
-        },
+            let text: String = value.extract().map_err(|_| wrong("a channel or a gate"))?;
+            Ok(text.into())
+        }
         ValueType::Channels(_) => channels(name, value),
         ValueType::Groups(_) => {
             let groups = iterate(value).ok_or_else(|| {

@@ -53,8 +53,7 @@ class Requests:
         guard_s: float | None = None,
         bin: Duration | None = None,
         bin_s: float | None = None,
-        by: Duration | None = None,
-        by_s: float | None = None,
+        by: Channel | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         accidentals: str = "formula",
@@ -167,8 +166,7 @@ class Requests:
         period: Duration | None = None,
         period_s: float | None = None,
         sync_divider: int | None = None,
-        by: Duration | None = None,
-        by_s: float | None = None,
+        by: Channel | None = None,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -440,8 +438,7 @@ class Requests:
         range_s: float | tuple[float, float] | None = None,
         trace: Duration | None = None,
         trace_s: float | None = None,
-        by: Duration | None = None,
-        by_s: float | None = None,
+        by: Channel | None = None,
         exact_bins: bool = False,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
         gates: str | Iterable[str] | None = None,
@@ -514,8 +511,7 @@ class Requests:
         *,
         bin: Duration | None = None,
         bin_s: float | None = None,
-        by: Duration | None = None,
-        by_s: float | None = None,
+        by: Channel | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
@@ -701,8 +697,7 @@ if TYPE_CHECKING:
         guard_s: float | None
         bin: Duration | None
         bin_s: float | None
-        by: Duration | None
-        by_s: float | None
+        by: Channel | None
         exact_bins: bool
         errors: str
         accidentals: str
@@ -733,8 +728,7 @@ if TYPE_CHECKING:
         period: Duration | None
         period_s: float | None
         sync_divider: int | None
-        by: Duration | None
-        by_s: float | None
+        by: Channel | None
         bin: Duration | None
         bin_s: float | None
         range: Duration | tuple[Duration, Duration] | None
@@ -816,8 +810,7 @@ if TYPE_CHECKING:
         range_s: float | tuple[float, float] | None
         trace: Duration | None
         trace_s: float | None
-        by: Duration | None
-        by_s: float | None
+        by: Channel | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None
@@ -837,8 +830,7 @@ if TYPE_CHECKING:
 
         bin: Duration | None
         bin_s: float | None
-        by: Duration | None
-        by_s: float | None
+        by: Channel | None
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None

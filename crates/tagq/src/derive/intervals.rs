@@ -78,9 +78,8 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
     match by.parse::<Channel>() {
         Ok(channel @ Channel::Number(_)) => Ok(Named::Channel(channel)),
         Ok(Channel::Name(_)) | Err(_) => {
-            let listed = |names: Vec<&str>| match names.is_empty() {
-                true => "none".to_owned(),
-                false => names.join(", "),
+            let listed = |names: Vec<&str>| {
+                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
             };
             let channels = setup.names.iter().map(|(_, name)| name.as_str());
             let channels = listed(channels.chain(derived.iter().map(|of| of.0.as_str())).collect());

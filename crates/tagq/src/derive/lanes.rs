@@ -212,7 +212,7 @@ fn rows(lanes: &[Lane], (from, to): (i64, i64), first: i64) -> Vec<Row> {
         }
         let open = lane.open.iter().map(|&(begin, end)| (begin.max(from), end.min(to)));
         let open: Vec<(i64, i64)> = open.filter(|(begin, end)| begin < end).collect();
-        if open.len() as i64 <= COLUMNS {
+        if i64::try_from(open.len()).is_ok_and(|open| open <= COLUMNS) {
             let row = |&(begin, end): &(i64, i64)| {
                 (number, begin.saturating_sub(first), end - begin, 0, 1.0)
             };
