@@ -139,7 +139,7 @@ const PAIRS: [RequestOption; 7] = [
         ValueType::Number("N"),
         "Fold by the period of the recorded sync, which is each N-th pulse",
     ),
-    BY.excludes(&["g2", "errors", "last"]),
+    BY.excludes(&["g2", "last"]),
 ];
 
 const BINS: [RequestOption; 4] = [
