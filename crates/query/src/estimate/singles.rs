@@ -14,8 +14,8 @@ pub struct SourceSingles {
     pub overlap: i64,
     /// The tags of each channel in the overlap.
     pub overlapping: Vec<u64>,
-    /// For pairs in a source of several intervals: the pairs of live ticks that the window accepts, of which there are
-    /// fewer for each tick than the window is wide. `None` elsewhere.
+    /// For pairs in a source of several intervals: the number of pairs of live ticks that the window accepts. A tick near the
+    /// end of an interval has fewer partners than the window is wide. `None` elsewhere.
     pub near: Option<i128>,
 }
 

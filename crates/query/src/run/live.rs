@@ -281,6 +281,17 @@ mod tests {
         assert_eq!(LiveTime::new(Some((7, 7)), &[]).divided(ALL, 3), [7, 7]);
     }
 
+    /// Returns dead spans after a time, each so long after the one before it, and the last time of the recording.
+    fn dead_after(first: i64, spans: &[(i64, i64)]) -> (Vec<(i64, i64)>, i64) {
+        let mut at = first;
+        let dead = spans.iter().map(|&(apart, long)| {
+            let begins = at + apart + 1;
+            at = begins + long;
+            (begins, at)
+        });
+        (dead.collect(), at + 5)
+    }
+
     proptest! {
         /// Tick by tick.
         #[test]
@@ -291,16 +302,7 @@ mod tests {
             from in prop::option::of(-20_i64..90),
             to in prop::option::of(-20_i64..90),
         ) {
-            let mut at = 3;
-            let dead: Vec<(i64, i64)> = spans
-                .iter()
-                .map(|&(apart, long)| {
-                    let begins = at + apart + 1;
-                    at = begins + long;
-                    (begins, at)
-                })
-                .collect();
-            let last = at + 5;
+            let (dead, last) = dead_after(3, &spans);
             let live = LiveTime::new(Some((3, last)), &dead);
             let range = TimeRange { from, to };
             let is_live = |t: &i64| (3..last).contains(t) && !dead.iter().any(|(b, e)| (b..e).contains(&t));
@@ -318,16 +320,7 @@ mod tests {
             from in prop::option::of(-20_i64..90),
             to in prop::option::of(-20_i64..90),
         ) {
-            let mut at = 0;
-            let dead: Vec<(i64, i64)> = spans
-                .iter()
-                .map(|&(apart, long)| {
-                    let begins = at + apart + 1;
-                    at = begins + long;
-                    (begins, at)
-                })
-                .collect();
-            let last = at + 5;
+            let (dead, last) = dead_after(0, &spans);
             let live = LiveTime::new(Some((0, last)), &dead);
             let range = TimeRange { from, to };
             // The unit [t, t + 1) is live, and a tag at t.
