@@ -139,9 +139,10 @@ impl TagSpans {
             }
             return;
         }
+        let mut rest = labels;
         for together in times.chunk_by(|a, b| a == b) {
-            let (time, from) = (together[0], times.partition_point(|time| *time < together[0]));
-            let labels = &labels[from..from + together.len()];
+            let (time, labels) = (together[0], &rest[..together.len()]);
+            rest = &rest[together.len()..];
             // An interval that begins where one ends is another one; one that is open is not begun again.
             if let Some(begun) = self.begun.take_if(|_| labels.contains(&ENDS)) {
                 self.all.push((begun, Some(time)));
