@@ -354,52 +354,81 @@ pub fn histogram_nearest(
     (counts, dropped)
 }
 
-/// Returns the divisor of g2 for the count of the bin `low` ≤ Δ < `high` in one source that recorded in the intervals
-/// `live`, ends included: starts and stops that can have a partner at the undelayed lag τ of the bin's middle, the
-/// ticks of the bin, and the time in which the later tag can lie. All values except the bin's ticks are in half ticks,
-/// because τ may be.
+/// What one source expects of the bin `low` ≤ Δ < `high` for uncorrelated light: starts and stops whose partner at the
+/// undelayed lag of the bin's middle lies in `partners`, the live time in which these can lie, and the pairs of live times
+/// over the lags of the bin. Times are in half ticks, because a middle may be, pairs in quarters.
+pub struct Expectation {
+    /// Starts and stops.
+    pub tags: [i128; 2],
+    /// The times in which they can lie.
+    pub times: [i128; 2],
+    /// The pairs of times.
+    pub pairs: f64,
+}
+
+/// Returns it for a source that recorded in the intervals `live`, ends included.
 pub fn expectation(
     tags: &[(i64, u16)],
-    live: &[(i64, i64)],
+    [live, partners]: [&[(i64, i64)]; 2],
     [start, stop]: [u16; 2],
     [low, high]: [i64; 2],
     delays: &[(u16, i64)],
     [from, to]: [Option<i64>; 2],
-) -> Option<[i128; 4]> {
+) -> Expectation {
     let twice = |time: i64| 2 * i128::from(time);
-    let live: Vec<[i128; 2]> =
-        live.iter().map(|&(begin, end)| [twice(begin), twice(end)]).collect();
-    let middle = i128::from(low) + i128::from(high) - 1;
-    let delay = |channel: u16| 2 * delayed(0, channel, delays);
-    let lag = middle + delay(start) - delay(stop);
-    // Both tags of a pair at this lag are recorded, undelayed, and the later tag, delayed, is in the range.
-    let is_live = |time: i128| live.iter().any(|&[begin, end]| (begin..=end).contains(&time));
-    let is_possible = |time_start: i128, time_stop: i128| {
-        let later = if middle >= 0 { time_stop + delay(stop) } else { time_start + delay(start) };
-        is_live(time_start)
-            && is_live(time_stop)
-            && from.is_none_or(|from| later >= twice(from))
-            && to.is_none_or(|to| later < twice(to))
+    let halves = |of: &[(i64, i64)]| -> Vec<[i128; 2]> {
+        of.iter().map(|&(begin, end)| [twice(begin), twice(end)]).collect()
     };
-    let (mut starts, mut stops) = (0, 0);
-    for &(time, channel) in tags {
-        let time = twice(time);
-        starts += i128::from(channel == start && is_possible(time, time + lag));
-        stops += i128::from(channel == stop && is_possible(time - lag, time));
+    let [live, partners] = [live, partners].map(halves);
+    let moves = [start, stop].map(|channel| 2 * delayed(0, channel, delays));
+    let later = |lag: i128| usize::from(lag >= 0);
+    let in_range = |end: usize, time: i128, lag: i128| {
+        let start = if end == 0 { time } else { time + moves[1] - lag - moves[0] };
+        let times = [start + moves[0], start + moves[0] + lag];
+        let later = times[later(lag)];
+        from.is_none_or(|from| later >= twice(from)) && to.is_none_or(|to| later < twice(to))
+    };
+    let partner = |end: usize, time: i128, lag: i128| {
+        let apart = lag + moves[0] - moves[1];
+        if end == 0 { time + apart } else { time - apart }
+    };
+    let middle = i128::from(low) + i128::from(high) - 1;
+    let is_possible = |end: usize, time: i128| {
+        let other = partner(end, time, middle);
+        partners.iter().any(|&[begin, last]| (begin..=last).contains(&other))
+            && in_range(end, time, middle)
+    };
+    let count = |end: usize, channel: u16| {
+        let of = tags.iter().filter(|&&(time, of)| of == channel && is_possible(end, twice(time)));
+        of.count() as i128
+    };
+    // The live times of one end whose partner lies in `others`.
+    let shared = |end: usize, others: &[[i128; 2]], lag: i128| -> i128 {
+        let apart = partner(end, 0, lag);
+        let moved = if later(lag) == end { moves[end] } else { moves[1 - end] + apart };
+        let limits = [
+            from.map_or(i128::MIN / 4, |from| twice(from) - moved),
+            to.map_or(i128::MAX / 4, |to| twice(to) - moved),
+        ];
+        let of = |own: &[i128; 2]| {
+            let common = |other: &[i128; 2]| {
+                let begin = own[0].max(other[0] - apart).max(limits[0]);
+                (own[1].min(other[1] - apart).min(limits[1]) - begin).max(0)
+            };
+            others.iter().map(common).sum::<i128>()
+        };
+        live.iter().map(of).sum()
+    };
+    let pairs = if live.len() == 1 {
+        2.0 * shared(0, &live, middle) as f64 * (i128::from(high) - i128::from(low)) as f64
+    } else {
+        (low..high).map(|lag| 2.0 * shared(0, &live, twice(lag)) as f64).sum()
+    };
+    Expectation {
+        tags: [count(0, start), count(1, stop)],
+        times: [0, 1].map(|end| shared(end, &partners, middle)),
+        pairs,
     }
-    // The delayed times of the later tag, for each interval of both.
-    let moves = [delay(start) + middle.max(0), delay(stop) + (-middle).max(0)];
-    let mut overlap = 0;
-    for of_start in &live {
-        for of_stop in &live {
-            let mut begin = (of_start[0] + moves[0]).max(of_stop[0] + moves[1]);
-            let mut end = (of_start[1] + moves[0]).min(of_stop[1] + moves[1]);
-            begin = from.map_or(begin, |from| begin.max(twice(from)));
-            end = to.map_or(end, |to| end.min(twice(to)));
-            overlap += (end - begin).max(0);
-        }
-    }
-    (overlap > 0).then_some([starts, stops, i128::from(high) - i128::from(low), overlap])
 }
 
 // Rules that use tags up.

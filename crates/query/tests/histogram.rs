@@ -79,23 +79,27 @@ fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option
     }
 }
 
-/// Returns steps of at most a tenth of the length over √N, where N is the number of tags of the more frequent channel; with n
-/// live intervals of T together, and x = n·W/T of them in a bin of E pairs, at least √(1.25·x·max(4x, 1)·√E) steps.
-fn steps(tags: &[(i64, u16)], live: &[(i64, i64)], ends: [u16; 2], width: i128) -> i128 {
-    let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 1 };
+/// Returns the number of steps of a bin, and whether tags are counted whose partner's time is live.
+fn steps(tags: &[(i64, u16)], live: &[(i64, i64)], ends: [u16; 2], width: i128) -> (i128, bool) {
+    let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return (1, true) };
     let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count() as f64;
-    let [starts, stops] = ends.map(tags_of);
+    let most_tags = tags_of(ends[0]).max(tags_of(ends[1]));
     let width_of_all = width as f64 / (i128::from(last.0) - i128::from(first.0)).max(1) as f64;
-    let of_tags = (10.0 * width_of_all * starts.max(stops).sqrt()).clamp(1.0, 65_536.0);
-    let intervals = live.len();
+    let of_tags = (10.0 * width_of_all * most_tags.sqrt()).clamp(1.0, 65_536.0);
+    let intervals = live.len() as f64;
     let ticks = live.iter().map(|&(begin, end)| i128::from(end) - i128::from(begin)).sum::<i128>();
     let width_of_live = width as f64 / ticks.max(1) as f64;
-    let x = intervals as f64 * width_of_live;
-    let of_intervals = 1.25 * x * (4.0 * x).max(1.0) * (starts * stops * width_of_live).sqrt();
-    let of_intervals = of_intervals.sqrt().min((131_072.0 / intervals as f64).max(256.0));
-    let steps = if intervals > 1 { of_tags.max(of_intervals) } else { of_tags };
-    #[expect(clippy::cast_possible_truncation, reason = "at most 131,072")]
-    (steps.ceil() as i128).min(width.max(0))
+    let wanted = of_tags.max(4.0 * intervals * width_of_live);
+    let most = if most_tags * width_of_live >= 0.0625 { 65_536.0 } else { 1_024.0 };
+    let (steps, of_live) = if live.len() == 1 {
+        (of_tags, true)
+    } else if wanted * intervals <= most {
+        (wanted, true)
+    } else {
+        (of_tags.min((most / intervals).max(1.0)), false)
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "at most 65,536")]
+    ((steps.ceil() as i128).min(width.max(0)), of_live)
 }
 
 /// Returns the intervals between dead spans, ends included.
@@ -130,14 +134,26 @@ fn check_g2(
             let moved = delay(ends[0]) - delay(ends[1]);
             let low = i128::from(low).max(-longest - moved);
             let high = i128::from(high).min(longest - moved + 1);
-            let steps = steps(tags, &live, ends, high - low);
+            let (steps, of_live) = steps(tags, &live, ends, high - low);
             let edge = |step: i128| i64::try_from(low + (high - low) * step / steps).unwrap();
+            let whole = [(first.0, last.0)];
             let of = |step| {
-                oracle::expectation(tags, &live, ends, [edge(step), edge(step + 1)], &delays, range)
+                let of_partners = |partners: &[(i64, i64)]| {
+                    let bin = [edge(step), edge(step + 1)];
+                    oracle::expectation(tags, [&live, partners], ends, bin, &delays, range)
+                };
+                let expectation = of_partners(if of_live { &live } else { &whole });
+                let is_none = expectation.times[0] == 0 && expectation.pairs > 0.0;
+                if is_none { of_partners(&whole) } else { expectation }
             };
-            let more = (0..steps).filter_map(of).map(|[starts, stops, width, half_ticks]| {
-                (starts * stops * width) as f64 / (half_ticks as f64 / 2.0)
-            });
+            let more = (0..steps)
+                .map(of)
+                .filter(|of| of.pairs > 0.0 && of.times.iter().all(|&time| time > 0))
+                .map(|of| {
+                    let tags = of.tags.map(|tags| tags as f64);
+                    let times = of.times.map(|time| time as f64);
+                    tags[0] / times[0] * (tags[1] / times[1] * of.pairs)
+                });
             more.sum()
         };
         let expected: f64 = sources.iter().map(of).sum();

@@ -1,6 +1,6 @@
 //! The time in which a source recorded: every rate, lag, shift and delay is normalised with it.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::run::time_range::TimeRange;
 
@@ -11,13 +11,15 @@ use crate::run::time_range::TimeRange;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveTime {
     intervals: Arc<[(i64, i64)]>,
+    /// The ticks before each of them.
+    before: Arc<[i64]>,
 }
 
 impl LiveTime {
     /// Returns the time between the first and the last tag of a source without its `dead` spans, which are in order
     /// and apart from each other; none without tags.
     pub fn new(span: Option<(i64, i64)>, dead: &[(i64, i64)]) -> Self {
-        let Some((first, last)) = span else { return Self { intervals: [].into() } };
+        let Some((first, last)) = span else { return Self::of(Vec::new()) };
         let dead = dead.iter().filter(|&&(begins, ends)| begins < last && ends > first);
         let (mut intervals, mut begin) = (Vec::new(), first);
         for &(begins, ends) in dead {
@@ -26,7 +28,16 @@ impl LiveTime {
             begin = ends.min(last);
         }
         intervals.push((begin, last));
-        Self { intervals: intervals.into() }
+        Self::of(intervals)
+    }
+
+    fn of(intervals: Vec<(i64, i64)>) -> Self {
+        let before = intervals.iter().scan(0_i64, |ticks, (begin, end)| {
+            let before = *ticks;
+            *ticks = before.saturating_add(end.saturating_sub(*begin));
+            Some(before)
+        });
+        Self { before: before.collect(), intervals: intervals.into() }
     }
 
     /// Returns the number of intervals.
@@ -36,7 +47,20 @@ impl LiveTime {
 
     /// Returns the live ticks in a range.
     pub fn ticks_in(&self, range: TimeRange) -> i64 {
-        self.overlap(&[0], range)
+        let of =
+            |end: Option<i64>, open| self.halves_before(end.map_or(open, |t| 2 * i128::from(t)));
+        let halves = of(range.to, i128::MAX) - of(range.from, i128::MIN);
+        i64::try_from(halves.max(0) / 2).unwrap_or(i64::MAX)
+    }
+
+    /// Returns the live time before a time, both in half ticks.
+    pub(crate) fn halves_before(&self, half: i128) -> i128 {
+        let after = self.intervals.partition_point(|&(begin, _)| 2 * i128::from(begin) < half);
+        let Some(last) = after.checked_sub(1) else { return 0 };
+        let [begin, end, before] =
+            [self.intervals[last].0, self.intervals[last].1, self.before[last]]
+                .map(|ticks| 2 * i128::from(ticks));
+        before + half.min(end) - begin
     }
 
     /// Returns the ticks t in a range for which t − m is live for each m of `moves`: those in which channels that are
@@ -47,34 +71,70 @@ impl LiveTime {
     }
 
     /// Returns the number of pairs of live ticks at most `window` apart, one of each of two channels with these delays, the
-    /// later one in a range: Σ L(d) over the differences d of a window. `None` for one interval, where it is (2w + 1)·L(0):
-    /// its ends make it less by a share of w / 2L(0) only, which is neglected.
+    /// later one in a range. `None` for one interval, where it is (2w + 1)·L(0): its ends make it less by a share of
+    /// w / 2L(0) only, which is neglected.
     pub fn ticks_near(&self, delays: [i64; 2], window: i64, range: TimeRange) -> Option<i128> {
-        if self.len() < 2 {
-            return None;
-        }
         let window = i128::from(window);
-        let [a, b] = delays.map(i128::from);
-        let before = |own: i128, shift: i128| self.sum_before(own, shift, range);
-        let of_a = before(b, b - a + 1) - before(b, b - a - window);
-        Some(of_a + before(a, a - b) - before(a, a - b - window))
+        (self.len() > 1).then(|| self.pairs_of_ticks(delays, -window..window + 1, range))
     }
 
-    /// Returns the sum, over the live ticks t with t + `own` in a range, of the live ticks before t + `shift`.
-    fn sum_before(&self, own: i128, shift: i128, range: TimeRange) -> i128 {
+    /// Returns the number of pairs of live ticks, one of each of two channels with these delays, for which the second one
+    /// is later than the first by one of `lags`, the later one of both in a range: Σ L(τ) over the lags.
+    pub(crate) fn pairs_of_ticks(
+        &self,
+        [a, b]: [i64; 2],
+        lags: Range<i128>,
+        range: TimeRange,
+    ) -> i128 {
+        let ends = self.intervals.first().zip(self.intervals.last());
+        let Some((&(first, _), &(_, last))) = ends else { return 0 };
+        let [a, b, first, last] = [a, b, first, last].map(i128::from);
+        // No two ticks are further apart.
+        let low = lags.start.max(b - a - (last - first));
+        let high = lags.end.min(b - a + (last - first));
+        let later = self.pairs_with_later(b, b - a, low.max(0)..high, range);
+        later + self.pairs_with_later(a, a - b, (1 - high).max(1)..1 - low, range)
+    }
+
+    /// Returns the pairs of live ticks t and u, with t + `own` in a range, for which t + `moved` − u is one of `lags`.
+    fn pairs_with_later(
+        &self,
+        own: i128,
+        moved: i128,
+        lags: Range<i128>,
+        range: TimeRange,
+    ) -> i128 {
+        if lags.is_empty() {
+            return 0;
+        }
         let limit = |limit: Option<i64>| limit.map(|limit| i128::from(limit) - own);
         let (from, to) = (limit(range.from), limit(range.to));
-        let mut sums = BeforeSums { intervals: &self.intervals, end: i128::MIN, live: 0, sum: 0 };
+        let is_before = |&(_, end): &(i64, i64)| from.is_some_and(|from| i128::from(end) <= from);
+        let mut owns = &self.intervals[self.intervals.partition_point(is_before)..];
+        if let Some(to) = to {
+            owns = &owns[..owns.partition_point(|&(begin, _)| i128::from(begin) < to)];
+        }
+        let Some(&(first, _)) = owns.first() else { return 0 };
+        // Those before all of them cancel out.
+        let first = i128::from(first) + moved + 1 - lags.end;
+        let others = self.intervals.partition_point(|&(_, end)| i128::from(end) <= first);
+        let mut sums = [1 - lags.start, 1 - lags.end].map(|lag| {
+            let others = &self.intervals[others..];
+            (moved + lag, BeforeSums { intervals: others, end: i128::MIN, live: 0, sum: 0 })
+        });
         let of = |&(begin, end): &(i64, i64)| {
             let begin = from.map_or(begin.into(), |from| from.max(begin.into()));
             let end = to.map_or(end.into(), |to| to.min(end.into()));
             if begin >= end {
                 return 0;
             }
-            let first = sums.at(begin + shift);
-            sums.at(end + shift) - first
+            let [after_low, after_high] = sums.each_mut().map(|(shift, sums)| {
+                let first = sums.at(begin + *shift);
+                sums.at(end + *shift) - first
+            });
+            after_low - after_high
         };
-        self.intervals.iter().map(of).sum()
+        owns.iter().map(of).sum()
     }
 
     /// Returns the intervals in which the live time, moved by each of `moves`, is live everywhere.

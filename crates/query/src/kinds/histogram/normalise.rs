@@ -1,5 +1,9 @@
 //! g2: counts divided by the counts expected for uncorrelated light.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use super::{
     bins::Bins,
     query::{Binned, Channel, Histogram, Mode},
@@ -117,20 +121,44 @@ impl Histogram {
         let whole = self.scope.range;
         let parts: Vec<Option<TimeRange>> =
             left_out.iter().map(|range| range.map(|range| whole.and(&range))).collect();
-        let mut lags = Lags::new(self, (ledger, number), parts.len() + 1);
         let [start, stop] = self.ends();
         let moved = i128::from(start.delay) - i128::from(stop.delay);
         let steps = Steps::of(source, [start, stop], longest);
-        for k in 0..self.bins.count() {
+        // Returns what a bin expects without each part.
+        let of_bin = |lags: &mut Lags<'_>, k: usize| {
             // The distance of a pair is at most the length of the source.
             let low = i128::from(self.bins.edge(k)).max(-longest - moved);
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
-            for (low, high) in steps.between(low, high) {
-                let Some(all) = lags.at(low + high - 1, (0, whole)) else { continue };
-                for (number, (part, expected)) in (1..).zip(parts.iter().zip(&mut *expected)) {
-                    let part = part.and_then(|part| lags.at(low + high - 1, (number, part)));
-                    let Some(density) = all.density_without(part) else { continue };
-                    let more = density * (high - low) as f64;
+            let (steps, tags) = steps.between(low, high);
+            let mut sums = vec![None; parts.len()];
+            for step in steps {
+                let (mut tags, mut all) = (tags, lags.at(&step, tags, (0, whole)));
+                if all.times[0] == 0 && all.pairs > 0.0 {
+                    tags = Counted::Within;
+                    all = lags.at(&step, tags, (0, whole));
+                }
+                for (number, (part, sum)) in (1..).zip(parts.iter().zip(&mut sums)) {
+                    let part = part.map(|part| lags.at(&step, tags, (number, part)));
+                    if let Some(more) = all.expected_without(part) {
+                        *sum = Some(sum.unwrap_or(0.0) + more);
+                    }
+                }
+            }
+            sums
+        };
+        // With many intervals each bin takes long.
+        let is_split = source.live().len() > 1 && ledger.recording().is_some();
+        let pieces = if is_split { rayon::current_num_threads() } else { 1 };
+        let bins: Vec<usize> = (0..self.bins.count()).collect();
+        let of_piece = |bins: &[usize]| {
+            let mut lags = Lags::new(self, (ledger, number), parts.len() + 1);
+            bins.iter().map(|&k| of_bin(&mut lags, k)).collect::<Vec<_>>()
+        };
+        let sums: Vec<_> =
+            bins.par_chunks(bins.len().div_ceil(pieces).max(1)).map(of_piece).collect();
+        for (k, sums) in sums.into_iter().flatten().enumerate() {
+            for (expected, more) in expected.iter_mut().zip(sums) {
+                if let Some(more) = more {
                     expected[k] = Some(expected[k].unwrap_or(0.0) + more);
                 }
             }
@@ -148,6 +176,15 @@ struct Steps {
     intervals: f64,
 }
 
+/// Which tags are counted for the rates of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Those whose partner's time is live.
+    Live,
+    /// Those whose partner's time is within the source.
+    Within,
+}
+
 impl Steps {
     fn of(source: &SourceFacts, ends: [Channel; 2], longest: i128) -> Self {
         let tags = ends.map(|end| source.singles_of(end.label) as f64);
@@ -156,90 +193,123 @@ impl Steps {
         Self { tags, longest: longest.max(1) as f64, live: ticks.max(1) as f64, intervals }
     }
 
-    /// Divides a bin from `low` to `high`.
-    fn between(&self, low: i128, high: i128) -> impl Iterator<Item = (i128, i128)> + use<> {
+    /// Divides a bin from `low` to `high`, and returns which tags are counted in its steps.
+    fn between(
+        &self,
+        low: i128,
+        high: i128,
+    ) -> (impl Iterator<Item = Range<i128>> + use<>, Counted) {
         let width = (high - low).max(0);
-        let wanted = self.of_tags(width as f64).max(self.of_intervals(width as f64));
-        #[expect(clippy::cast_possible_truncation, reason = "between 1 and 2^17")]
+        let (wanted, counted) = self.wanted(width as f64);
+        #[expect(clippy::cast_possible_truncation, reason = "between 1 and 2^16")]
         let steps = (wanted.ceil() as i128).min(width);
-        (0..steps).map(move |step| (low + width * step / steps, low + width * (step + 1) / steps))
+        let at = move |step: i128| low + width * step / steps;
+        ((0..steps).map(move |step| at(step)..at(step + 1)), counted)
     }
 
     /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles: a
     /// step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the Poisson
-    /// error of all N·δ/T·N pairs.
-    fn of_tags(&self, width: f64) -> f64 {
+    /// error of all N·δ/T·N pairs. With many live intervals it changes four times for each of those within a bin; where
+    /// these are too many, or a bin holds few tags, so that its Poisson error is the larger one, mean rates serve.
+    fn wanted(&self, width: f64) -> (f64, Counted) {
         let tags = self.tags[0].max(self.tags[1]);
-        (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX)
-    }
-
-    /// With n live intervals the time at a lag is a line with kinks, where its slope changes by about n: at lag 0, and
-    /// four times for each interval within a bin. At a kink the middle of a step of δ misses the share n·δ/8T of its
-    /// pairs. This is a tenth of the Poisson error of all pairs E of the bin, or less.
-    fn of_intervals(&self, width: f64) -> f64 {
+        let of_tags = (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX);
         if self.intervals <= 1.0 {
-            return 1.0;
+            return (of_tags, Counted::Live);
         }
-        let within = self.intervals * width / self.live;
-        let pairs = self.tags[0] * self.tags[1] * width / self.live;
-        let steps = (1.25 * within * (4.0 * within).max(1.0) * pairs.sqrt()).sqrt();
-        steps.min((STEPS_OF_INTERVALS / self.intervals).max(256.0))
+        let wanted = of_tags.max(4.0 * self.intervals * width / self.live);
+        let is_full = tags * width / self.live >= 1.0 / 16.0;
+        let most = if is_full { INTERVALS_OF_FULL } else { INTERVALS };
+        if wanted * self.intervals <= most {
+            (wanted, Counted::Live)
+        } else {
+            (of_tags.min((most / self.intervals).max(1.0)), Counted::Within)
+        }
     }
 }
 
 /// The largest number of steps per bin.
 const STEPS_MAX: f64 = 65_536.0;
-/// The largest number of live intervals of all steps of a bin, from 256 steps on.
-const STEPS_OF_INTERVALS: f64 = 131_072.0;
+/// The largest number of live intervals of all steps of a bin, and of one with many tags.
+const INTERVALS: f64 = 1_024.0;
+const INTERVALS_OF_FULL: f64 = 65_536.0;
 
-/// Starts and stops that can have a partner at a lag, and the time in half ticks in which they can.
+/// What a step of lags expects: the starts and stops that are counted at its middle, the half ticks in which they can
+/// lie, and the pairs of live ticks, a quarter for each pair of half ticks.
 #[derive(Debug, Clone, Copy, Default)]
-struct AtLag {
+struct AtLags {
     tags: [u64; 2],
-    overlap: i128,
+    times: [i128; 2],
+    pairs: f64,
 }
 
-impl AtLag {
-    /// Returns the expected pairs per tick of lag without a part of the time; `None` if no time is left.
-    fn density_without(self, part: Option<Self>) -> Option<f64> {
+impl AtLags {
+    /// Returns the expected pairs without a part of the time; `None` if no time is left.
+    fn expected_without(self, part: Option<Self>) -> Option<f64> {
         let part = part.unwrap_or_default();
-        let overlap = self.overlap - part.overlap;
         let [starts, stops] = [0, 1].map(|i| self.tags[i].saturating_sub(part.tags[i]) as f64);
-        // The overlap is in half ticks: there are twice as many of them as ticks.
-        (overlap > 0).then(|| starts * stops / (overlap as f64 / 2.0))
+        let [of_starts, of_stops] = [0, 1].map(|i| self.times[i] - part.times[i]);
+        let pairs = self.pairs - part.pairs;
+        (of_starts > 0 && of_stops > 0 && pairs > 0.0)
+            .then(|| (starts * stops / of_starts as f64) * (pairs / of_stops as f64))
     }
 }
 
-/// Computes [`AtLag`] in one source, for pairs whose later tag lies in a range.
+/// Computes [`AtLags`] in one source, for pairs whose later tag lies in a range.
 struct Lags<'a> {
     live: &'a LiveTime,
-    delays: [i128; 2],
+    /// The same without what is dead in between.
+    whole: LiveTime,
+    delays: [i64; 2],
     ranks: [Ranks<'a>; 2],
 }
 
 impl<'a> Lags<'a> {
     fn new(query: &Histogram, (ledger, source): (&'a Ledger<'a>, usize), ranges: usize) -> Self {
-        let ends = query.ends();
+        let (ends, facts) = (query.ends(), &ledger.facts()[source]);
         Self {
-            live: ledger.facts()[source].live(),
-            delays: ends.map(|channel| 2 * i128::from(channel.delay)),
+            live: facts.live(),
+            whole: LiveTime::new(facts.span(), &[]),
+            delays: ends.map(|channel| channel.delay),
             ranks: ends.map(|channel| Ranks::new((ledger, source), channel.label, 2, ranges)),
         }
     }
 
-    /// Evaluates at a delayed lag in half ticks, because the middle of an even number of ticks lies between two; for
-    /// pairs whose later tag lies in a range, which has a number.
-    fn at(&mut self, middle: i128, (number, range): (usize, TimeRange)) -> Option<AtLag> {
-        let [start, stop] = self.delays;
+    /// Evaluates a step of delayed lags in a range, which has a number. Its middle is in half ticks, because that of an
+    /// even number of ticks lies between two.
+    fn at(
+        &mut self,
+        step: &Range<i128>,
+        counted: Counted,
+        (number, range): (usize, TimeRange),
+    ) -> AtLags {
+        let middle = step.start + step.end - 1;
+        let [start, stop] = self.delays.map(|delay| 2 * i128::from(delay));
         // The times of the later tag; the other one is earlier by the lag.
         let moves = [start + middle.max(0), stop + (-middle).max(0)];
-        let mut all = AtLag::default();
-        for common in self.live.joint_of_halves(moves, range) {
-            all.overlap += common.length();
+        let mut all = AtLags::default();
+        let mut overlap = 0;
+        let live = if counted == Counted::Live { self.live } else { &self.whole };
+        for common in live.joint_of_halves(moves, range) {
+            overlap += common.length();
             for ((tags, ranks), moved) in all.tags.iter_mut().zip(&mut self.ranks).zip(moves) {
                 *tags += ranks.within(&common, moved, number);
             }
+            if counted == Counted::Within {
+                let before = |half: i128| self.live.halves_before(half);
+                all.times = moves
+                    .map(|moved| before(common.end - moved) - before(common.begin.half - moved));
+            }
         }
-        (all.overlap > 0).then_some(all)
+        if counted == Counted::Live {
+            all.times = [overlap; 2];
+        }
+        let width = step.end - step.start;
+        all.pairs = if self.live.len() > 1 {
+            4.0 * self.live.pairs_of_ticks(self.delays, step.clone(), range) as f64
+        } else {
+            2.0 * overlap as f64 * width as f64
+        };
+        all
     }
 }
