@@ -33,11 +33,12 @@ const KINDS: [(Kind, &str, &str, u32); 5] = [
 ];
 
 /// Each kind and version, and a file of it, below data/fixtures. Files are never made again.
-const FIXTURES: [(Kind, u32, &str); 9] = [
+const FIXTURES: [(Kind, u32, &str); 10] = [
     (Kind::Store, 1, "store-v1"),
     (Kind::Store, 2, "store-v2"),
     (Kind::Store, 2, "store-v2-gaps"),
     (Kind::Store, 3, "store-v3"),
+    (Kind::Store, 4, "store-v4"),
     (Kind::Partial, 1, "partials/once.v1"),
     (Kind::Plan, 1, "plans/pairs.plan.v1.json"),
     (Kind::PartOfPlan, 3, "plans/pairs.0.v3"),
@@ -46,8 +47,13 @@ const FIXTURES: [(Kind, u32, &str); 9] = [
 ];
 
 /// Tags of the stores (data/fixtures/README.md).
-const TAGS: [(&str, u64); 4] =
-    [("store-v1", 65_600), ("store-v2", 65_600), ("store-v2-gaps", 19_350), ("store-v3", 19_350)];
+const TAGS: [(&str, u64); 5] = [
+    ("store-v1", 65_600),
+    ("store-v2", 65_600),
+    ("store-v2-gaps", 19_350),
+    ("store-v3", 19_350),
+    ("store-v4", 8_694),
+];
 
 fn fixture(name: &str) -> PathBuf {
     root().join("data/fixtures").join(name)
@@ -133,6 +139,14 @@ fn a_store_without_times_has_the_tags_of_the_one_with_times() {
     let rows =
         |name| of("coincidences -q --no-cache --window 20us --json", name).json()["rows"].clone();
     assert_eq!(rows(with), rows(without));
+}
+
+/// Each of 4,797 gates of 1 µs is open for 6,400 ticks, but for those that overlap or begin near the end of their file.
+#[test]
+fn dead_spans_in_a_file_are_no_live_time() {
+    let info = output(command().args(["info", "--format", "json"]).arg(fixture("store-v4"))).json();
+    let live = info["live_s"].as_f64().unwrap();
+    assert!((live - 0.004_762_234_531_25).abs() < 1e-12 && live < 4_797e-6, "{live}");
 }
 
 /// A plan is finished by the version of tagq that made it. Its counts are those of the README.

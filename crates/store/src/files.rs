@@ -33,6 +33,8 @@ pub enum FileKind {
     Far,
     /// The time of the first of each [`STEP_ROWS`](crate::format::STEP_ROWS) rows, and the far distances before it.
     Steps,
+    /// Times during which nothing was recorded, where they are too many for the manifest: pairs of first and last time.
+    Dead,
 }
 
 /// The facts about one file of a store (docs/format.md).
@@ -67,6 +69,8 @@ pub(crate) enum OnePer {
     FarRow,
     /// A step of rows, full or not.
     Step,
+    /// A time during which nothing was recorded, but the last one of each source.
+    DeadSpan,
 }
 
 /// The place of a checksum.
@@ -76,11 +80,11 @@ pub(crate) enum Checksum {
     InEntry(usize),
     /// In a file with the checksums of each full block, at this byte of them.
     InFile(FileKind, usize),
-    /// The chain of the entries covers the values, or they are checksums themselves.
+    /// The chain of the entries covers the values, they are checksums themselves, or the manifest has their checksum.
     NotNeeded,
 }
 
-const FILES: usize = 9;
+const FILES: usize = 10;
 
 /// All files, in the order of [`FileKind`] and of the manifest.
 static LAYOUTS: [Layout; FILES] = [
@@ -192,6 +196,18 @@ static LAYOUTS: [Layout; FILES] = [
         one_per: OnePer::Step,
         is_optional: true,
         checksum: Checksum::InFile(FileKind::GapBlocks, 8),
+    },
+    Layout {
+        kind: FileKind::Dead,
+        key: "dead",
+        extension: "idx",
+        code: 10,
+        class: 3,
+        version: 4,
+        values: &[("span", 16)],
+        one_per: OnePer::DeadSpan,
+        is_optional: true,
+        checksum: Checksum::NotNeeded,
     },
 ];
 

@@ -1,4 +1,4 @@
-//! The bytes of a store: the mirror of docs/format.md, versions 1 to 3.
+//! The bytes of a store: the mirror of docs/format.md, versions 1 to 4.
 //!
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
 //! start after it, so that pages, cache lines and vector loads are aligned.
@@ -10,7 +10,7 @@ use crate::{Error, RunId};
 
 /// The newest version of the format that this library reads and writes: stores without a column of times. Other
 /// stores with micro times or gaps have version 2, and all others version 1.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
 /// Length of the header page; the first value stands here.
@@ -270,8 +270,8 @@ mod tests {
 
     /// Released constants: a new value is a new format version, with a new golden store.
     #[test]
-    fn constants_of_versions_1_to_3_never_change() {
-        assert_eq!(VERSION, 3);
+    fn constants_of_versions_1_to_4_never_change() {
+        assert_eq!(VERSION, 4);
         assert_eq!(&MAGIC, b"TAGQCOL\n");
         assert_eq!(
             (HEADER_BYTES, BLOCK_ROWS, BLOCK_ENTRY_BYTES, COUNT_ENTRY_BYTES),
@@ -322,7 +322,7 @@ mod tests {
         assert!(refused(FileKind::Time, 4, RUN).contains("their width"));
         assert!(refused(FileKind::Time, 8, RunId([8; 16])).contains("the run that it belongs to"));
         let mut newer = page;
-        for (version, named) in [(4, "version 4"), (2, "the format version")] {
+        for (version, named) in [(5, "version 5"), (2, "the format version")] {
             newer[8] = version;
             let crc = crc32c::crc32c(&newer[..CRC_AT]);
             newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());

@@ -30,6 +30,10 @@ impl Facts {
 
     /// Returns the facts of a store; with its sources as one if they are joined.
     pub fn of(store: &Store, is_joined: bool) -> Self {
+        store.facts(is_joined, || Self::of_manifest(store, is_joined))
+    }
+
+    fn of_manifest(store: &Store, is_joined: bool) -> Self {
         if is_joined {
             return Self::new([Arc::new(SourceFacts::joined(store))]);
         }

@@ -69,6 +69,7 @@ impl Manifest {
             ("the unit of micro times".to_owned(), unit_fits),
             ("the columns of times and distances".to_owned(), are_distances == [true; 2]),
             ("far_entries".to_owned(), self.far_entries.is_some() == is_derived),
+            ("the file of dead spans".to_owned(), self.dead.is_some() == self.has(FileKind::Dead)),
         ];
         let checksums = FileKind::all()
             .map(|kind| (format!("the checksums of the column {}", kind.layout().key), fits(kind)));

@@ -4,6 +4,7 @@
 //! crc32c of all bytes before that key, so a torn or edited manifest is refused.
 
 mod check;
+pub(crate) mod dead;
 pub(crate) mod identity;
 pub(crate) mod source;
 
@@ -39,6 +40,15 @@ pub(crate) struct LastBlock {
     pub counts: Vec<ChannelRows>,
 }
 
+/// The committed part of the file of dead spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeadFile {
+    pub spans: u64,
+    /// The crc32c of these spans.
+    pub crc: u32,
+}
+
 /// A store as of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +79,9 @@ pub struct Manifest {
     /// Far distances committed; absent without their column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) far_entries: Option<u64>,
+    /// The spans committed in the file of dead spans; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dead: Option<DeadFile>,
     pub(crate) chain: u32,
     pub(crate) last_block: Option<LastBlock>,
     /// Where the rows came from, in the order of their rows.
@@ -86,6 +99,26 @@ impl Manifest {
 
     /// The last commit of the store in this very folder.
     pub(crate) fn read_in(folder: &Folder) -> Result<Option<Self>, Error> {
+        let mut manifest = Self::read_alone(folder)?;
+        loop {
+            let Some(mut read) = manifest else { return Ok(None) };
+            match read.read_dead(folder) {
+                // A writer may have replaced the file.
+                Err(Error::Io { source, path, action })
+                    if source.kind() == io::ErrorKind::NotFound =>
+                {
+                    manifest = Self::read_alone(folder)?;
+                    if manifest.as_ref().is_some_and(|newer| newer.commit == read.commit) {
+                        return Err(Error::Io { source, path, action });
+                    }
+                }
+                done => return done.map(|()| Some(read)),
+            }
+        }
+    }
+
+    /// The same without the dead spans that are in a file of their own.
+    pub(crate) fn read_alone(folder: &Folder) -> Result<Option<Self>, Error> {
         match folder.read(MANIFEST_NAME, BYTES_MAX) {
             Ok(bytes) => Self::decode(&bytes, &folder.path().join(MANIFEST_NAME)).map(Some),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -102,6 +135,7 @@ impl Manifest {
                 OnePer::Count => self.count_entries,
                 OnePer::FarRow => self.far_entries.unwrap_or(0),
                 OnePer::Step => self.rows.div_ceil(format::STEP_ROWS as u64),
+                OnePer::DeadSpan => self.dead.map_or(0, |dead| dead.spans),
             };
             Committed { file, kind, values }
         })
@@ -137,7 +171,7 @@ impl Manifest {
     pub fn columns(&self) -> Vec<&'static str> {
         let has_rows = |of: OnePer| match of {
             OnePer::Row | OnePer::FarRow | OnePer::Step => true,
-            OnePer::FullBlock | OnePer::Count => false,
+            OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => false,
         };
         let layouts = self.files.present().map(|(kind, _)| kind.layout());
         layouts.filter(|layout| has_rows(layout.one_per)).map(|layout| layout.key).collect()
@@ -208,6 +242,7 @@ impl Manifest {
             }),
             count_entries: 0,
             far_entries: None,
+            dead: None,
             chain: 0,
             last_block: None,
             sources: Vec::new(),
@@ -257,7 +292,8 @@ impl Manifest {
 
     /// The bytes of the file: top-level keys a line each, sources a line each.
     pub(crate) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let serde_json::Value::Object(fields) = serde_json::to_value(self)? else {
+        let serde_json::Value::Object(fields) = serde_json::to_value(&*self.without_filed())?
+        else {
             unreachable!("a struct serialises as an object");
         };
         let mut text = Vec::from(*b"{\n");
@@ -448,7 +484,7 @@ mod tests {
             |text: &str| Manifest::decode(text.as_bytes(), Path::new("m")).unwrap_err().to_string();
         assert!(refused("{\"name\": \"web app\"}").contains("no manifest of tagq"));
         let text = String::from_utf8(example().encode().unwrap()).unwrap();
-        for version in [0, 4] {
+        for version in [0, 5] {
             let other = text.replace("\"version\": 1", &format!("\"version\": {version}"));
             assert!(
                 refused(&other).contains(&format!("version {version},")),

@@ -152,6 +152,9 @@ pub struct Recording {
     /// Times during which the instrument recorded nothing: first and last time in ticks as recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead: Vec<(i64, i64)>,
+    /// How many of the first of these are in the file of dead spans: while the manifest is read and written, else 0.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub dead_in_file: u64,
     /// A time since which nothing was recorded, up to the end of what was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_since: Option<i64>,
@@ -227,6 +230,11 @@ pub struct SyncPulses {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
 fn is_zero(value: &i64) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn is_none(value: &u64) -> bool {
     *value == 0
 }
 

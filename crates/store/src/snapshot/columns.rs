@@ -77,7 +77,7 @@ impl CheckedFile {
         Ok(values)
     }
 
-    pub(super) fn copy(self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn copy(self) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; self.bytes() - HEADER_BYTES];
         os::read_exact_at(&self.file, &mut bytes, HEADER_BYTES as u64)
             .map_err(io_error(&self.path, "read the index"))?;

@@ -40,7 +40,11 @@ impl FileBytes {
             let header = HEADER_BYTES as u64;
             let values = match committed.kind.layout().one_per {
                 OnePer::Row => full,
-                OnePer::FarRow | OnePer::Step | OnePer::FullBlock | OnePer::Count => 0,
+                OnePer::FarRow
+                | OnePer::Step
+                | OnePer::FullBlock
+                | OnePer::Count
+                | OnePer::DeadSpan => 0,
             };
             let rest = header + values * u64::from(committed.file.width);
             all.push(Self { name: name.clone(), len, bytes: 0..header });
@@ -79,7 +83,7 @@ impl FileBytes {
                     let step = |row: u64| row / STEP_ROWS as u64;
                     step(rows.start)..(step(rows.end) + 1).min(committed.values)
                 }
-                OnePer::FullBlock | OnePer::Count => continue,
+                OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => continue,
             };
             let byte = |value: u64| HEADER_BYTES as u64 + value * u64::from(committed.file.width);
             let (name, len) = (committed.file.name.clone(), committed.len(&at)?);

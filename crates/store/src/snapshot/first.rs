@@ -24,7 +24,7 @@ impl Store {
             return Err(Error::OtherRows { path: self.folder.clone(), rows, what });
         }
         if rows == whole.rows {
-            return Ok(whole.clone());
+            return Ok(whole.clone().with_all_dead());
         }
         let blocks = self.blocks()?;
         let full = rows / BLOCK_ROWS as u64;
@@ -47,7 +47,7 @@ impl Store {
             far_entries: whole.far_entries.map(|_| self.far_before(rows)),
             chain,
             last_block,
-            ..whole.clone()
+            ..whole.clone().with_all_dead()
         };
         first.set_version();
         first.checked(&self.folder)

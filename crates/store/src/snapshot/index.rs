@@ -360,7 +360,7 @@ mod tests {
 
     /// Changes the entry of the last block, then looks at all of them.
     fn checked(folder: &Path, change: impl FnOnce(&mut LastBlock)) -> Result<(), Error> {
-        let (_, mut manifest) = last_commit(folder).unwrap();
+        let (_, mut manifest) = last_commit(folder, crate::Manifest::read_in).unwrap();
         change(manifest.last_block.as_mut().unwrap());
         std::fs::write(folder.join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
         let store = Store::open(folder, Access::Mapped)?;
@@ -429,7 +429,7 @@ mod tests {
             assert!(found.contains(named), "{found}");
         }
         let folder = store();
-        let (_, mut manifest) = last_commit(folder.path()).unwrap();
+        let (_, mut manifest) = last_commit(folder.path(), crate::Manifest::read_in).unwrap();
         manifest.time_first = Some(-1);
         manifest.sources[0].time_first = Some(-1);
         std::fs::write(folder.path().join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();

@@ -10,6 +10,7 @@ pub(crate) mod tags;
 mod whole;
 
 use std::{
+    any::Any,
     io,
     ops::{Range, RangeInclusive},
     path::{Path, PathBuf},
@@ -61,6 +62,8 @@ pub struct Store {
     broken: AtomicBool,
     /// The rows that were opened; `None` if there are no rows to read.
     rows: Option<Range<usize>>,
+    /// What [`Store::facts`] keeps, of sources apart and joined.
+    facts: [OnceLock<Box<dyn Any + Send + Sync>>; 2],
 }
 
 impl Store {
@@ -72,11 +75,11 @@ impl Store {
     pub fn open(folder: &Path, access: Access) -> Result<Self, Error> {
         // A writer that widens a column removes the old one after its commit: then the manifest
         // just read is not the last one any more. Each new try has seen a newer commit.
-        let (mut at, mut manifest) = last_commit(folder)?;
+        let (mut at, mut manifest) = last_commit(folder, Manifest::read_in)?;
         loop {
             match Self::open_commit(&at, &manifest, access, None) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                    let newer = last_commit(folder)?;
+                    let newer = last_commit(folder, Manifest::read_in)?;
                     if newer.1.commit == manifest.commit {
                         return Self::open_commit(&newer.0, &newer.1, access, None);
                     }
@@ -135,7 +138,7 @@ impl Store {
                 OnePer::Row => rows.clone(),
                 OnePer::FarRow => far.clone(),
                 OnePer::Step => steps.clone(),
-                OnePer::FullBlock | OnePer::Count => continue,
+                OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => continue,
             };
             if let Some(checked) = files[kind].take() {
                 store.columns[kind] = Some(TypedColumn::open(checked, &file.kind, access, rows)?);
@@ -203,7 +206,7 @@ impl Store {
         earlier: &Manifest,
         far_before: impl Fn(&Folder, &Manifest, u64) -> Result<Option<u64>, Error>,
     ) -> Result<(Folder, Manifest), Error> {
-        let (mut at, mut current) = last_commit(folder)?;
+        let (mut at, mut current) = last_commit(folder, Manifest::read_alone)?;
         let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
         loop {
             if current.run_id != earlier.run_id {
@@ -230,7 +233,7 @@ impl Store {
                 |far_entries| Ok(Some(far_entries)),
             ) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                    let newer = last_commit(folder)?;
+                    let newer = last_commit(folder, Manifest::read_alone)?;
                     if newer.1.commit == current.commit {
                         return Err(io_error(folder, "open a file of the store")(source));
                     }
@@ -239,9 +242,10 @@ impl Store {
                 }
                 far => far?,
             };
-            let mut manifest = Manifest { files: current.files, far_entries, ..earlier.clone() };
-            manifest.set_version();
-            return Ok((at, manifest));
+            let earlier = earlier.clone();
+            let dead = current.dead;
+            let manifest = Manifest { files: current.files, far_entries, dead, ..earlier };
+            return Ok((at, manifest.with_all_dead()));
         }
     }
 
@@ -324,7 +328,18 @@ impl Store {
             counts: Vec::new(),
             broken: AtomicBool::new(false),
             rows: None,
+            facts: Default::default(),
         }
+    }
+
+    /// Returns what `make` takes from the manifest, with its sources apart or joined. It is made once for each.
+    pub fn facts<T: Clone + Send + Sync + 'static>(
+        &self,
+        is_joined: bool,
+        make: impl Fn() -> T,
+    ) -> T {
+        let kept = self.facts[usize::from(is_joined)].get_or_init(|| Box::new(make()));
+        kept.downcast_ref().cloned().unwrap_or_else(make)
     }
 
     /// Whether its rows can be read, see [`Store::without_rows`].
@@ -497,7 +512,7 @@ impl Store {
                 let of = |row: usize| before(row)?.checked_sub(self.far.start);
                 of(start)?..of(end)?
             }
-            OnePer::FullBlock | OnePer::Count => return None,
+            OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => return None,
         };
         self.columns[kind].as_ref()?.bytes(rows)
     }
@@ -578,10 +593,13 @@ impl CheckRows for Store {
     }
 }
 
-fn last_commit(path: &Path) -> Result<(Folder, Manifest), Error> {
+fn last_commit(
+    path: &Path,
+    read: impl Fn(&Folder) -> Result<Option<Manifest>, Error>,
+) -> Result<(Folder, Manifest), Error> {
     let none = || Error::NotAStore { path: path.into() };
     let folder = Folder::open_if_there(path)?.ok_or_else(none)?;
-    let manifest = Manifest::read_in(&folder)?.ok_or_else(none)?;
+    let manifest = read(&folder)?.ok_or_else(none)?;
     Ok((folder, manifest))
 }
 

@@ -172,6 +172,7 @@ impl Buffers {
             }
             FileKind::Blocks
             | FileKind::Counts
+            | FileKind::Dead
             | FileKind::GapBlocks
             | FileKind::Far
             | FileKind::Steps => {

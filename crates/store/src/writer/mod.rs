@@ -2,6 +2,7 @@
 
 mod append;
 mod block_part;
+mod dead;
 mod gaps;
 mod lock;
 mod open;
@@ -226,6 +227,7 @@ impl Writer {
         self.check()?;
         self.drain()?;
         self.workers = None;
+        self.write_dead()?;
         for (_, file) in self.files.present() {
             file.sync()?;
         }

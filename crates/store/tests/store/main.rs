@@ -8,6 +8,7 @@
 )]
 
 mod compact;
+mod dead;
 mod gaps;
 mod micro;
 mod times;

@@ -14,11 +14,8 @@ use super::{
 };
 use crate::{error::Error, progress::Progress};
 
-/// The largest number of spans outside of gates in the first source, which the manifest lists: about 27 MB. Later sources
-/// have fewer, so that the manifest stays readable.
-const SPANS_MAX: usize = 1 << 20;
-/// The number that every source may have.
-const SPANS_MIN: usize = 1 << 16;
+/// The largest number of spans outside of gates in a source, which every reader of the view has in memory: 256 MiB.
+const SPANS_MAX: usize = 1 << 24;
 
 /// The keys of facts of a source that state definitions.
 pub(super) const DERIVED_CHANNEL: &str = "derived channel";
@@ -119,12 +116,7 @@ impl Evaluation<'_> {
             }
             merged.flush()?;
             moved_out += merged.moved_out();
-            writer.finish_source(self.facts(
-                part,
-                &evaluation.open[0],
-                reached.recorded,
-                number,
-            )?);
+            writer.finish_source(self.facts(part, &evaluation.open[0], reached.recorded)?);
         }
         if moved_out > 0 {
             progress.note(&format!(
@@ -156,13 +148,12 @@ impl Evaluation<'_> {
         joined.into_iter().collect()
     }
 
-    /// Returns the facts of a source of the derived run, which ends before `end`, with its number.
+    /// Returns the facts of a source of the derived run, which ends before `end`.
     fn facts(
         &self,
         part: &InputSource<'_>,
         gate: &Intervals,
         end: i64,
-        number: usize,
     ) -> Result<SourceFacts, Error> {
         let source = part.source;
         let of = source.facts.recording.clone().unwrap_or_default();
@@ -176,10 +167,9 @@ impl Evaluation<'_> {
                 dead.extend(Some(span).filter(|(begin, end)| begin < end));
             }
         }
-        let most = (SPANS_MAX / (number + 1)).max(SPANS_MIN);
-        if dead.len() > most {
+        if dead.len() > SPANS_MAX {
             return Err(Error::Request(format!(
-                "{}: the gates leave {} spans out of one file; it has at most {most} of them",
+                "{}: the gates leave {} spans out of one file; it has at most {SPANS_MAX} of them",
                 source.facts.name,
                 dead.len(),
             )));

@@ -135,14 +135,14 @@ fn page(table: &Table, tries: usize) -> String {
     let mut text = format!(
         "# Does a query notice damage?\n\n\
          Each file of four stores is damaged in {tries} random places, and each kind of query is asked. The damage is \
-         one flipped bit, or a lost page (4 KiB of zeros). Two stores have version 3: gaps, far distances and steps. The \
+         one flipped bit, or a lost page (4 KiB of zeros). Two stores have version 4: gaps, far distances, steps and a file of dead spans. The \
          other two have version 2, with a column of times and gaps. Of each two one is dense and one is thin; all have two \
          sources and micro times. An answer is right, or it is refused with an error, or it is *silent*: another answer \
          without an error. Each cell of the tables has right / refused / silent answers. `cargo xtask damage` makes this \
          page. A file that is cut short is refused by every query, in both versions.\n\n\
          Damage in a column of times that leaves the times in order is not counted here: no query notices it \
          ([format.md](format.md), \"Damage\"). `tagq verify` notices all damage.\n\n\
-         | file | silent answers, version 3 | silent answers, version 2 |\n|---|--:|--:|\n"
+         | file | silent answers, version 4 | silent answers, version 2 |\n|---|--:|--:|\n"
     );
     let mut files: Vec<&str> = table.keys().map(|(_, file, ..)| *file).collect();
     files.sort_unstable();
@@ -155,9 +155,9 @@ fn page(table: &Table, tries: usize) -> String {
             let silent: u32 = of.iter().map(|of| of.silent).sum();
             if all == 0 { "no such file".to_owned() } else { format!("{silent} of {all}") }
         };
-        writeln!(text, "| {file} | {} | {} |", silent(3), silent(2)).unwrap();
+        writeln!(text, "| {file} | {} | {} |", silent(4), silent(2)).unwrap();
     }
-    for version in [3, 2] {
+    for version in [4, 2] {
         for (damage, title) in [(Damage::Flip, "a flipped bit"), (Damage::LostPage, "a lost page")]
         {
             let is_shown = |of: &(u32, &str, Damage, &str)| (of.0, of.2) == (version, damage);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tagq::store::{
-    Access, Creation, RunId, SourceFacts, Store, Tick, Writer,
+    Access, Creation, Recording, RunId, SourceFacts, Store, Tick, Writer,
     format::{BLOCK_ROWS, HEADER_BYTES},
 };
 
@@ -38,16 +38,19 @@ pub struct File {
 /// Returns stores of both versions: with a tag about each 25 ticks and with one about each 40,000 ticks. Labels are 1
 /// to 4.
 pub fn stores() -> Vec<Made> {
-    [(25, 3), (40_000, 3), (25, 2), (40_000, 2)].map(|(mean, version)| made(mean, version)).into()
+    [(25, 4), (40_000, 4), (25, 2), (40_000, 2)].map(|(mean, version)| made(mean, version)).into()
 }
 
-/// Makes a store of two sources, which end inside of blocks, with micro times: of version 2 with times and gaps.
+/// Makes a store of two sources, which end inside of blocks, with micro times: of version 2 with times and gaps, of version 4 with dead spans
+/// before all of its tags.
 fn made(mean: i64, version: u32) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: Some(RunId([7; 16])) };
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
-    if version == 3 {
+    let mut dead = Vec::new();
+    if version == 4 {
+        dead = (1..=5_000).map(|i| (-10 * i, -10 * i + 5)).rev().collect();
         writer.drop_times().unwrap();
     } else {
         writer.make_gaps().unwrap();
@@ -75,7 +78,9 @@ fn made(mean: i64, version: u32) -> Made {
         let labels: Vec<u16> = tags.iter().map(|tag| tag.1).collect();
         let micro: Vec<u32> = tags.iter().map(|tag| tag.2).collect();
         writer.append_with_micro(&times, &labels, &micro).unwrap();
-        writer.finish_source(SourceFacts::named(name));
+        let recording = Recording { dead: dead.clone(), ..Recording::default() };
+        let recording = (version == 4).then_some(recording);
+        writer.finish_source(SourceFacts { recording, ..SourceFacts::named(name) });
     }
     writer.commit().unwrap();
     assert_eq!(writer.manifest().has_times(), version == 2);
@@ -94,6 +99,7 @@ pub fn files(store: &Path) -> Vec<File> {
         ("gaps", "checksums of gaps"),
         ("blocks", "index of blocks"),
         ("counts", "counts of blocks"),
+        ("dead", "dead spans"),
         ("manifest", "manifest"),
     ];
     let mut paths: Vec<PathBuf> =
