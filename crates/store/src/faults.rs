@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::{
-    Access, Channels, Creation, Error, Folder, MicroColumn, Rows, RunId, SourceFacts, Store, Tick,
-    Writer, disk::Disk, error::io_error, format::MICRO_NONE,
+    Access, Channels, Creation, Error, Folder, MicroColumn, Recording, Rows, RunId, SourceFacts,
+    Store, Tick, Writer, disk::Disk, error::io_error, format::MICRO_NONE,
 };
 
 /// How call number `at` fails.
@@ -212,6 +212,14 @@ static STORY: LazyLock<(Vec<i64>, Vec<u16>, Vec<u32>)> = LazyLock::new(|| {
     (times.collect(), labels, micro)
 });
 
+/// The facts of a step. Dead spans get their file with the fifth, which the sixth and the seventh append to.
+fn facts_of(step: usize) -> SourceFacts {
+    let spans = [0, 0, 3, 0, 4_200, 30, 10][step];
+    let dead = (0..spans).map(|i| (10 * i, 10 * i + 5)).collect();
+    let recording = Some(Recording { dead, ..Recording::default() });
+    SourceFacts { recording, ..SourceFacts::named(&step.to_string()) }
+}
+
 fn rows_until(step: usize) -> Slices {
     let rows = STEPS[..step].iter().map(|(rows, ..)| rows).sum();
     let (times, labels, micro) = &*STORY;
@@ -242,7 +250,7 @@ fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
         }
         writer.begin_source();
         writer.append_with_micro(&time[start..], &label[start..], &micro[start..])?;
-        writer.finish_source(SourceFacts::named(&step.to_string()));
+        writer.finish_source(facts_of(step));
         writer.commit()?;
         // After a failed call the writer refuses everything, whatever the disk says by then.
     }
@@ -258,6 +266,9 @@ fn check(folder: &Path, context: &str) -> usize {
     let steps = store.manifest().sources.len();
     let (time, label, micro) = rows_until(steps);
     assert_eq!(store.tags().time, time, "{context}");
+    for (step, source) in store.manifest().sources.iter().enumerate() {
+        assert!(source.facts == facts_of(step), "{context}: dead spans of source {step}");
+    }
     let found: Vec<u16> = match store.tags().channels {
         Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
         Channels::U16(labels) => labels.to_vec(),
