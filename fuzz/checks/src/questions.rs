@@ -7,7 +7,7 @@ use tagq::{
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,
-        QueryContext, Rates, Request, Selection, Setup, cases,
+        PulsePeriod, QueryContext, Rates, Request, Selection, Setup, cases,
     },
     store::{Access, Duration, MANIFEST_NAME, format::HEADER_BYTES},
 };
@@ -249,6 +249,10 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         1 => format!("{high}t").parse().ok(),
         _ => format!("{low}t..{high}t").parse().ok(),
     };
+    let g2 = recipe.byte() % 4 == 3;
+    let is_pulsed = g2 && recipe.byte() % 4 == 3;
+    let pulsed = if is_pulsed { ticks(recipe, 1 << 40).map(PulsePeriod::Stated) } else { None };
+    let number = |recipe: &mut Recipe<'_>| recipe.is().then(|| u32::from(recipe.byte()));
     Histogram {
         start: Some(channel(recipe)),
         stop: Some(channel(recipe)),
@@ -260,7 +264,11 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         mode,
         period: None,
         sync_divider: (recipe.byte() % 16 == 15).then_some(3),
-        g2: recipe.byte() % 4 == 3,
+        g2,
+        peak: if is_pulsed { ticks(recipe, 1 << 40) } else { None },
+        pulsed,
+        sides: number(recipe),
+        skip: number(recipe),
         errors: errors(recipe),
         covariance: false,
         selection,

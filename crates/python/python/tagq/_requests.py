@@ -274,6 +274,12 @@ class Requests:
         range_s: float | tuple[float, float] | None = None,
         log: int | None = None,
         covariance: bool = False,
+        pulsed: Duration | None = None,
+        pulsed_s: float | None = None,
+        peak: Duration | None = None,
+        peak_s: float | None = None,
+        sides: int | None = None,
+        skip: int | None = None,
         exact_bins: bool = False,
         errors: str = "formula",
         channels: Channel | Iterable[Channel] | None = None,
@@ -306,6 +312,14 @@ class Requests:
             N bins a decade from LO to HI of the range, both above zero.
         covariance
             With g2 and errors from blocks: the covariance of each bin with every bin.
+        pulsed
+            Light in pulses of period P, or ``auto``: g2 of each pulse, from the counts around multiples of P.
+        peak
+            With pulsed: the full width in which pairs belong to a peak [default: half of the period].
+        sides
+            With pulsed: peaks on each side of zero that are the reference [default: 10].
+        skip
+            With pulsed: peaks next to zero, on each side, that are no reference [default: 0].
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
@@ -761,6 +775,12 @@ if TYPE_CHECKING:
         range_s: float | tuple[float, float] | None
         log: int | None
         covariance: bool
+        pulsed: Duration | None
+        pulsed_s: float | None
+        peak: Duration | None
+        peak_s: float | None
+        sides: int | None
+        skip: int | None
         exact_bins: bool
         errors: str
         channels: Channel | Iterable[Channel] | None

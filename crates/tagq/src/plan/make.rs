@@ -83,6 +83,14 @@ impl Plan {
             let light = run.kept_light_note();
             planned.push(PlannedRun { reach, light, ..PlannedRun::of(run, context.setup)? });
         }
-        Self::new(query, options, bins.as_ref().and_then(PlannedBins::of), planned, intervals)
+        let bins = bins.as_ref().map(|bins| {
+            PlannedBins::of(bins).ok_or_else(|| {
+                Error::Request(
+                    "a plan has no period that is found in the tags; give it: `pulsed` 12.5ns"
+                        .into(),
+                )
+            })
+        });
+        Self::new(query, options, bins.transpose()?, planned, intervals)
     }
 }

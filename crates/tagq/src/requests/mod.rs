@@ -38,7 +38,7 @@ pub use coincidences::{Accidentals, Coincidences, Listing};
 pub use command::{Asking, keyword, quoted};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
-pub use histogram::{Histogram, Reach};
+pub use histogram::{Histogram, PulsePeriod, Reach};
 pub use histogram2d::Histogram2d;
 pub(crate) use kind::{Gap, Seams};
 pub use micro::MicroTimes;

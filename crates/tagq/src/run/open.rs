@@ -12,7 +12,7 @@ use std::{
 use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Facts, Lookup, Recording, ScanProgress};
-use tagq_store::{Access, Error as StoreError, Manifest, RowsId, Store, Tick, Writer};
+use tagq_store::{Access, Error as StoreError, Manifest, RowsId, Store, SyncPulses, Tick, Writer};
 
 use super::{
     location::RunLocation,
@@ -199,10 +199,21 @@ impl Run {
     pub(crate) fn sync_period(&self, channel: u16) -> Option<i64> {
         let manifest = self.store.manifest();
         let is_tag = manifest.channels.iter().any(|rows| rows.channel == channel);
-        let mut recordings = manifest.sources.iter().filter_map(|s| s.facts.recording.as_ref());
-        let pulses = recordings.find_map(|recording| recording.pulses)?;
+        let pulses = self.pulses()?;
         let ticks = pulses.period.in_ticks(manifest.tick)?.ceil().to_integer();
         i64::try_from(ticks).ok().filter(|_| pulses.channel == channel && !is_tag)
+    }
+
+    /// Returns the period of the sync pulses in ticks, if its files state it.
+    pub(crate) fn pulse_period(&self) -> Option<f64> {
+        let ticks = self.pulses()?.period.in_ticks(self.store.manifest().tick)?;
+        Some(*ticks.numer() as f64 / *ticks.denom() as f64)
+    }
+
+    /// Returns the sync pulses that its files state.
+    fn pulses(&self) -> Option<SyncPulses> {
+        let mut sources = self.store.manifest().sources.iter();
+        sources.find_map(|source| source.facts.recording.as_ref()?.pulses)
     }
 
     /// Returns the same store, for views of its columns that outlive this run.

@@ -80,7 +80,7 @@ const DURATION: f64 = 1e7;
 
 fn pairs(rate: f64, efficiencies: [f64; 2]) -> Emitter {
     let arms = vec![(1, efficiencies[0]), (2, efficiencies[1])];
-    Emitter { rate, arms, splits: false, jitter: 1.0 }
+    Emitter { rate, arms, splits: false, jitter: 1.0, is_single: false }
 }
 
 fn value(quantity: &'static str, truth: Option<f64>) -> Value {
@@ -391,7 +391,7 @@ fn triples() -> Case {
     let arms = vec![(1, 0.6), (2, 0.5), (3, 0.7)];
     let light = Light {
         duration: DURATION,
-        emitters: vec![Emitter { rate: 2e-3, arms, splits: false, jitter: 1.0 }],
+        emitters: vec![Emitter { rate: 2e-3, arms, splits: false, jitter: 1.0, is_single: false }],
         background: vec![(1, 2e-4), (2, 2e-4), (3, 2e-4)],
         ..Light::default()
     };
@@ -423,6 +423,7 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
         arms: vec![(1, efficiency), (arm, efficiency)],
         splits: false,
         jitter: 1.0,
+        is_single: false,
     };
     let light = Light {
         duration: 3.0 * DURATION,
@@ -447,6 +448,10 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
 
 fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Request {
     Request::Histogram(Histogram {
+        pulsed: None,
+        peak: None,
+        sides: None,
+        skip: None,
         by: None,
         start: Some(Channel::Number(ends[0])),
         stop: Some(Channel::Number(ends[1])),
@@ -497,6 +502,65 @@ fn correlations() -> Case {
     }
 }
 
+/// Returns a single emitter and laser light in pulses, with steady background, on a beam splitter.
+fn peaks() -> Case {
+    const PERIOD: f64 = 1_000.0;
+    let (single, laser) = (1e-4, 3e-5);
+    let emitter = |rate, is_single| Emitter {
+        rate,
+        arms: vec![(1, 1.0), (2, 1.0)],
+        splits: true,
+        jitter: 20.0,
+        is_single,
+    };
+    let light = Light {
+        duration: 5.0 * DURATION,
+        emitters: vec![emitter(single, true), emitter(laser, false)],
+        background: vec![(1, 2e-5), (2, 2e-5)],
+        period: Some(PERIOD),
+        ..Light::default()
+    };
+    // Photons of each pulse: s is 0 or 1, c a Poisson number. Of pairs, E[n (n − 1)] / E[n]², where n = s + c.
+    let (s, c): (f64, f64) = (-f64::exp_m1(-single * PERIOD), laser * PERIOD);
+    let truth = (2.0 * s * c + c * c) / (s + c).powi(2);
+    let ask = |asked: &str, ends, change: fn(&mut Histogram), rows: &[(usize, f64)]| {
+        let Request::Histogram(mut question) = histogram(ends, "1t", "1t", None) else {
+            unreachable!("a histogram")
+        };
+        (question.bin, question.range) = (None, None);
+        question.pulsed = Some("1us".parse().unwrap());
+        question.peak = Some("200ns".parse().unwrap());
+        change(&mut question);
+        let value = |&(row, truth)| Value { row, ..value("g2", Some(truth)) };
+        Ask {
+            asked: asked.into(),
+            question: Request::Histogram(question),
+            values: rows.iter().map(value).collect(),
+        }
+    };
+    Case {
+        name: "Pulses: a single emitter and laser light, with background",
+        lights: vec![light],
+        asks: vec![
+            ask(
+                "g2(0) and two sides, of 10 sides",
+                [1, 2],
+                |_| {},
+                &[(10, truth), (11, 1.0), (3, 1.0)],
+            ),
+            ask(
+                "g2(0) and the first peak, which is skipped",
+                [1, 2],
+                |q| q.skip = Some(2),
+                &[(12, truth), (13, 1.0)],
+            ),
+            // At most one tag a pulse varies less than a Poisson number.
+            ask("a side of a channel with itself", [1, 1], |q| q.sides = Some(4), &[(5, 1.0)])
+                .blocks_only(&["g2"]),
+        ],
+    }
+}
+
 /// Returns light with bursts.
 fn thermal() -> Case {
     let light = Light {
@@ -506,6 +570,7 @@ fn thermal() -> Case {
             arms: vec![(1, 1.0), (2, 1.0)],
             splits: true,
             jitter: 1.0,
+            is_single: false,
         }],
         coherence: Some(20_000.0),
         ..Light::default()
@@ -714,6 +779,7 @@ pub(crate) fn all() -> Vec<Case> {
         heralded("Heralded photon, η 0.7, 0.12 pairs in the window", 2e-3, 0.7, 30.0),
         heralds_vetoed(),
         correlations(),
+        peaks(),
         dead("Independent channels, 5 % dead", 5.0),
         dead("Independent channels, 10 % dead", 10.0),
         dead("Independent channels, 30 % dead", 30.0),

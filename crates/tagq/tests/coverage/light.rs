@@ -34,6 +34,8 @@ pub(crate) struct Emitter {
     pub splits: bool,
     /// Standard deviation of the time of each photon, in ticks.
     pub jitter: f64,
+    /// Whether it emits at most once in a pulse.
+    pub is_single: bool,
 }
 
 /// Times and channels, in order of time.
@@ -67,6 +69,7 @@ impl Light {
             }
         };
         for emitter in &self.emitters {
+            let mut last = f64::NEG_INFINITY;
             for (from, to, factor) in self.cells(&mut rng) {
                 let mut time = from;
                 loop {
@@ -76,6 +79,10 @@ impl Light {
                         break;
                     }
                     let at = self.period.map_or(time, |period| (time / period).floor() * period);
+                    if emitter.is_single && at.total_cmp(&last).is_eq() {
+                        continue;
+                    }
+                    last = at;
                     let chosen: f64 = StandardUniform.sample(&mut rng);
                     for (i, &(channel, efficiency)) in emitter.arms.iter().enumerate() {
                         let arms = emitter.arms.len() as f64;

@@ -3,7 +3,7 @@
 use tagq_query::{Bins, Fold, Histogram as Query, Mode, Period};
 use tagq_store::{Duration, Tick};
 
-use super::request::{Histogram, Reach};
+use super::request::{Histogram, PulsePeriod, Reach};
 use crate::{
     error::Error,
     pulses::{Effort, Pulses},
@@ -27,6 +27,8 @@ impl Histogram {
     /// two options.
     pub(super) fn chosen(&self) -> &'static [&'static str] {
         match (&self.bin, &self.range) {
+            _ if self.pulsed == Some(PulsePeriod::Auto) => &["pulsed"],
+            _ if self.pulsed.is_some() => &[],
             _ if self.log.is_some() || self.mode == Mode::Grid => &[],
             (None, None) => &["bin", "range"],
             (None, Some(_)) => &["bin"],

@@ -3,9 +3,10 @@
 mod bins;
 mod cases;
 mod counts;
+mod pulsed;
 mod request;
 
-pub use request::{G2, HISTOGRAM, Histogram, Reach};
+pub use request::{G2, HISTOGRAM, Histogram, PulsePeriod, Reach};
 
 use serde::Serialize;
 use tagq_query::{
@@ -17,6 +18,7 @@ use tagq_store::Tick;
 use self::{
     bins::instead,
     counts::{Block, Expected, HistogramCounts, IntervalCounts, add_counts},
+    pulsed::PeaksUsed,
     request::mode_name,
 };
 use super::{
@@ -60,6 +62,8 @@ struct Used {
     bins_per_decade: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     period_ticks: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pulsed: Option<PeaksUsed>,
     /// The options that the user left open.
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     chosen: &'static [&'static str],
@@ -131,6 +135,14 @@ impl RequestKind for Histogram {
                 "`by` is of counts with errors by formula; leave `g2` and `errors` out".into(),
             ));
         }
+        if self.pulsed.is_some()
+            && (!self.g2 || self.mode != tagq_query::Mode::All || self.covariance)
+        {
+            return Err(Error::Request(
+                "`pulsed` is of g2, without its covariance; leave `mode` and `covariance` out"
+                    .into(),
+            ));
+        }
         Ok(())
     }
 
@@ -153,7 +165,15 @@ impl RequestKind for Histogram {
         let query = Query { start, stop, bins: any, mode, fold, scope };
         let bins = match bins {
             Some(bins) if !self.chosen().is_empty() => bins.clone(),
-            _ => self.bins(run, &query, context).map_err(|error| self.too_many(error, tick))?,
+            _ => match self.peaks(run, &query, context)? {
+                Some(peaks) => {
+                    peaks.note(&query, tick, context);
+                    peaks.bins()?
+                }
+                None => {
+                    self.bins(run, &query, context).map_err(|error| self.too_many(error, tick))?
+                }
+            },
         };
         self.check_covariance(bins.count())?;
         Ok(Query { bins, ..query })
@@ -249,7 +269,9 @@ impl RequestKind for Histogram {
         let (query, tick, context) = (&first.query, first.tick(), first.context);
         let live = tallied.live();
         let binned = &tallied.binned;
-        let bin = self.log.is_none().then(|| binned.bins.edge(1) - binned.bins.edge(0));
+        let peaks = self.peaks(first.run, query, context)?;
+        let is_even = self.log.is_none() && peaks.is_none();
+        let bin = is_even.then(|| binned.bins.edge(1) - binned.bins.edge(0));
         let mut used = Used {
             kind: "histogram",
             mode: mode_name(self.mode),
@@ -260,6 +282,7 @@ impl RequestKind for Histogram {
             range_ticks: [binned.bins.edge(0), binned.bins.edge(binned.bins.count())],
             bins_per_decade: self.log,
             period_ticks: binned.period.map(ticks_of),
+            pulsed: peaks.map(|peaks| peaks.used(tick)),
             chosen: self.chosen(),
             singles: binned.singles(),
             dropped: binned.dropped,
@@ -270,15 +293,23 @@ impl RequestKind for Histogram {
         };
         used.selection.sums_up(all.len());
         let names = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
+        let peak_words = peaks.map_or(String::new(), |peaks| peaks.words(tick));
+        let mut header = self.header(first.run, &used, &peak_words, context, live);
+        let rows = match (&first.trace, peaks) {
+            (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
+            (None, Some(peaks)) => {
+                let (rows, zero) = peaks.rows(tallied, tick, context);
+                header = format!("{header}; {zero}");
+                rows
+            }
+            (None, None) => tallied.rows(query, tick, self.covariance),
+        };
         Ok(Finished {
             total: None,
-            header: self.header(first.run, &used, context, live),
+            header,
             query: serde_json::to_value(used)?,
             singles: None,
-            rows: match &first.trace {
-                Some(division) => tallied.rows_of_intervals(query, tick, division),
-                None => tallied.rows(query, tick, self.covariance),
-            },
+            rows,
             figure: self.figure(names, tick),
         })
     }
@@ -416,7 +447,14 @@ impl Histogram {
         }
     }
 
-    fn header(&self, run: &Run, used: &Used, context: &QueryContext<'_>, live: i128) -> String {
+    fn header(
+        &self,
+        run: &Run,
+        used: &Used,
+        peaks: &str,
+        context: &QueryContext<'_>,
+        live: i128,
+    ) -> String {
         let tick = run.store().manifest().tick;
         let [start, stop] = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
         let [low, high] = used.range_ticks;
@@ -426,7 +464,7 @@ impl Histogram {
                 format!("bins of {}{chosen}", bin_width(bin, self.bin.as_ref(), tick))
             }
             (None, Some(log)) => format!("{log} bins a decade"),
-            (None, None) => String::new(),
+            (None, None) => peaks.to_owned(),
         };
         let folded = used
             .period_ticks

@@ -51,6 +51,18 @@ pub struct Histogram {
     /// Normalise by the expectation for uncorrelated light.
     #[serde(default)]
     pub g2: bool,
+    /// Take the light as pulsed with this period, and return the g2 of each pulse.
+    #[serde(default)]
+    pub pulsed: Option<PulsePeriod>,
+    /// The full width of a peak; half of the period by default.
+    #[serde(default)]
+    pub peak: Option<Duration>,
+    /// Peaks on each side that the one at zero is compared with.
+    #[serde(default)]
+    pub sides: Option<u32>,
+    /// Peaks next to zero, on each side, that it is not compared with.
+    #[serde(default)]
+    pub skip: Option<u32>,
     /// Method for errors.
     #[serde(default)]
     pub errors: Errors,
@@ -86,13 +98,14 @@ pub const G2: RequestType = RequestType {
     summary: "The correlation g2 of two channels: a histogram with g2",
     details: "",
     channels: Some(ENDS_ARGUMENT),
-    options: &[&ENDS, &BINS, &[options::EXACT_BINS, blocks::OPTION]],
+    options: &[&ENDS, &BINS, &PULSED, &[options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON],
     preset: &["g2"],
     unlisted: None,
     examples: &[
         &[("start", "1"), ("stop", "2")],
         &[("start", "3"), ("stop", "15"), ("log", "20"), ("range", "1ns..1ms")],
+        &[("start", "1"), ("stop", "2"), ("pulsed", "12.5ns"), ("peak", "4ns")],
     ],
     cases: super::cases::of_g2,
 };
@@ -169,6 +182,33 @@ const BINS: [RequestOption; 4] = [
     ),
 ];
 
+const PULSED: [RequestOption; 4] = [
+    RequestOption::new(
+        "pulsed",
+        ValueType::Text("P"),
+        "Light in pulses of period P, or `auto`: g2 of each pulse, from the counts around multiples of P",
+    )
+    .excludes(&["bin", "range", "log"]),
+    RequestOption::new(
+        "peak",
+        ValueType::Text("W"),
+        "With pulsed: the full width in which pairs belong to a peak [default: half of the period]",
+    )
+    .requires("pulsed"),
+    RequestOption::new(
+        "sides",
+        ValueType::Number("K"),
+        "With pulsed: peaks on each side of zero that are the reference [default: 10]",
+    )
+    .requires("pulsed"),
+    RequestOption::new(
+        "skip",
+        ValueType::Number("N"),
+        "With pulsed: peaks next to zero, on each side, that are no reference [default: 0]",
+    )
+    .requires("pulsed"),
+];
+
 const MODES: [(Mode, [&str; 2]); 4] = [
     (Mode::All, ["all", "Every start with every stop"]),
     (Mode::Next, ["next", "Each start with its first stop at or after it"]),
@@ -238,5 +278,36 @@ impl std::str::FromStr for Reach {
             Some((low, high)) => Ok(Self::Between(parse(low)?, parse(high)?)),
             None => parse(text).map(Self::Around),
         }
+    }
+}
+
+/// The period of pulsed light.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PulsePeriod {
+    /// As the file states it, or as the tags show it.
+    Auto,
+    /// This one.
+    Stated(Duration),
+}
+
+serde_as_text!(PulsePeriod);
+
+impl std::fmt::Display for PulsePeriod {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Stated(period) => f.write_str(period.asked()),
+        }
+    }
+}
+
+impl std::str::FromStr for PulsePeriod {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        text.parse::<Duration>().map(Self::Stated).map_err(|e| format!("{e}; or `auto`"))
     }
 }

@@ -1,0 +1,423 @@
+//! g2 of pulsed light: the counts in a window around each multiple of the period, in place of equal bins.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tagq_query::{Bins, Histogram as Query, covariance, limit_of_none};
+use tagq_store::{Duration, Tick};
+
+use super::{
+    counts::{Block, HistogramCounts},
+    request::{Histogram, PulsePeriod},
+};
+use crate::{
+    cells::Cells,
+    error::Error,
+    pulses::{Effort, Pulses},
+    requests::{columns::DelayCells, context::QueryContext},
+    run::Run,
+    table::{Column, Table, Unit},
+};
+
+/// Peaks on each side that are compared with the one at zero.
+const SIDES: u32 = 10;
+/// Peaks on each side, at most, with those that are left out.
+const PEAKS_MAX: u32 = 100_000;
+/// Peaks near zero and far from it that differ by so many errors are correlated.
+const DIFFERS: f64 = 4.0;
+
+/// The peaks of a g2 of pulsed light, in ticks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peaks {
+    period: f64,
+    period_err: f64,
+    /// Where in the period undelayed differences were found, from 0 to 1; 0 if they were not looked at.
+    phase: f64,
+    width: f64,
+    sides: u32,
+    skip: u32,
+    /// Whether start and stop are one channel, so that every pair is counted at both signs.
+    is_same: bool,
+}
+
+/// The peaks as an answer states them.
+#[derive(Debug, Serialize)]
+pub(super) struct PeaksUsed {
+    pub period_ticks: f64,
+    pub period_err_ticks: f64,
+    pub period_s: f64,
+    pub peak_ticks: f64,
+    pub sides: u32,
+    pub skip: u32,
+}
+
+impl Histogram {
+    /// Returns the peaks that are counted; `None` if light is not taken as pulsed.
+    pub(super) fn peaks(
+        &self,
+        run: &Run,
+        query: &Query,
+        context: &QueryContext<'_>,
+    ) -> Result<Option<Peaks>, Error> {
+        let Some(pulsed) = &self.pulsed else { return Ok(None) };
+        let tick = run.store().manifest().tick;
+        let in_ticks = |duration: &Duration| -> Result<f64, Error> {
+            let (numerator, denominator) = duration.fraction(tick)?;
+            Ok(numerator as f64 / denominator as f64)
+        };
+        let (sides, skip) = (self.sides.unwrap_or(SIDES), self.skip.unwrap_or(0));
+        if sides == 0 || sides.saturating_add(skip) > PEAKS_MAX {
+            return Err(Error::Request(format!(
+                "`sides` is at least 1, and at most {PEAKS_MAX} with `skip`"
+            )));
+        }
+        let stated = |period| Pulses { period, period_err: 0.0, phase: 0.0 };
+        let pulses = match (pulsed, run.pulse_period()) {
+            (PulsePeriod::Stated(period), _) => stated(in_ticks(period)?),
+            (PulsePeriod::Auto, Some(period)) => stated(period),
+            (PulsePeriod::Auto, None) => self.found_pulses(run, query, sides + skip, context)?,
+        };
+        let Pulses { period, period_err, phase } = pulses;
+        let width = self.peak.as_ref().map_or(Ok(period / 2.0), in_ticks)?;
+        // A tick on each side of a peak belongs to no peak.
+        if width.is_nan() || width <= 0.0 || width > period - 2.0 {
+            return Err(Error::Request(format!(
+                "a peak of {} does not fit in the period of {}, with time between peaks for the background; `peak` W \
+                 is the full width of a peak",
+                in_seconds(width, width / 1e4, tick),
+                in_seconds(period, period / 1e4, tick)
+            )));
+        }
+        let is_same = query.start == query.stop;
+        Ok(Some(Peaks { period, period_err, phase, width, sides, skip, is_same }))
+    }
+
+    /// Returns the pulses that the tags show.
+    fn found_pulses(
+        &self,
+        run: &Run,
+        query: &Query,
+        peaks: u32,
+        context: &QueryContext<'_>,
+    ) -> Result<Pulses, Error> {
+        let tick_s = run.store().manifest().tick.seconds();
+        let ends = [query.start, query.stop];
+        let find = || {
+            run.count_as(self.selection.join, None, |recording| {
+                let of = |reach| {
+                    Pulses::find(recording, ends, tick_s, (reach, f64::INFINITY), Effort::Full)
+                };
+                let found = context.pool.install(|| {
+                    let first = of(0)?;
+                    #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
+                    of((first.period * f64::from(peaks + 1)) as i64).or(Some(first))
+                });
+                Ok(found)
+            })
+        };
+        let key = ("pulsed", ends, peaks, self.selection.join);
+        let found = run.memo().get(&key, || find().map_err(|error| error.to_string()));
+        let found = found.map_err(Error::Request)?.ok_or_else(|| {
+            Error::Request(
+                "no period is found in the differences of the two channels; give it: `pulsed` 12.5ns".into(),
+            )
+        })?;
+        Ok(found)
+    }
+}
+
+/// The value of a peak with its error.
+#[derive(Debug, Clone, Copy, Default)]
+struct Peak {
+    value: Option<f64>,
+    err: Option<f64>,
+    limit: Option<f64>,
+    background: Option<f64>,
+}
+
+/// Sums of counts and of what uncorrelated steady light would give.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    count: f64,
+    expected: f64,
+}
+
+impl Sums {
+    fn ratio(self) -> f64 {
+        self.count / self.expected
+    }
+
+    /// Returns the variance of the ratio, if each count has `times` the variance of a Poisson number.
+    fn variance(self, times: f64) -> f64 {
+        times * self.count / (self.expected * self.expected)
+    }
+}
+
+impl Peaks {
+    /// Notes what may be wrong with a period that was found.
+    pub(super) fn note(&self, query: &Query, tick: Tick, context: &QueryContext<'_>) {
+        let delay = |channel| query.scope.delay_of(channel) as f64;
+        let moved = delay(query.stop) - delay(query.start);
+        let aside = (self.phase * self.period + moved).rem_euclid(self.period);
+        let aside = if aside > self.period / 2.0 { aside - self.period } else { aside };
+        if self.period_err > 0.0 && aside.abs() > self.period / 8.0 && !self.is_same {
+            let name = context.setup.name_of(query.stop);
+            let text = in_seconds(aside.abs(), self.period_err.max(1.0), tick).replace(' ', "");
+            let sign = if aside > 0.0 { "-" } else { "" };
+            context.progress.note(&format!(
+                "the peaks of the differences are {text} from multiples of the period; `delay` {name}={sign}{text} moves \
+                 them there"
+            ));
+        }
+        if self.period_err * self.aside() as f64 > self.period / 20.0 {
+            context.progress.note(
+                "the period is not known well enough for the last peaks; give it with `pulsed`, or fewer `sides`",
+            );
+        }
+    }
+
+    /// Returns the number of peaks on each side of zero.
+    fn aside(&self) -> i64 {
+        i64::from(self.sides) + i64::from(self.skip)
+    }
+
+    /// Returns the bins: peaks, and before, between and behind them the rest of each period.
+    pub(super) fn bins(&self) -> Result<Bins, Error> {
+        let too_long =
+            || Error::Request("the last peak is beyond 2^62 ticks; take fewer `sides`".into());
+        let ticks = |time: f64| {
+            #[expect(clippy::cast_possible_truncation, reason = "checked")]
+            let ticks = time as i64;
+            (time.abs() < (1_i64 << 62) as f64).then_some(ticks).ok_or_else(too_long)
+        };
+        let mut edges = Vec::new();
+        for peak in -self.aside()..=self.aside() {
+            let middle = peak as f64 * self.period;
+            if edges.is_empty() {
+                edges.push(ticks((middle - self.period / 2.0).floor())?);
+            }
+            edges.push(ticks((middle - self.width / 2.0).ceil())?);
+            edges.push(ticks((middle + self.width / 2.0).floor())? + 1);
+        }
+        let last = self.aside() as f64 * self.period + self.period / 2.0;
+        edges.push(ticks(last.ceil())? + 1);
+        let bins = Bins::Edges(edges);
+        bins.check()?;
+        Ok(bins)
+    }
+
+    /// Returns the bin of a peak, counted from the first one.
+    fn bin(peak: usize) -> usize {
+        2 * peak + 1
+    }
+
+    /// Returns how many periods a peak is from zero.
+    fn number(&self, peak: usize) -> i64 {
+        i64::try_from(peak).unwrap_or(i64::MAX) - self.aside()
+    }
+
+    /// Whether g2 is relative to this peak.
+    fn is_side(&self, peak: usize) -> bool {
+        self.number(peak).unsigned_abs() > self.skip.into()
+    }
+
+    fn count(&self) -> usize {
+        usize::try_from(2 * self.aside() + 1).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the sums over the side peaks and over the bins between peaks.
+    fn references(&self, counts: &[f64], expected: &[Option<f64>]) -> [Sums; 2] {
+        let mut references = [Sums::default(); 2];
+        for (bin, (&count, &expected)) in counts.iter().zip(expected).enumerate() {
+            let Some(expected) = expected.filter(|&expected| expected > 0.0) else { continue };
+            let of = match bin % 2 {
+                0 => 1,
+                _ if self.is_side(bin / 2) => 0,
+                _ => continue,
+            };
+            references[of].count += count;
+            references[of].expected += expected;
+        }
+        references
+    }
+
+    /// Returns g2 of each peak (docs/queries.md, section "Pulsed light"), with errors of Poisson counts.
+    fn values(&self, counts: &[f64], expected: &[Option<f64>]) -> Vec<Peak> {
+        let [sides, between] = self.references(counts, expected);
+        let has_all = sides.expected > 0.0 && between.expected > 0.0;
+        let (side, background) = (sides.ratio(), between.ratio());
+        let height = side - background;
+        // Of one channel, a count at Δ is one at −Δ, too.
+        let times = if self.is_same { 2.0 } else { 1.0 };
+        let of = |peak: usize| {
+            let bin = Self::bin(peak);
+            let Some(of_peak) = expected[bin].filter(|&e| e > 0.0 && has_all) else {
+                return Peak::default();
+            };
+            let own = Sums { count: counts[bin], expected: of_peak };
+            let background = Some(background * of_peak);
+            if height.is_nan() || height <= 0.0 {
+                return Peak { background, ..Peak::default() };
+            }
+            let g2 = (own.ratio() - between.ratio()) / height;
+            // A side peak of two channels is a part of the sum.
+            let counted = Sums { count: own.count.max(1.0), ..own };
+            let of_itself = if self.number(peak) == 0 { times } else { 1.0 };
+            let shared = if self.is_side(peak) {
+                times * own.count / (own.expected * sides.expected)
+            } else {
+                0.0
+            };
+            let variance = counted.variance(of_itself) + g2 * g2 * sides.variance(times)
+                - 2.0 * g2 * shared
+                + (1.0 - g2) * (1.0 - g2) * between.variance(times);
+            Peak {
+                value: Some(g2),
+                err: Some(variance.max(0.0).sqrt() / height),
+                limit: (own.count == 0.0).then(|| limit_of_none(of_peak * height)),
+                background,
+            }
+        };
+        (0..self.count()).map(of).collect()
+    }
+
+    /// Returns how much larger the peaks next to zero are than those far from it, if by more than chance.
+    fn bunching(&self, counts: &[f64], expected: &[Option<f64>]) -> Option<f64> {
+        let [_, between] = self.references(counts, expected);
+        let half = i64::from(self.skip) + i64::from(self.sides.div_ceil(2));
+        let mut halves = [Sums::default(); 2];
+        for peak in (0..self.count()).filter(|&peak| self.is_side(peak)) {
+            let Some(of_peak) = expected[Self::bin(peak)].filter(|&e| e > 0.0) else { continue };
+            let sums = &mut halves[usize::from(self.number(peak).abs() > half)];
+            sums.count += counts[Self::bin(peak)];
+            sums.expected += of_peak;
+        }
+        let [near, far] = halves;
+        let times = if self.is_same { 2.0 } else { 1.0 };
+        let err = (near.variance(times) + far.variance(times)).sqrt();
+        let is_other = (near.ratio() - far.ratio()).abs() > DIFFERS * err;
+        let ratio = (near.ratio() - between.ratio()) / (far.ratio() - between.ratio());
+        Some(ratio).filter(|ratio| is_other && ratio.is_finite())
+    }
+
+    /// Returns a row for each peak, with errors by formula or from blocks, and the text of g2(0).
+    pub(super) fn rows(
+        self,
+        tallied: HistogramCounts,
+        tick: Tick,
+        context: &QueryContext<'_>,
+    ) -> (Table, String) {
+        let HistogramCounts { binned, expected, blocks, .. } = tallied;
+        let expected = expected.unwrap_or_else(|| vec![None; binned.counts.len()]);
+        let counts: Vec<f64> = binned.counts.iter().map(|&count| count as f64).collect();
+        let mut values = self.values(&counts, &expected);
+        if !blocks.is_empty() {
+            let without = |block: &Block| {
+                let left = binned.counts.iter().zip(&block.counts);
+                let left: Vec<f64> = left.map(|(all, of)| all.saturating_sub(*of) as f64).collect();
+                Some(self.values(&left, block.expected_without.as_deref()?))
+            };
+            let left_out: Vec<Vec<Peak>> = blocks.iter().filter_map(without).collect();
+            for (peak, value) in values.iter_mut().enumerate() {
+                let of: Option<Vec<f64>> = left_out.iter().map(|of| of[peak].value).collect();
+                let err = of.filter(|of| of.len() > 1).map(|of| covariance(&of, &of).sqrt());
+                // Blocks of a peak without any count do not differ.
+                let is_none = binned.counts[Self::bin(peak)] == 0;
+                let larger = || value.err.zip(err).map(|(one, other)| one.max(other)).or(value.err);
+                value.err = if is_none { larger() } else { err };
+            }
+        }
+        if let Some(ratio) = self.bunching(&counts, &expected) {
+            context.progress.note(&format!(
+                "the peaks next to zero are {ratio:.3} times those further away: the light is correlated over several \
+                 pulses, as by blinking; `skip` N leaves the first N peaks on each side out of the reference"
+            ));
+        }
+        let zero = values[self.count() / 2];
+        let text = match (zero.value, zero.err, zero.limit) {
+            (Some(_), _, Some(limit)) => format!("g2(0) < {limit:.4} (95 %)"),
+            (Some(value), Some(err), None) => format!("g2(0) = {value:.4} \u{b1} {err:.4}"),
+            _ => "g2(0) is not defined: the side peaks do not exceed the background".into(),
+        };
+        (self.table(&Arc::new(binned.bins), Arc::new(binned.counts), values, tick), text)
+    }
+
+    fn table(
+        self,
+        bins: &Arc<Bins>,
+        counts: Arc<Vec<u64>>,
+        values: Vec<Peak>,
+        tick: Tick,
+    ) -> Table {
+        let rows = self.count();
+        let values = Arc::new(values);
+        let cells = |of: fn(Peak) -> Option<f64>| {
+            let values = Arc::clone(&values);
+            Cells::made(rows, move |peak| of(values[peak]))
+        };
+        let DelayCells { low, width, middle } = DelayCells::of(rows, bins, Self::bin, tick);
+        let times = if self.is_same { 2.0 } else { 1.0 };
+        let err = {
+            let counts = Arc::clone(&counts);
+            move |peak| {
+                let times = if self.number(peak) == 0 { times } else { 1.0 };
+                Some((times * counts[Self::bin(peak)].max(1) as f64).sqrt())
+            }
+        };
+        let table = Table::default()
+            .with(Column::integers("peak", Cells::made(rows, move |peak| self.number(peak))).key())
+            .with(Column::integers("delay_ticks", low).heading("from (ticks)").if_room(1))
+            .with(Column::integers("width_ticks", width).heading("ticks").hidden())
+            .with(Column::floats("delay_s", middle).heading("delay").unit(Unit::Seconds))
+            .with(
+                Column::counts("count", Cells::made(rows, move |peak| counts[Self::bin(peak)]))
+                    .err("count_err")
+                    .compared(),
+            )
+            .with(Column::floats("count_err", Cells::made(rows, err)).hidden())
+            .with(Column::floats("background", cells(|of| of.background)).if_room(1))
+            .with(Column::floats("g2", cells(|of| of.value)).err("g2_err"))
+            .with(Column::floats("g2_err", cells(|of| of.err)).hidden())
+            .with(
+                Column::flags("side", Cells::made(rows, move |peak| self.is_side(peak))).hidden(),
+            );
+        if values.iter().any(|of| of.limit.is_some()) {
+            return table.with(
+                Column::floats("g2_max", cells(|of| of.limit)).heading("g2 (95 %) <").if_room(0),
+            );
+        }
+        table
+    }
+
+    /// Returns the peaks as the answer states them.
+    pub(super) fn used(&self, tick: Tick) -> PeaksUsed {
+        PeaksUsed {
+            period_ticks: self.period,
+            period_err_ticks: self.period_err,
+            period_s: self.period * tick.seconds(),
+            peak_ticks: self.width,
+            sides: self.sides,
+            skip: self.skip,
+        }
+    }
+
+    /// Returns them as words of the header.
+    pub(super) fn words(&self, tick: Tick) -> String {
+        let skipped = if self.skip > 0 {
+            format!(", without the first {}", self.skip)
+        } else {
+            String::new()
+        };
+        format!(
+            "peaks of {} each {}, {} on each side{skipped}",
+            in_seconds(self.width, self.period_err, tick),
+            in_seconds(self.period, self.period_err, tick),
+            self.sides
+        )
+    }
+}
+
+/// Formats a time of so many ticks with the digits that are known.
+fn in_seconds(ticks: f64, err: f64, tick: Tick) -> String {
+    Pulses { period: ticks, period_err: err, phase: 0.0 }.in_seconds(1.0, tick.seconds())
+}
