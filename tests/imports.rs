@@ -154,7 +154,7 @@ const FLOORS: [Floors; 11] = [
             &["error", "quantity", "words", "colour", "font", "page"],
             &["axis", "drawing", "values"],
             &["figure"],
-            &["bins", "groups", "lanes", "look", "map", "marks", "shared", "trace"],
+            &["bins", "groups", "lanes", "look", "map", "marks", "peaks", "shared", "trace"],
             &["drawn", "layout", "terminal"],
             &["draw"],
             &["svg", "pdf", "png", "html"],

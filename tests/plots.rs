@@ -40,6 +40,13 @@ fn a_plot_stands_in_place_of_the_table() {
     let counts: Vec<&str> =
         matrix.text().lines().filter(|line| line.contains('\u{2588}')).collect();
     assert_eq!(counts.len(), 1, "{}", matrix.text());
+    let pulsed = "g2 1,2 --pulsed 40us --sides 3 --plot";
+    let peaks = ask(folder.path(), &format!("{pulsed} run"));
+    for part in ["mean of a peak", "differences", "delay \u{3c4} (\u{b5}s)"] {
+        assert!(peaks.text().contains(part), "{part}:\n{}", peaks.text());
+    }
+    let values = ask(folder.path(), &format!("{pulsed} --quantity g2 run"));
+    assert!(!values.text().contains("mean of a peak"), "{}", values.text());
     let rates = ask(folder.path(), "rates --plot run");
     assert_eq!(rates.text().matches('\u{2502}').count(), 4, "{}", rates.text());
     assert!(rates.text().contains(" kHz"), "{}", rates.text());

@@ -152,6 +152,7 @@ fn chart(
     };
     let series = (0..series)
         .map(|number| Series {
+            shape: (number % 3 == 1).then_some(Shape::Line),
             name: number.to_string(),
             points: (0..bins).map(&mut point).collect(),
         })

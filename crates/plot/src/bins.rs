@@ -11,6 +11,9 @@ use crate::{
     values::Values,
 };
 
+/// The label of the delays of g2.
+pub(crate) const DELAY: &str = "delay \u{3c4}";
+
 /// Returns a note and the values.
 pub(crate) fn of(
     answer: &Answer,
@@ -31,7 +34,7 @@ pub(crate) fn of(
             is_partial: false,
         });
     let series = if let Some(name) = name {
-        vec![Series { name: name.to_owned(), points: points.collect() }]
+        vec![Series { name: name.to_owned(), shape: None, points: points.collect() }]
     } else {
         let channels = rows.get("channel").into_iter().flat_map(|column| column.cells.iter());
         of_channels(answer, channels.map(|cell| cell.group()).zip(points))
@@ -80,6 +83,7 @@ fn of_channels(answer: &Answer, points: impl Iterator<Item = (Vec<u16>, Point)>)
     }
     let named = |(channel, points): (Vec<u16>, _)| Series {
         name: group_name(&answer.run, &channel),
+        shape: None,
         points,
     };
     series.into_iter().map(named).collect()

@@ -9,7 +9,7 @@ use crate::{
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
-    groups, lanes, map,
+    groups, lanes, map, peaks,
     quantity::Quantity,
     trace,
     values::Values,
@@ -50,6 +50,15 @@ impl Figure {
                 let (note, plot) =
                     bins::of(answer, name.as_deref(), (*unit, x_label), *is_logarithmic, &values);
                 (title.clone(), note, plot)
+            }
+            Some(FigureKind::Peaks { title, unit, bins: [low, width], counts }) => {
+                let plot = match asked {
+                    Some(values) => {
+                        bins::of(answer, Some("g2"), (*unit, bins::DELAY), false, values).1
+                    }
+                    None => peaks::of(answer, *unit, (*low, *width), counts),
+                };
+                (title.clone(), None, plot)
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {
                 let (label, quantity) =

@@ -75,6 +75,9 @@ pub enum Shape {
 pub struct Series {
     /// Names of its channels.
     pub name: String,
+    /// How its values are drawn, if not as those of the chart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
     /// The values.
     pub points: Vec<Point>,
 }

@@ -17,8 +17,10 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
     let values = floats(rows, "count").into_iter().zip(floats(rows, "open"));
     // Columns that touch differ by rounding.
     let touch = 1e-6 * (high - low);
-    let mut series: Vec<Series> =
-        names.iter().map(|name| Series { name: name.clone(), points: Vec::new() }).collect();
+    let mut series: Vec<Series> = names
+        .iter()
+        .map(|name| Series { name: name.clone(), shape: None, points: Vec::new() })
+        .collect();
     let lanes = rows.get("lane").map(|column| column.cells.iter().collect::<Vec<Cell>>());
     let lanes = lanes.unwrap_or_default().into_iter();
     for (((lane, start), length), value) in lanes.zip(starts).zip(lengths).zip(values) {

@@ -42,6 +42,7 @@ mod layout;
 
 mod html;
 mod pdf;
+mod peaks;
 mod picture;
 mod png;
 mod svg;

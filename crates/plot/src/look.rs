@@ -108,7 +108,7 @@ mod tests {
             shape: Shape::Line,
             reference: None,
             has_panels: false,
-            series: vec![Series { name: "1,2".into(), points }],
+            series: vec![Series { name: "1,2".into(), shape: None, points }],
         };
         let (title, header) = ("t".into(), "from -5 ns".into());
         Figure { title, header, note: None, plot: Plot::Chart(chart), page: Page::default() }

@@ -86,33 +86,35 @@ impl Chart {
 
     fn marks_of(&self, number: usize, wide: f64) -> SeriesMarks {
         let series = &self.series[number];
+        let shape = series.shape.unwrap_or(self.shape);
         let runs = runs(&series.points, &self.x, wide);
         let steps = || runs.iter().flatten();
         let at = |value: f64| self.x.place(value).clamp(0.0, 1.0) * wide;
         let all = steps().map(|step| at(step.right) - at(step.left)).sum::<f64>();
         let width = all / steps().count().max(1) as f64;
         let is_crowded = steps().any(|step| step.low < step.high);
-        let least = if self.shape == Shape::Points { POINT_WIDTH } else { POINT_OF_LINE_WIDTH };
+        let least = if shape == Shape::Points { POINT_WIDTH } else { POINT_OF_LINE_WIDTH };
         let is_wide = width >= least;
-        let line = match self.shape {
+        let line = match shape {
             Shape::Points if is_wide => Line::Hidden,
             Shape::Line => Line::Straight,
             Shape::Points | Shape::Columns => Line::Steps,
         };
-        let has_room =
-            self.has_panels || self.shape != Shape::Line || self.series.len() <= ERRORS_MAX;
-        let has_errors = width >= ERROR_WIDTH && has_room;
+        let has_room = self.has_panels || shape != Shape::Line || self.series.len() <= ERRORS_MAX;
+        // The errors of a line over columns would hide these.
+        let is_over = series.shape.is_some_and(|shape| shape != self.shape);
+        let has_errors = width >= ERROR_WIDTH && has_room && !is_over;
         SeriesMarks {
             name: series.name.clone(),
             number,
             colour: Colour::Series(number).hex(false),
             is_dashed: number >= COLOURS,
             line,
-            is_filled: self.shape == Shape::Columns,
+            is_filled: shape == Shape::Columns,
             has_envelope: is_crowded,
             has_errors,
             has_band: !has_errors && !is_crowded && self.series.len() == 1,
-            has_points: is_wide && self.shape != Shape::Columns,
+            has_points: is_wide && shape != Shape::Columns && !is_over,
             point_size: (0.8 * width).min(6.0),
             runs,
         }
@@ -201,7 +203,7 @@ mod tests {
             shape,
             reference: None,
             has_panels: false,
-            series: vec![Series { name: "1".into(), points: points(count) }; series],
+            series: vec![Series { name: "1".into(), shape: None, points: points(count) }; series],
         };
         let of = |count, shape, series| chart(count, shape, series).marks(800.0).pop().unwrap();
         let points = of(100, Shape::Points, 1);

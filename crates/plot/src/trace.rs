@@ -48,7 +48,7 @@ pub(crate) fn of(
     {
         let (Some((name, key)), Some(from), Some(length)) = (key, start, length) else { continue };
         let at = *places.entry(key).or_insert_with(|| {
-            series.push(Series { name, points: Vec::new() });
+            series.push(Series { name, shape: None, points: Vec::new() });
             series.len() - 1
         });
         let point = Point { from, to: from + length, value, err: err.unwrap_or(0.0), is_partial };

@@ -42,14 +42,18 @@ def peaks(
         for _ in starts:
             differences.remove(0)
     differences = numpy.array(differences)
-    # Ticks, counts and expectations of peaks, and of what is between them.
+    # Ticks of peaks, and of the valleys between them.
     inside: dict[int, set[int]] = {}
     for peak in range(-aside, aside + 1):
         middle = peak * period
         low, high = -((width / 2 - middle) // 1), (middle + width / 2) // 1
         inside[peak] = set(range(int(low), int(high) + 1))
-    every = set(range(int((-aside * period - period / 2) // 1), int(-((-aside * period - period / 2) // 1)) + 1))
-    between = every.difference(*inside.values())
+    valley = (period - width) / 4
+    between: set[int] = set()
+    for half in range(-2 * aside - 1, 2 * aside + 2, 2):
+        middle = half * period / 2
+        low, high = -((valley / 2 - middle) // 1), (middle + valley / 2) // 1
+        between |= set(range(int(low), int(high) + 1))
 
     def expected(ticks: list[int]) -> float:
         """One step for each run of ticks: starts and stops whose partner is within the recording."""

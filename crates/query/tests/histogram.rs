@@ -89,7 +89,8 @@ fn steps(tags: &[(i64, u16)], live: &[(i64, i64)], ends: [u16; 2], width: i128) 
     let intervals = live.len() as f64;
     let ticks = live.iter().map(|&(begin, end)| i128::from(end) - i128::from(begin)).sum::<i128>();
     let width_of_live = width as f64 / ticks.max(1) as f64;
-    let wanted = of_tags.max(4.0 * intervals * width_of_live);
+    let x = intervals * width_of_live;
+    let wanted = of_tags.max(4.0 * x).max((7.0 * x * most_tags * width_of_live).sqrt());
     let most = if most_tags * width_of_live >= 0.0625 { 65_536.0 } else { 1_024.0 };
     let (steps, of_live) = if live.len() == 1 {
         (of_tags, true)

@@ -23,6 +23,17 @@ pub enum FigureKind {
         /// Whether bins have equal widths on a logarithmic axis.
         is_logarithmic: bool,
     },
+    /// One count per peak of pulsed light (`peak`, `delay_ticks`, `width_ticks`), over the histogram of all differences.
+    Peaks {
+        /// The channels.
+        title: String,
+        /// The unit of the differences.
+        unit: Tick,
+        /// The first difference of the histogram in ticks, and the width of its bins.
+        bins: [i64; 2],
+        /// The counts of the histogram.
+        counts: Vec<u64>,
+    },
     /// One value per cell of two time differences (`delay_a_ticks`, `delay_b_ticks`), as a map of colours.
     Map {
         /// The counted quantity and the channels.

@@ -47,6 +47,8 @@ export interface Chart {
 
 export interface Series {
   name: string;
+  /** How its values are drawn, if not as those of the chart. */
+  shape?: Shape;
   /** In the order of the axis. */
   points: Point[];
 }

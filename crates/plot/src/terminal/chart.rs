@@ -43,7 +43,7 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
         if has_signs && chart.shape != Shape::Columns {
             draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()]);
         } else {
-            draw_series(&mut canvas, chart, &series.points, Colour::Series(number));
+            draw_series(&mut canvas, chart, series, Colour::Series(number));
         }
     }
     let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
@@ -68,7 +68,7 @@ fn panels(chart: &Chart, room: Room, lines: usize) -> String {
         let _ = writeln!(text, "{} \u{2502} {name}", " ".repeat(left));
         let mut canvas = Canvas::new(columns, lines, room.is_coloured);
         draw_reference(&mut canvas, chart);
-        draw_series(&mut canvas, chart, &series.points, colour);
+        draw_series(&mut canvas, chart, series, colour);
         write_canvas(&mut text, &canvas, chart, &ticks, left);
     }
     text.push_str(&axis(&chart.x, left + 1, columns));
@@ -84,7 +84,7 @@ fn lanes(chart: &Chart, room: Room) -> String {
     let mut text = String::new();
     for (number, (series, name)) in chart.series.iter().zip(&names).enumerate() {
         let mut canvas = Canvas::new(columns, 1, room.is_coloured);
-        draw_series(&mut canvas, chart, &series.points, Colour::Series(number));
+        draw_series(&mut canvas, chart, series, Colour::Series(number));
         let _ = writeln!(text, "{} \u{2502}{}", right(name, left), canvas.text(0));
     }
     text.push_str(&axis(&chart.x, left + 1, columns));
@@ -101,10 +101,11 @@ fn draw_reference(canvas: &mut Canvas, chart: &Chart) {
     }
 }
 
-fn draw_series(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
-    match chart.shape {
+fn draw_series(canvas: &mut Canvas, chart: &Chart, series: &Series, colour: Colour) {
+    let (shape, points) = (series.shape.unwrap_or(chart.shape), &series.points);
+    match shape {
         Shape::Columns => draw_columns(canvas, chart, points, colour),
-        Shape::Points | Shape::Line => draw_line(canvas, chart, points, colour),
+        Shape::Points | Shape::Line => draw_line(canvas, chart, (points, shape), colour),
     }
 }
 
@@ -166,10 +167,15 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
 }
 
 /// Draws lines from the middle of a bin to the middle of the next one.
-fn draw_line(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
+fn draw_line(
+    canvas: &mut Canvas,
+    chart: &Chart,
+    (points, shape): (&[Point], Shape),
+    colour: Colour,
+) {
     let (width, height_of) = (2 * canvas.columns, 4 * canvas.lines);
     // Errors of points that are a character apart.
-    if chart.shape == Shape::Points && points.len() <= canvas.columns {
+    if shape == Shape::Points && points.len() <= canvas.columns {
         for (point, value) in points.iter().filter_map(|point| Some((point, point.value?))) {
             let x = column(&chart.x, middle(&chart.x, point), width);
             let y = |value: f64| height(chart, value, height_of);

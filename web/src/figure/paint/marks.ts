@@ -51,9 +51,12 @@ export function marksOf(
   const shown = chart.series.map((series, number) => [series, number] as const).filter(([series]) => isShown(series));
   // Bins may reach beyond the ends of the whole axis: of a logarithmic one, to zero.
   const at = (value: number) => place(view, clamp(value, chart.x.low, chart.x.high)) * wide;
-  const hasRoom = chart.has_panels || chart.shape !== "line" || shown.length <= ERRORS_MAX;
   return shown.map(([series, number]) => {
-    const runs = runsOf(series.points, visible(series.points, chart.x, view, chart.shape === "line"), at);
+    const shape = series.shape ?? chart.shape;
+    const hasRoom = chart.has_panels || shape !== "line" || shown.length <= ERRORS_MAX;
+    // The errors of a line over columns would hide these.
+    const isOver = shape !== chart.shape;
+    const runs = runsOf(series.points, visible(series.points, chart.x, view, shape === "line"), at);
     let [all, count, isCrowded] = [0, 0, false];
     for (const run of runs) {
       for (const step of run) {
@@ -63,19 +66,19 @@ export function marksOf(
       }
     }
     const width = all / Math.max(count, 1);
-    const isWide = width >= (chart.shape === "points" ? POINT_WIDTH : POINT_OF_LINE_WIDTH);
-    const hasErrors = width >= ERROR_WIDTH && hasRoom;
+    const isWide = width >= (shape === "points" ? POINT_WIDTH : POINT_OF_LINE_WIDTH);
+    const hasErrors = width >= ERROR_WIDTH && hasRoom && !isOver;
     return {
       name: series.name,
       number,
       colour: LIGHT.series[number % COLOURS]!,
       is_dashed: number >= COLOURS,
-      line: chart.shape === "line" ? "straight" : chart.shape === "points" && isWide ? "hidden" : "steps",
-      is_filled: chart.shape === "columns",
+      line: shape === "line" ? "straight" : shape === "points" && isWide ? "hidden" : "steps",
+      is_filled: shape === "columns",
       has_envelope: isCrowded,
       has_errors: hasErrors,
       has_band: !hasErrors && !isCrowded && shown.length === 1,
-      has_points: isWide && chart.shape !== "columns",
+      has_points: isWide && shape !== "columns" && !isOver,
       point_size: Math.min(0.8 * width, 6),
       runs,
     };

@@ -209,16 +209,18 @@ impl Steps {
 
     /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles: a
     /// step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the Poisson
-    /// error of all N·δ/T·N pairs. With many live intervals it changes four times for each of those within a bin; where
-    /// these are too many, or a bin holds few tags, so that its Poisson error is the larger one, mean rates serve.
+    /// error of all N·δ/T·N pairs. Whether a tag has one changes at 4x lags of a bin with x live intervals, of which s equal steps
+    /// miss a variance of 4x/12s². With R·W tags in a bin this is R·W times as large next to that of its pairs: a twentieth.
+    /// Where these are too many, or a bin holds few tags, so that its Poisson error is the larger one, mean rates serve.
     fn wanted(&self, width: f64) -> (f64, Counted) {
         let tags = self.tags[0].max(self.tags[1]);
         let of_tags = (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX);
         if self.intervals <= 1.0 {
             return (of_tags, Counted::Live);
         }
-        let wanted = of_tags.max(4.0 * self.intervals * width / self.live);
-        let is_full = tags * width / self.live >= 1.0 / 16.0;
+        let (x, held) = (self.intervals * width / self.live, tags * width / self.live);
+        let wanted = of_tags.max(4.0 * x).max((7.0 * x * held).sqrt());
+        let is_full = held >= 1.0 / 16.0;
         let most = if is_full { INTERVALS_OF_FULL } else { INTERVALS };
         if wanted * self.intervals <= most {
             (wanted, Counted::Live)

@@ -248,7 +248,13 @@ impl RequestKind for Histogram {
             Some(blocks) => self.blocks_of(ledger, query, &binned, blocks)?,
             None => Vec::new(),
         };
-        Ok(HistogramCounts { binned, expected, blocks, intervals })
+        let fine = match self.pulsed {
+            Some(_) => {
+                Some(Query { bins: pulsed::fine(&query.bins)?, ..query.clone() }.ask(ledger)?)
+            }
+            None => None,
+        };
+        Ok(HistogramCounts { binned, expected, blocks, intervals, fine })
     }
 
     fn add(
@@ -295,9 +301,13 @@ impl RequestKind for Histogram {
         let names = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
         let peak_words = peaks.map_or(String::new(), |peaks| peaks.words(tick));
         let mut header = self.header(first.run, &used, &peak_words, context, live);
+        let mut figure = self.figure(names, tick);
         let rows = match (&first.trace, peaks) {
             (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
             (None, Some(peaks)) => {
+                if let (FigureKind::Bins { title, .. }, Some(fine)) = (&figure, &tallied.fine) {
+                    figure = pulsed::figure(title.clone(), fine, tick);
+                }
                 let (rows, zero) = peaks.rows(tallied, tick, context);
                 header = format!("{header}; {zero}");
                 rows
@@ -310,7 +320,7 @@ impl RequestKind for Histogram {
             query: serde_json::to_value(used)?,
             singles: None,
             rows,
-            figure: self.figure(names, tick),
+            figure,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tagq_query::{Bins, Histogram as Query, covariance, limit_of_none};
+use tagq_query::{Binned, Bins, Histogram as Query, covariance, limit_of_none};
 use tagq_store::{Duration, Tick};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
 use crate::{
     cells::Cells,
     error::Error,
+    figure::FigureKind,
     pulses::{Effort, Pulses},
     requests::{columns::DelayCells, context::QueryContext},
     run::Run,
@@ -21,6 +22,8 @@ use crate::{
 
 /// Peaks on each side that are compared with the one at zero.
 const SIDES: u32 = 10;
+/// The background is taken from the middle of the time between two peaks, from one in so many parts of it.
+const VALLEY: f64 = 4.0;
 /// Peaks on each side, at most, with those that are left out.
 const PEAKS_MAX: u32 = 100_000;
 /// Peaks near zero and far from it that differ by so many errors are correlated.
@@ -51,6 +54,30 @@ pub(super) struct PeaksUsed {
     pub skip: u32,
 }
 
+/// Bins of a period in a figure.
+const BINS_OF_PERIOD: i64 = 25;
+/// The largest number of bins in a figure.
+const FIGURE_BINS_MAX: i64 = 1 << 14;
+
+/// Returns equal bins over the same differences, for a figure.
+pub(super) fn fine(peaks: &Bins) -> Result<Bins, tagq_query::Error> {
+    let [low, high] = [peaks.edge(0), peaks.edge(peaks.count())];
+    let periods = i64::try_from(peaks.count() / 4).unwrap_or(i64::MAX);
+    let most = periods.saturating_mul(BINS_OF_PERIOD).min(FIGURE_BINS_MAX);
+    Bins::linear(low, high, (high - low) / most + 1)
+}
+
+/// Returns the figure of peaks over the histogram of all differences.
+pub(super) fn figure(title: String, fine: &Binned, unit: Tick) -> FigureKind {
+    let low = fine.bins.edge(0);
+    FigureKind::Peaks {
+        title,
+        unit,
+        bins: [low, fine.bins.edge(1) - low],
+        counts: fine.counts.clone(),
+    }
+}
+
 impl Histogram {
     /// Returns the peaks that are counted; `None` if light is not taken as pulsed.
     pub(super) fn peaks(
@@ -79,8 +106,8 @@ impl Histogram {
         };
         let Pulses { period, period_err, phase } = pulses;
         let width = self.peak.as_ref().map_or(Ok(period / 2.0), in_ticks)?;
-        // A tick on each side of a peak belongs to no peak.
-        if width.is_nan() || width <= 0.0 || width > period - 2.0 {
+        // A valley has a tick.
+        if width.is_nan() || width <= 0.0 || width > period - 2.0 * VALLEY {
             return Err(Error::Request(format!(
                 "a peak of {} does not fit in the period of {}, with time between peaks for the background; `peak` W \
                  is the full width of a peak",
@@ -160,7 +187,7 @@ impl Peaks {
         let moved = delay(query.stop) - delay(query.start);
         let aside = (self.phase * self.period + moved).rem_euclid(self.period);
         let aside = if aside > self.period / 2.0 { aside - self.period } else { aside };
-        if self.period_err > 0.0 && aside.abs() > self.period / 8.0 && !self.is_same {
+        if self.period_err > 0.0 && aside.abs() > self.period / 16.0 && !self.is_same {
             let name = context.setup.name_of(query.stop);
             let text = in_seconds(aside.abs(), self.period_err.max(1.0), tick).replace(' ', "");
             let sign = if aside > 0.0 { "-" } else { "" };
@@ -181,26 +208,31 @@ impl Peaks {
         i64::from(self.sides) + i64::from(self.skip)
     }
 
-    /// Returns the bins: peaks, and before, between and behind them the rest of each period.
+    /// Returns the bins: from the middle between two peaks a valley, the rest before a peak, the peak, the rest behind it,
+    /// the next valley, and so on.
     pub(super) fn bins(&self) -> Result<Bins, Error> {
-        let too_long =
-            || Error::Request("the last peak is beyond 2^62 ticks; take fewer `sides`".into());
-        let ticks = |time: f64| {
-            #[expect(clippy::cast_possible_truncation, reason = "checked")]
-            let ticks = time as i64;
-            (time.abs() < (1_i64 << 62) as f64).then_some(ticks).ok_or_else(too_long)
-        };
         let mut edges = Vec::new();
+        let mut add = |middle: f64, width: f64| {
+            for (time, after) in
+                [((middle - width / 2.0).ceil(), 0), ((middle + width / 2.0).floor(), 1)]
+            {
+                if time.abs() >= (1_i64 << 62) as f64 {
+                    return Err(Error::Request(
+                        "the last peak is beyond 2^62 ticks; take fewer `sides`".into(),
+                    ));
+                }
+                #[expect(clippy::cast_possible_truncation, reason = "checked")]
+                edges.push(time as i64 + after);
+            }
+            Ok(())
+        };
+        let valley = (self.period - self.width) / VALLEY;
         for peak in -self.aside()..=self.aside() {
             let middle = peak as f64 * self.period;
-            if edges.is_empty() {
-                edges.push(ticks((middle - self.period / 2.0).floor())?);
-            }
-            edges.push(ticks((middle - self.width / 2.0).ceil())?);
-            edges.push(ticks((middle + self.width / 2.0).floor())? + 1);
+            add(middle - self.period / 2.0, valley)?;
+            add(middle, self.width)?;
         }
-        let last = self.aside() as f64 * self.period + self.period / 2.0;
-        edges.push(ticks(last.ceil())? + 1);
+        add((self.aside() as f64 + 0.5) * self.period, valley)?;
         let bins = Bins::Edges(edges);
         bins.check()?;
         Ok(bins)
@@ -208,7 +240,7 @@ impl Peaks {
 
     /// Returns the bin of a peak, counted from the first one.
     fn bin(peak: usize) -> usize {
-        2 * peak + 1
+        4 * peak + 2
     }
 
     /// Returns how many periods a peak is from zero.
@@ -225,14 +257,14 @@ impl Peaks {
         usize::try_from(2 * self.aside() + 1).unwrap_or(usize::MAX)
     }
 
-    /// Returns the sums over the side peaks and over the bins between peaks.
+    /// Returns the sums over the side peaks and over the valleys.
     fn references(&self, counts: &[f64], expected: &[Option<f64>]) -> [Sums; 2] {
         let mut references = [Sums::default(); 2];
         for (bin, (&count, &expected)) in counts.iter().zip(expected).enumerate() {
             let Some(expected) = expected.filter(|&expected| expected > 0.0) else { continue };
-            let of = match bin % 2 {
+            let of = match bin % 4 {
                 0 => 1,
-                _ if self.is_side(bin / 2) => 0,
+                2 if self.is_side(bin / 4) => 0,
                 _ => continue,
             };
             references[of].count += count;
@@ -243,9 +275,9 @@ impl Peaks {
 
     /// Returns g2 of each peak (docs/queries.md, section "Pulsed light"), with errors of Poisson counts.
     fn values(&self, counts: &[f64], expected: &[Option<f64>]) -> Vec<Peak> {
-        let [sides, between] = self.references(counts, expected);
-        let has_all = sides.expected > 0.0 && between.expected > 0.0;
-        let (side, background) = (sides.ratio(), between.ratio());
+        let [sides, valleys] = self.references(counts, expected);
+        let has_all = sides.expected > 0.0 && valleys.expected > 0.0;
+        let (side, background) = (sides.ratio(), valleys.ratio());
         let height = side - background;
         // Of one channel, a count at Δ is one at −Δ, too.
         let times = if self.is_same { 2.0 } else { 1.0 };
@@ -259,7 +291,7 @@ impl Peaks {
             if height.is_nan() || height <= 0.0 {
                 return Peak { background, ..Peak::default() };
             }
-            let g2 = (own.ratio() - between.ratio()) / height;
+            let g2 = (own.ratio() - valleys.ratio()) / height;
             // A side peak of two channels is a part of the sum.
             let counted = Sums { count: own.count.max(1.0), ..own };
             let of_itself = if self.number(peak) == 0 { times } else { 1.0 };
@@ -270,7 +302,7 @@ impl Peaks {
             };
             let variance = counted.variance(of_itself) + g2 * g2 * sides.variance(times)
                 - 2.0 * g2 * shared
-                + (1.0 - g2) * (1.0 - g2) * between.variance(times);
+                + (1.0 - g2) * (1.0 - g2) * valleys.variance(times);
             Peak {
                 value: Some(g2),
                 err: Some(variance.max(0.0).sqrt() / height),
@@ -283,7 +315,7 @@ impl Peaks {
 
     /// Returns how much larger the peaks next to zero are than those far from it, if by more than chance.
     fn bunching(&self, counts: &[f64], expected: &[Option<f64>]) -> Option<f64> {
-        let [_, between] = self.references(counts, expected);
+        let [_, valleys] = self.references(counts, expected);
         let half = i64::from(self.skip) + i64::from(self.sides.div_ceil(2));
         let mut halves = [Sums::default(); 2];
         for peak in (0..self.count()).filter(|&peak| self.is_side(peak)) {
@@ -296,7 +328,7 @@ impl Peaks {
         let times = if self.is_same { 2.0 } else { 1.0 };
         let err = (near.variance(times) + far.variance(times)).sqrt();
         let is_other = (near.ratio() - far.ratio()).abs() > DIFFERS * err;
-        let ratio = (near.ratio() - between.ratio()) / (far.ratio() - between.ratio());
+        let ratio = (near.ratio() - valleys.ratio()) / (far.ratio() - valleys.ratio());
         Some(ratio).filter(|ratio| is_other && ratio.is_finite())
     }
 
