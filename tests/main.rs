@@ -45,6 +45,7 @@ mod outputs;
 mod parts;
 mod physics;
 mod plots;
+mod pulsed;
 mod queries;
 mod real_data;
 mod reproduce;

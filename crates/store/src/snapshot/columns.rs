@@ -1,6 +1,6 @@
 //! The columns of a store in memory: mapped, or copied when it is opened.
 
-use std::ops::Range;
+use std::{io, ops::Range};
 
 use crate::{
     Error,
@@ -78,7 +78,12 @@ impl CheckedFile {
     }
 
     pub(crate) fn copy(self) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; self.bytes() - HEADER_BYTES];
+        let mut bytes = Vec::new();
+        let len = self.bytes() - HEADER_BYTES;
+        // A file that somebody made may be larger than memory.
+        let reserved = bytes.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory.into());
+        reserved.map_err(io_error(&self.path, "hold the index in memory"))?;
+        bytes.resize(len, 0);
         os::read_exact_at(&self.file, &mut bytes, HEADER_BYTES as u64)
             .map_err(io_error(&self.path, "read the index"))?;
         Ok(bytes)

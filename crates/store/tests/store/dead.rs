@@ -40,7 +40,7 @@ fn check(folder: &Path, expected: &[&Spans], has_file: bool) {
     assert!(found.eq(expected.iter().copied()));
     for access in [Access::Mapped, Access::Copied] {
         let store = Store::open(folder, access).unwrap();
-        assert_eq!(store.manifest().sources, manifest.sources);
+        assert!(store.manifest().sources == manifest.sources);
     }
     let text = fs::read_to_string(folder.join("manifest.json")).unwrap();
     let text: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -91,11 +91,11 @@ fn many_spans_of_growing_sources_come_back() {
         // A copy of the first rows lists its spans itself.
         let first = Store::open(at, Access::Copied).unwrap().first_rows(3).unwrap();
         assert!(serde_json::to_value(&first).unwrap()["files"]["dead"].is_null());
-        assert_eq!(first.sources[0].dead(), manifest(at).sources[0].dead()[..4_999].to_vec());
+        assert!(first.sources[0].dead() == manifest(at).sources[0].dead()[..5_000]);
         for of in [&earlier, &first, &without] {
             let opened =
                 Store::open_prefix(at, of, Access::Copied, &(i64::MIN..=i64::MAX)).unwrap();
-            assert_eq!(opened.manifest().sources, of.sources);
+            assert!(opened.manifest().sources == of.sources);
         }
     }
 }
@@ -118,7 +118,7 @@ fn spans_that_changed_are_written_again() {
     commit(&mut writer, true, &[0], &spans(3));
     let text = fs::read_to_string(at.join("manifest.json")).unwrap();
     assert!(!text.contains("dead_in_file") && names(at).is_empty());
-    assert_eq!(manifest(at).sources[0].facts.recording.as_ref().unwrap().dead, spans(3));
+    assert!(manifest(at).sources[0].facts.recording.as_ref().unwrap().dead == spans(3));
 }
 
 #[test]
@@ -135,7 +135,9 @@ fn a_damaged_file_is_refused() {
         damaged[byte] ^= 0x10;
         fs::write(&path, damaged).unwrap();
         let error = Store::open(at, Access::Mapped).unwrap_err();
-        assert!(error.is_damage() && error.to_string().contains("dead.1.idx"), "{byte}: {error}");
+        // Without its first bytes it is no file of a store.
+        assert_eq!(error.is_damage(), byte > 7, "{byte}: {error}");
+        assert!(error.to_string().contains("dead.1.idx"), "{byte}: {error}");
     }
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     assert!(Store::open(at, Access::Mapped).unwrap_err().is_damage());

@@ -39,7 +39,7 @@ pub use lanes::lanes;
 ///
 /// # Errors
 /// [`Error::View`] for definitions, [`Error::NoSuchChannel`], [`Error::StoreThere`], [`Error::Request`] for gates with more
-/// than 16,777,216 intervals in a source, and errors of reading and of the disk.
+/// than 16,777,216 intervals, and errors of reading and of the disk.
 pub fn derive(
     run: &Run,
     setup: &Setup,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::Error, progress::Progress};
 
-/// The largest number of spans outside of gates in a source, which every reader of the view has in memory: 256 MiB.
+/// The largest number of spans outside of gates in all sources: every reader of the view has them in memory, in about 1 GiB.
 const SPANS_MAX: usize = 1 << 24;
 
 /// The keys of facts of a source that state definitions.
@@ -116,7 +116,9 @@ impl Evaluation<'_> {
             }
             merged.flush()?;
             moved_out += merged.moved_out();
-            writer.finish_source(self.facts(part, &evaluation.open[0], reached.recorded)?);
+            let facts =
+                self.facts(part, &evaluation.open[0], reached.recorded, writer.sources())?;
+            writer.finish_source(facts);
         }
         if moved_out > 0 {
             progress.note(&format!(
@@ -148,12 +150,13 @@ impl Evaluation<'_> {
         joined.into_iter().collect()
     }
 
-    /// Returns the facts of a source of the derived run, which ends before `end`.
+    /// Returns the facts of a source of the derived run, which ends before `end` and follows `earlier` ones.
     fn facts(
         &self,
         part: &InputSource<'_>,
         gate: &Intervals,
         end: i64,
+        earlier: &[Source],
     ) -> Result<SourceFacts, Error> {
         let source = part.source;
         let of = source.facts.recording.clone().unwrap_or_default();
@@ -167,11 +170,12 @@ impl Evaluation<'_> {
                 dead.extend(Some(span).filter(|(begin, end)| begin < end));
             }
         }
-        if dead.len() > SPANS_MAX {
+        let recorded = earlier.iter().filter_map(|source| source.facts.recording.as_ref());
+        let spans = recorded.map(|recording| recording.dead.len()).sum::<usize>() + dead.len();
+        if spans > SPANS_MAX {
             return Err(Error::Request(format!(
-                "{}: the gates leave {} spans out of one file; it has at most {SPANS_MAX} of them",
+                "{}: the gates leave {spans} spans out up to here; there are at most {SPANS_MAX} of them",
                 source.facts.name,
-                dead.len(),
             )));
         }
         let recorded = |time: i64| time.saturating_sub(moved);

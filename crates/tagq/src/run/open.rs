@@ -12,7 +12,9 @@ use std::{
 use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Facts, Lookup, Recording, ScanProgress};
-use tagq_store::{Access, Error as StoreError, Manifest, RowsId, Store, SyncPulses, Tick, Writer};
+use tagq_store::{
+    Access, Error as StoreError, Manifest, RowsId, Source, Store, SyncPulses, Tick, Writer,
+};
 
 use super::{
     location::RunLocation,
@@ -204,10 +206,20 @@ impl Run {
         i64::try_from(ticks).ok().filter(|_| pulses.channel == channel && !is_tag)
     }
 
-    /// Returns the period of the sync pulses in ticks, if its files state it.
+    /// Returns the period of the light pulses in ticks, if all of its files state it: of sync pulses that no divider made
+    /// fewer.
     pub(crate) fn pulse_period(&self) -> Option<f64> {
-        let ticks = self.pulses()?.period.in_ticks(self.store.manifest().tick)?;
-        Some(*ticks.numer() as f64 / *ticks.denom() as f64)
+        let pulses = self.pulses()?;
+        let is_it = |source: &Source| {
+            source.facts.recording.as_ref().is_some_and(|recording| {
+                let has_divider = recording.facts.iter().any(|(what, _)| what == "sync divider");
+                recording.pulses == Some(pulses) && !has_divider
+            })
+        };
+        let manifest = self.store.manifest();
+        let ticks = pulses.period.in_ticks(manifest.tick)?;
+        let period = *ticks.numer() as f64 / *ticks.denom() as f64;
+        manifest.sources.iter().all(is_it).then_some(period)
     }
 
     /// Returns the sync pulses that its files state.
@@ -315,14 +327,14 @@ impl Run {
     /// Returns the live time in ticks: for each source the last minus the first time over all its tags, without
     /// the times during which its instrument recorded nothing, summed.
     pub fn live_ticks(&self) -> i128 {
-        self.store.manifest().sources.iter().filter_map(tagq_store::Source::live_ticks).sum()
+        self.store.manifest().sources.iter().filter_map(Source::live_ticks).sum()
     }
 
     /// Returns the ticks from the first to the last tag of the longest source, or of the run if its sources are joined;
     /// `None` without tags.
     pub(crate) fn longest_ticks(&self, is_joined: bool) -> Option<i128> {
         let manifest = self.store.manifest();
-        let of_source = tagq_store::Source::span;
+        let of_source = Source::span;
         let spans = if is_joined {
             vec![manifest.span()]
         } else {

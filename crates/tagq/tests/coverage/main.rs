@@ -7,9 +7,8 @@
 mod cases;
 mod light;
 
-use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, thread};
 
-use rayon::prelude::*;
 use tagq::{
     Answer, OpenOptions, Run, Silent, open,
     requests::{Errors, QueryContext, Request, Setup},
@@ -23,8 +22,10 @@ const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 /// Number of blocks of time.
 const BLOCKS: u32 = 50;
 
-static POOL: LazyLock<rayon::ThreadPool> =
-    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+thread_local! {
+    /// Counts the runs of one thread.
+    static POOL: rayon::ThreadPool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+}
 
 /// Values of a quantity with their errors, one for each repetition.
 type Measured = Vec<(f64, f64)>;
@@ -65,14 +66,23 @@ fn run(case: &Case, seed: u64) -> Vec<Run> {
 
 fn answer(runs: &[Run], question: &Request) -> Answer {
     let setup = Setup::default();
-    let context = QueryContext::new(&setup, &POOL, &Silent);
-    let runs: Vec<_> = runs.iter().map(|run| (run, &context)).collect();
-    question.sum(&runs).unwrap()
+    POOL.with(|pool| {
+        let context = QueryContext::new(&setup, pool, &Silent);
+        let runs: Vec<_> = runs.iter().map(|run| (run, &context)).collect();
+        question.sum(&runs).unwrap()
+    })
 }
 
 /// Returns the value of a column and its error, if both are defined.
 fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
-    let column = |name: &str| answer.rows.get(name)?.cells.at(value.row).number();
+    // The total of all channels is behind their rows.
+    let column = |name: &str| {
+        let rows = &answer.rows.get(name)?.cells;
+        match value.row.checked_sub(rows.len()) {
+            None => rows.at(value.row).number(),
+            Some(row) => answer.total.as_ref()?.get(name)?.cells.at(row).number(),
+        }
+    };
     let name = value.quantity;
     let err = match name.strip_suffix("_hz") {
         Some(stem) => format!("{stem}_err_hz"),
@@ -93,7 +103,15 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
         };
         case.asks.iter().map(each).collect::<Vec<_>>()
     };
-    let all: Vec<_> = (0..repetitions).into_par_iter().map(repetition).collect();
+    // Threads of a pool that wait for a query would begin one repetition in another.
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let of_thread =
+        |thread: usize| (thread as u64..repetitions).step_by(threads).map(repetition).collect();
+    let all: Vec<_> = thread::scope(|scope| {
+        let spawned: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || of_thread(thread))).collect();
+        spawned.into_iter().flat_map(|of| -> Vec<_> { of.join().unwrap() }).collect()
+    });
     let mut rows = Vec::new();
     for (a, ask) in case.asks.iter().enumerate() {
         for (v, value) in ask.values.iter().enumerate() {

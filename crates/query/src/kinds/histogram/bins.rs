@@ -312,11 +312,14 @@ impl Binning {
                 with.call(move |distance| to_index(distance / width))
             }
             Self::Search { edges, starts } => with.call(move |distance| {
-                let mut bin = starts[size_of_distance(distance)] as usize;
-                while edges[bin + 1] <= distance {
-                    bin += 1;
+                let first = starts[size_of_distance(distance)] as usize;
+                for bin in first..first + NEAR_EDGES {
+                    if edges.get(bin + 1).is_none_or(|&edge| edge > distance) {
+                        return bin;
+                    }
                 }
-                bin
+                let rest = &edges[first + NEAR_EDGES + 1..];
+                first + NEAR_EDGES + rest.partition_point(|&edge| edge <= distance)
             }),
         }
     }
@@ -341,6 +344,8 @@ fn to_index(bin: u64) -> usize {
     index
 }
 
+/// Edges of a class of sizes that are tried one by one: logarithmic bins have few of them.
+const NEAR_EDGES: usize = 8;
 /// The number of size classes of distances.
 const SIZES: usize = 64 * 16;
 

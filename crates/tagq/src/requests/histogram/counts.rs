@@ -135,9 +135,12 @@ impl HistogramCounts {
             };
             let limit = {
                 let (counts, expected) = (Arc::clone(&counts), Arc::clone(&expected));
+                let formula = formula.clone();
                 move |k: usize| {
                     let expected = expected[k].filter(|&expected| expected > 0.0)?;
-                    (counts[k] == 0).then(|| limit_of_none(expected))
+                    // The square of the error is 2 where each pair counts twice.
+                    let times = formula(k).powi(2);
+                    (counts[k] == 0).then(|| times * limit_of_none(expected))
                 }
             };
             let has_limit = (0..rows).any(|k| limit(k).is_some());

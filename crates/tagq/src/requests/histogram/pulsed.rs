@@ -106,11 +106,19 @@ impl Histogram {
         };
         let Pulses { period, period_err, phase } = pulses;
         let width = self.peak.as_ref().map_or(Ok(period / 2.0), in_ticks)?;
+        if period.is_nan() || period <= 0.0 {
+            return Err(Error::Request("`pulsed` is a period above 0, or `auto`".into()));
+        }
+        if width.is_nan() || width < 1.0 {
+            return Err(Error::Request(
+                "`peak` is the full width of a peak, at least one tick".into(),
+            ));
+        }
         // A valley has a tick.
-        if width.is_nan() || width <= 0.0 || width > period - 2.0 * VALLEY {
+        if width > period - 2.0 * VALLEY {
             return Err(Error::Request(format!(
-                "a peak of {} does not fit in the period of {}, with time between peaks for the background; `peak` W \
-                 is the full width of a peak",
+                "a peak of {} is too wide for the period of {}: between peaks are 8 ticks at least, for the background; \
+                 `peak` W is the full width of a peak",
                 in_seconds(width, width / 1e4, tick),
                 in_seconds(period, period / 1e4, tick)
             )));
@@ -188,12 +196,16 @@ impl Peaks {
         let aside = (self.phase * self.period + moved).rem_euclid(self.period);
         let aside = if aside > self.period / 2.0 { aside - self.period } else { aside };
         if self.period_err > 0.0 && aside.abs() > self.period / 16.0 && !self.is_same {
-            let name = context.setup.name_of(query.stop);
-            let text = in_seconds(aside.abs(), self.period_err.max(1.0), tick).replace(' ', "");
-            let sign = if aside > 0.0 { "-" } else { "" };
+            let text = |ticks: f64| {
+                let sign = if ticks < 0.0 { "-" } else { "" };
+                let shown = in_seconds(ticks.abs(), self.period_err.max(1.0), tick);
+                format!("{sign}{}", shown.replace(' ', ""))
+            };
             context.progress.note(&format!(
-                "the peaks of the differences are {text} from multiples of the period; `delay` {name}={sign}{text} moves \
-                 them there"
+                "the peaks of the differences are {} from multiples of the period; `delay` {}={} moves them there",
+                text(aside.abs()),
+                context.setup.name_of(query.stop),
+                text(delay(query.stop) - aside)
             ));
         }
         if self.period_err * self.aside() as f64 > self.period / 20.0 {
@@ -305,8 +317,10 @@ impl Peaks {
                 + (1.0 - g2) * (1.0 - g2) * valleys.variance(times);
             Peak {
                 value: Some(g2),
-                err: Some(variance.max(0.0).sqrt() / height),
-                limit: (own.count == 0.0).then(|| limit_of_none(of_peak * height)),
+                // A peak with most of the counts of all is compared with itself.
+                err: (!self.is_side(peak) || 2.0 * own.count <= sides.count)
+                    .then(|| variance.max(0.0).sqrt() / height),
+                limit: (own.count == 0.0).then(|| of_itself * limit_of_none(of_peak * height)),
                 background,
             }
         };
@@ -329,7 +343,7 @@ impl Peaks {
         let err = (near.variance(times) + far.variance(times)).sqrt();
         let is_other = (near.ratio() - far.ratio()).abs() > DIFFERS * err;
         let ratio = (near.ratio() - valleys.ratio()) / (far.ratio() - valleys.ratio());
-        Some(ratio).filter(|ratio| is_other && ratio.is_finite())
+        Some(ratio).filter(|ratio| is_other && ratio.is_finite() && *ratio > 0.0)
     }
 
     /// Returns a row for each peak, with errors by formula or from blocks, and the text of g2(0).
@@ -356,20 +370,31 @@ impl Peaks {
                 // Blocks of a peak without any count do not differ.
                 let is_none = binned.counts[Self::bin(peak)] == 0;
                 let larger = || value.err.zip(err).map(|(one, other)| one.max(other)).or(value.err);
-                value.err = if is_none { larger() } else { err };
+                value.err = if is_none { larger() } else { err.or(value.err) };
             }
         }
         if let Some(ratio) = self.bunching(&counts, &expected) {
+            let cause = if ratio > 1.0 {
+                "the light is correlated over several pulses, as by blinking"
+            } else {
+                "something prevents pairs there, as the dead time of a detector does"
+            };
             context.progress.note(&format!(
-                "the peaks next to zero are {ratio:.3} times those further away: the light is correlated over several \
-                 pulses, as by blinking; `skip` N leaves the first N peaks on each side out of the reference"
+                "the peaks next to zero are {ratio:.3} times those further away: {cause}; `skip` N leaves the first N \
+                 peaks on each side out of the reference"
             ));
         }
         let zero = values[self.count() / 2];
         let text = match (zero.value, zero.err, zero.limit) {
             (Some(_), _, Some(limit)) => format!("g2(0) < {limit:.4} (95 %)"),
             (Some(value), Some(err), None) => format!("g2(0) = {value:.4} \u{b1} {err:.4}"),
-            _ => "g2(0) is not defined: the side peaks do not exceed the background".into(),
+            (Some(value), None, None) => format!("g2(0) = {value:.4}"),
+            (None, ..) if zero.background.is_none() => {
+                "g2(0) is not defined: no pairs are expected there".into()
+            }
+            (None, ..) => "g2(0) is not defined: the side peaks do not exceed what is between them; are the peaks at \
+                           multiples of the period?"
+                .into(),
         };
         (self.table(&Arc::new(binned.bins), Arc::new(binned.counts), values, tick), text)
     }

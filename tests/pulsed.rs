@@ -1,0 +1,80 @@
+//! g2 of pulsed light as a user sees it: what is noted, and what is refused.
+
+use std::{fs, path::Path};
+
+use crate::support::{command, output};
+
+/// Pulses every 12.5 ns, of which channel 2 sees every one 2 ns late.
+fn pulses(folder: &Path) {
+    let words = "simulate -q --coherent --channels 1,2 --rate 4MHz --pulsed 12.5ns --jitter 100ps --delay 2=2ns \
+                 --duration 20ms --tick 1ps p.tags.zst";
+    let made = output(command().args(words.split_whitespace()).current_dir(folder));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+}
+
+#[test]
+fn the_delay_that_moves_peaks_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    pulses(folder.path());
+    let ask = |words: &str| {
+        let words =
+            format!("g2 1,2 --tick 1ps --pulsed auto --sides 3 --format json {words} p.tags.zst");
+        output(command().args(words.split_whitespace()).current_dir(folder.path()))
+    };
+    for (set, moved) in
+        [("", -2.0), ("--delay 2=1ns", -2.0), ("--delay 2=-6ns", -2.0), ("--delay 1=1ns", -1.0)]
+    {
+        let said = ask(set).stderr;
+        let after = said.split("`delay` 2=").nth(1).unwrap_or_else(|| panic!("{set}: {said}"));
+        let told = after.split("ns ").next().unwrap();
+        assert!((told.parse::<f64>().unwrap() - moved).abs() < 0.1, "{set}: {said}");
+        let by =
+            format!("{} --delay 2={told}ns", if set.starts_with("--delay 1") { set } else { "" });
+        let answer = ask(&by);
+        assert!(!answer.stderr.contains("`delay`"), "{set}: {}", answer.stderr);
+        let zero = &answer.json()["rows"][3];
+        assert_eq!(zero["peak"], 0);
+        assert!(
+            (zero["g2"].as_f64().unwrap() - 1.0).abs() < 5.0 * zero["g2_err"].as_f64().unwrap()
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_a_peak_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two pairs of one pulse, and one a period later.
+    let lines = "1\t0\n2\t10\n1\t40000\n2\t40010\n1\t100000\n2\t112500\n";
+    fs::write(folder.path().join("few.tsv"), lines).unwrap();
+    let ask = |words: &str| {
+        let words = format!("g2 1,2 --tick 1ps {words} few.tsv");
+        output(command().args(words.split_whitespace()).current_dir(folder.path()))
+    };
+    for (words, reason) in [
+        ("--pulsed=0ns", "a period above 0"),
+        ("--pulsed 12.5ns --peak 0.4ps", "at least one tick"),
+        ("--pulsed 15t", "8 ticks at least"),
+        ("--pulsed 12.5ns --sides 0", "at least 1"),
+        ("--pulsed 12.5ns --sides 100000 --skip 1", "at most"),
+        ("--pulsed 9000000s", "2^62"),
+        ("--pulsed auto", "no period is found"),
+    ] {
+        let refused = ask(words);
+        assert!(
+            refused.code != 0 && refused.stderr.contains(reason),
+            "{words}: {}",
+            refused.stderr
+        );
+    }
+    // A side peak with all counts is compared with itself; a block without it has no value.
+    for errors in ["formula", "blocks:5"] {
+        let answer = ask(&format!("--pulsed 12.5ns --sides 1 --format json --errors {errors}"));
+        let rows = &answer.json()["rows"];
+        assert_eq!((&rows[2]["count"], &rows[1]["count"]), (&1.into(), &2.into()), "{rows}");
+        assert!(rows[2]["g2_err"].is_null() && rows[1]["g2_err"].is_f64(), "{errors}: {rows}");
+        let shown = ask(&format!("--pulsed 12.5ns --sides 1 --format table --errors {errors}"));
+        assert!(shown.text().contains("g2(0) = "), "{}", shown.text());
+    }
+    let nothing = ask("--pulsed 12.5ns --sides 1 --from 1s --format table");
+    assert!(nothing.text().contains("no pairs are expected there"), "{}", nothing.text());
+}
