@@ -1,4 +1,4 @@
-//! The file of dead spans: what is read is what was given, however the commits fell.
+//! The file of dead spans: the spans that are read are those that were given, in whatever steps they were committed.
 
 use std::{fs, path::Path};
 

@@ -209,9 +209,10 @@ impl Steps {
 
     /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles: a
     /// step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the Poisson
-    /// error of all N·δ/T·N pairs. Whether a tag has one changes at 4x lags of a bin with x live intervals, of which s equal steps
-    /// miss a variance of 4x/12s². With R·W tags in a bin this is R·W times as large next to that of its pairs: a twentieth.
-    /// Where these are too many, or a bin holds few tags, so that its Poisson error is the larger one, mean rates serve.
+    /// error of all N·δ/T·N pairs. In a bin with x live intervals a tag gains or loses its partner at about 4x lags; s equal
+    /// steps miss a variance of 4x/12s² there. Next to the variance of the pairs of a bin that holds R·W tags this is R·W times as
+    /// large; the steps keep it below a twentieth. Mean rates serve where the steps are too many, and in bins with few tags, whose
+    /// Poisson error is larger anyway.
     fn wanted(&self, width: f64) -> (f64, Counted) {
         let tags = self.tags[0].max(self.tags[1]);
         let of_tags = (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX);
@@ -260,7 +261,7 @@ impl AtLags {
 /// Computes [`AtLags`] in one source, for pairs whose later tag lies in a range.
 struct Lags<'a> {
     live: &'a LiveTime,
-    /// The same without what is dead in between.
+    /// The whole source, with its dead spans.
     whole: LiveTime,
     delays: [i64; 2],
     ranks: [Ranks<'a>; 2],

@@ -220,8 +220,8 @@ impl Peaks {
         i64::from(self.sides) + i64::from(self.skip)
     }
 
-    /// Returns the bins: from the middle between two peaks a valley, the rest before a peak, the peak, the rest behind it,
-    /// the next valley, and so on.
+    /// Returns the bins of all differences: a valley, the time from there to a peak, the peak, the time to the next valley, and so
+    /// on.
     pub(super) fn bins(&self) -> Result<Bins, Error> {
         let mut edges = Vec::new();
         let mut add = |middle: f64, width: f64| {
