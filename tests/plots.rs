@@ -46,7 +46,12 @@ fn a_plot_stands_in_place_of_the_table() {
         assert!(peaks.text().contains(part), "{part}:\n{}", peaks.text());
     }
     let values = ask(folder.path(), &format!("{pulsed} --quantity g2 run"));
-    assert!(!values.text().contains("mean of a peak"), "{}", values.text());
+    assert_eq!(values.code, 0, "{}", values.stderr);
+    assert!(
+        values.text().contains("g2") && !values.text().contains("mean of a peak"),
+        "{}",
+        values.text()
+    );
     let rates = ask(folder.path(), "rates --plot run");
     assert_eq!(rates.text().matches('\u{2502}').count(), 4, "{}", rates.text());
     assert!(rates.text().contains(" kHz"), "{}", rates.text());

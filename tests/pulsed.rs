@@ -1,10 +1,10 @@
-//! g2 of pulsed light as a user sees it: what is noted, and what is refused.
+//! g2 of pulsed light on the command line: the notes, and the errors for wrong options.
 
 use std::{fs, path::Path};
 
 use crate::support::{command, output};
 
-/// Pulses every 12.5 ns, of which channel 2 sees every one 2 ns late.
+/// Makes a recording of pulses every 12.5 ns; the cable of channel 2 delays its tags by 2 ns.
 fn pulses(folder: &Path) {
     let words = "simulate -q --coherent --channels 1,2 --rate 4MHz --pulsed 12.5ns --jitter 100ps --delay 2=2ns \
                  --duration 20ms --tick 1ps p.tags.zst";

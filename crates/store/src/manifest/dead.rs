@@ -9,18 +9,15 @@ use crate::{Error, Folder, checked::CheckedFile, checksum::crc32c, files::FileKi
 /// A store whose manifest would list more spans has the file.
 pub(crate) const LISTED_MAX: usize = 4_096;
 
-/// A dead span as the file has it: its first and last time in ticks as recorded.
-pub(crate) type DeadSpan = [i64; 2];
-
 /// Returns the spans of a source that belong into the file.
 pub(crate) fn filed(source: &Source) -> &[(i64, i64)] {
     let dead = source.facts.recording.as_ref().map_or(&[][..], |recording| &recording.dead);
     dead.split_last().map_or(&[], |(_, filed)| filed)
 }
 
-/// Returns those of all sources.
-pub(crate) fn all_filed(sources: &[Source]) -> impl Iterator<Item = DeadSpan> {
-    sources.iter().flat_map(filed).map(|&(first, last)| [first, last])
+/// Returns those of all sources: first and last times in ticks as recorded.
+pub(crate) fn all_filed(sources: &[Source]) -> impl Iterator<Item = (i64, i64)> {
+    sources.iter().flat_map(filed).copied()
 }
 
 impl Manifest {
@@ -69,11 +66,8 @@ impl Manifest {
         if found != crc {
             return Err(damaged("the checksum of its dead spans", crc.into(), found.into()));
         }
-        let mut spans = values.as_chunks::<16>().0.iter().map(|bytes| {
-            let (first, last) = bytes.split_at(8);
-            [first, last]
-                .map(|bytes| bytes.iter().rev().fold(0, |all, &byte| all << 8 | i64::from(byte)))
-        });
+        let mut times = values.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes));
+        let mut spans = std::iter::from_fn(|| Some((times.next()?, times.next()?)));
         for source in &mut self.sources {
             let Some(recording) = &mut source.facts.recording else { continue };
             let in_file = std::mem::take(&mut recording.dead_in_file);
@@ -81,8 +75,7 @@ impl Manifest {
                 clippy::cast_possible_truncation,
                 reason = "at most the spans of the file, which was read"
             )]
-            let filed = spans.by_ref().take(in_file as usize).map(|[first, last]| (first, last));
-            let mut dead: Vec<(i64, i64)> = filed.collect();
+            let mut dead: Vec<(i64, i64)> = spans.by_ref().take(in_file as usize).collect();
             dead.append(&mut recording.dead);
             recording.dead = dead;
         }

@@ -153,7 +153,7 @@ pub struct Recording {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead: Vec<(i64, i64)>,
     /// How many of the first of these are in the file of dead spans: while the manifest is read and written, else 0.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub dead_in_file: u64,
     /// A time since which nothing was recorded, up to the end of what was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,14 +228,8 @@ pub struct SyncPulses {
     pub period: Tick,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
-fn is_zero(value: &i64) -> bool {
-    *value == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
-fn is_none(value: &u64) -> bool {
-    *value == 0
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl SourceFacts {

@@ -242,9 +242,7 @@ impl Store {
                 }
                 far => far?,
             };
-            let earlier = earlier.clone();
-            let dead = current.dead;
-            let manifest = Manifest { files: current.files, far_entries, dead, ..earlier };
+            let manifest = Manifest { files: current.files, far_entries, ..earlier.clone() };
             return Ok((at, manifest.with_all_dead()));
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     files::FileKind,
     manifest::{
         DeadFile,
-        dead::{DeadSpan, LISTED_MAX, all_filed},
+        dead::{LISTED_MAX, all_filed},
     },
 };
 
@@ -33,10 +33,13 @@ impl Writer {
         }
         let mut written = self.manifest.dead.unwrap_or_default();
         #[expect(clippy::cast_possible_truncation, reason = "spans in memory")]
-        let rest: Vec<DeadSpan> = all_filed(&self.sources).skip(written.spans as usize).collect();
+        let rest: Vec<(i64, i64)> = all_filed(&self.sources).skip(written.spans as usize).collect();
         for piece in rest.chunks(PIECE) {
-            let bytes: Vec<u8> =
-                piece.iter().flatten().flat_map(|time| time.to_le_bytes()).collect();
+            let bytes: Vec<u8> = piece
+                .iter()
+                .flat_map(|&(first, last)| [first, last])
+                .flat_map(i64::to_le_bytes)
+                .collect();
             written.crc = crc32c_append(written.crc, &bytes);
             written.spans += piece.len() as u64;
             if let Some(file) = &mut self.files[FileKind::Dead] {

@@ -75,7 +75,7 @@ fn answer(runs: &[Run], question: &Request) -> Answer {
 
 /// Returns the value of a column and its error, if both are defined.
 fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
-    // A row behind those of the channels is their total.
+    // The row after those of the channels is that of their total.
     let column = |name: &str| {
         let rows = &answer.rows.get(name)?.cells;
         match value.row.checked_sub(rows.len()) {
