@@ -1,0 +1,216 @@
+//! Fitting, and the result.
+
+use levenberg_marquardt::{LeastSquaresProblem as _, LevenbergMarquardt};
+use nalgebra::{DMatrix, DVector};
+
+use crate::{
+    data::Data,
+    error::Error,
+    model::{Model, Parameter, Quantity},
+    problem::Problem,
+    residual::variance,
+};
+
+/// How a model is fitted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    /// Parameters that keep these values.
+    pub fixed: Vec<(String, f64)>,
+    /// Starting values, in place of those that are found.
+    pub start: Vec<(String, f64)>,
+}
+
+/// A fitted parameter, or a number that follows from parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Its name.
+    pub name: String,
+    /// Its quantity.
+    pub quantity: Quantity,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error; `None` if it was fixed, is at a bound, or if the data do not determine it.
+    pub err: Option<f64>,
+    /// Whether it was fixed by the caller.
+    pub is_fixed: bool,
+    /// Whether it is at a bound, so that the errors of the others hold for this value of it alone.
+    pub is_at_bound: bool,
+}
+
+/// The result of a fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The parameters of the model, in its order.
+    pub parameters: Vec<Estimate>,
+    /// Numbers that follow from them.
+    pub derived: Vec<Estimate>,
+    /// The prediction for each value.
+    pub curve: Vec<f64>,
+    /// The residual of each value: the square root of its part of the deviance, with the sign of value minus prediction.
+    pub residuals: Vec<f64>,
+    /// The deviance: the sum of the squares of the residuals.
+    pub deviance: f64,
+    /// The number of values minus the number of fitted parameters.
+    pub degrees: usize,
+}
+
+impl Fitted {
+    /// Returns a parameter, or a number that follows from parameters.
+    pub fn get(&self, name: &str) -> Option<&Estimate> {
+        self.parameters.iter().chain(&self.derived).find(|of| of.name == name)
+    }
+}
+
+/// Fits a model to data.
+///
+/// The parameters are those with the largest likelihood; their errors are the square roots of the diagonal of the inverse Fisher
+/// information, and errors of derived numbers follow from the whole inverse to first order.
+///
+/// # Errors
+/// [`Error::TooFewBins`], [`Error::NoCounts`], [`Error::UnknownParameter`], [`Error::OutOfBounds`],
+/// [`Error::NoConvergence`], errors of data with wrong lengths or values, and those of the model.
+pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted, Error> {
+    data.check()?;
+    if data.values.iter().all(|&value| value == 0.0) {
+        return Err(Error::NoCounts);
+    }
+    let parameters = model.parameters(data);
+    let fixed = named(&parameters, &settings.fixed)?;
+    let start = named(&parameters, &settings.start)?;
+    let is_free = |of: &usize| fixed[*of].is_none();
+    let free: Vec<usize> = (0..parameters.len()).filter(is_free).collect();
+    // Bins that the model predicts nothing for determine nothing.
+    let bins = (0..data.bins.len()).filter(|&bin| data.exposure(bin) != 0.0).count();
+    if bins < free.len() {
+        return Err(Error::TooFewBins { bins, parameters: free.len() });
+    }
+    let mut best: Option<(f64, Problem<'_>)> = None;
+    for mut values in model.starts(data) {
+        for (of, value) in values.iter_mut().enumerate() {
+            *value = fixed[of].or(start[of]).unwrap_or(*value);
+        }
+        let problem = Problem::new(model, data, &parameters, &free, values);
+        let problem = minimised(problem);
+        if let Some(error) = problem.failure.take() {
+            return Err(error);
+        }
+        let Some(deviance) = problem.deviance() else { continue };
+        // A later start wins only if it is better by more than rounding.
+        if best.as_ref().is_none_or(|(least, _)| deviance < least - 1e-6 * (1.0 + least)) {
+            best = Some((deviance, problem));
+        }
+    }
+    let (deviance, problem) = best.ok_or(Error::NoConvergence)?;
+    let mut values = problem.values().to_vec();
+    if fixed.iter().all(Option::is_none) {
+        model.arrange(&mut values);
+    }
+    let problem = Problem::new(model, data, &parameters, &free, values);
+    result(&problem, deviance, &fixed)
+}
+
+/// Returns the problem at its minimum, or where the search for it ended.
+fn minimised(mut problem: Problem<'_>) -> Problem<'_> {
+    if problem.free.is_empty() {
+        return problem;
+    }
+    // The search begins inside of the bounds.
+    let start = problem.params();
+    problem.set_params(&start);
+    let optimiser = LevenbergMarquardt::new().with_tol(1e-12).with_patience(200);
+    let (problem, _) = optimiser.minimize(problem);
+    problem
+}
+
+/// Returns the given value of each parameter.
+fn named(parameters: &[Parameter], given: &[(String, f64)]) -> Result<Vec<Option<f64>>, Error> {
+    let mut values = vec![None; parameters.len()];
+    for (name, value) in given {
+        let Some(at) = parameters.iter().position(|of| of.name == *name) else {
+            let known: Vec<&str> = parameters.iter().map(|of| &*of.name).collect();
+            return Err(Error::UnknownParameter { name: name.clone(), known: known.join(", ") });
+        };
+        let Parameter { lower, upper, .. } = parameters[at];
+        if !(lower..=upper).contains(value) {
+            return Err(Error::OutOfBounds { name: name.clone(), value: *value, lower, upper });
+        }
+        values[at] = Some(*value);
+    }
+    Ok(values)
+}
+
+fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result<Fitted, Error> {
+    let Problem { model, data, parameters, .. } = *problem;
+    let values = problem.values();
+    let is_at_bound = |of: usize| fixed[of].is_none() && parameters[of].is_at_bound(values[of]);
+    let open: Vec<usize> = problem.free.iter().copied().filter(|&of| !is_at_bound(of)).collect();
+    let (curve, residuals) = problem.result().ok_or(Error::NoConvergence)?;
+    let covariance = covariance(problem, &open, &curve);
+    let err = |of: usize| {
+        let at = open.iter().position(|&open| open == of)?;
+        let variance = covariance.as_ref()?[(at, at)];
+        (variance > 0.0).then(|| variance.sqrt())
+    };
+    let parameter = |(of, parameter): (usize, &Parameter)| Estimate {
+        name: parameter.name.clone(),
+        quantity: parameter.quantity,
+        value: values[of],
+        err: err(of),
+        is_fixed: fixed[of].is_some(),
+        is_at_bound: is_at_bound(of),
+    };
+    let derived = model.derived(values).into_iter().enumerate().map(|(number, derived)| {
+        // The change of the number with each open parameter.
+        let slope = |&of: &usize| {
+            let Parameter { lower, upper, scale, .. } = parameters[of];
+            let step = 1e-5 * values[of].abs().max(0.1 * scale);
+            let at = |value: f64| {
+                let mut values = values.to_vec();
+                values[of] = value;
+                model.derived(&values)[number].value
+            };
+            let (low, high) = ((values[of] - step).max(lower), (values[of] + step).min(upper));
+            (at(high) - at(low)) / (high - low)
+        };
+        let slopes = DVector::from_iterator(open.len(), open.iter().map(slope));
+        let variance = covariance.as_ref().map(|of| (slopes.transpose() * of * &slopes)[(0, 0)]);
+        Estimate {
+            name: derived.name,
+            quantity: derived.quantity,
+            value: derived.value,
+            err: variance.filter(|variance| *variance > 0.0).map(f64::sqrt),
+            is_fixed: false,
+            is_at_bound: false,
+        }
+    });
+    let derived = derived.collect();
+    Ok(Fitted {
+        parameters: parameters.iter().enumerate().map(parameter).collect(),
+        derived,
+        curve,
+        residuals,
+        deviance,
+        degrees: data.bins.len() - problem.free.len(),
+    })
+}
+
+/// Returns the inverse of the Fisher information of these parameters; `None` if the data do not determine them.
+fn covariance(problem: &Problem<'_>, open: &[usize], curve: &[f64]) -> Option<DMatrix<f64>> {
+    if open.is_empty() {
+        return None;
+    }
+    let bins = curve.len();
+    let mut slopes = DMatrix::zeros(bins, open.len());
+    for (column, &of) in open.iter().enumerate() {
+        let scale = problem.parameters[of].scale;
+        for (row, slope) in problem.slope(of)?.into_iter().enumerate() {
+            let error = variance(&problem.data.noise, row, curve[row]).sqrt();
+            slopes[(row, column)] = slope * scale / error;
+        }
+    }
+    let information = slopes.transpose() * slopes;
+    let inverse = information.cholesky()?.inverse();
+    let scales =
+        DVector::from_iterator(open.len(), open.iter().map(|&of| problem.parameters[of].scale));
+    Some(inverse.component_mul(&(&scales * scales.transpose())))
+}

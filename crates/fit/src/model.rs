@@ -1,0 +1,138 @@
+//! The interface of all models.
+
+use crate::{
+    data::{Bin, Data},
+    error::Error,
+};
+
+/// The physical quantity of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// The quantity of the horizontal axis, as times.
+    Place,
+    /// The quantity of the values, as counts.
+    Value,
+    /// A ratio without a unit.
+    Ratio,
+}
+
+/// A parameter of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its quantity.
+    pub quantity: Quantity,
+    /// The lowest value.
+    pub lower: f64,
+    /// The highest value.
+    pub upper: f64,
+    /// A change of it that matters: its order of magnitude, greater than zero.
+    pub scale: f64,
+}
+
+/// A number that follows from the parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Derived {
+    /// Its name.
+    pub name: String,
+    /// Its quantity.
+    pub quantity: Quantity,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A function of the horizontal axis, with parameters.
+pub trait Model {
+    /// Returns the parameters of a fit to `data`.
+    fn parameters(&self, data: &Data) -> Vec<Parameter>;
+
+    /// Returns starting values, found in `data`: at least one set of all parameters. The best of all fits is taken.
+    fn starts(&self, data: &Data) -> Vec<Vec<f64>>;
+
+    /// Writes the mean of the model in each bin to `values`.
+    ///
+    /// # Errors
+    /// [`Error::Callback`] if it is a function of the caller that failed.
+    fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error>;
+
+    /// Returns numbers that follow from the parameters, always the same ones in the same order.
+    fn derived(&self, _: &[f64]) -> Vec<Derived> {
+        Vec::new()
+    }
+
+    /// Puts parameters that could be exchanged in a fixed order.
+    fn arrange(&self, _: &mut [f64]) {}
+}
+
+impl Parameter {
+    /// Creates a parameter without bounds.
+    pub fn new(name: impl Into<String>, quantity: Quantity, scale: f64) -> Self {
+        let scale = if scale.is_finite() && scale > 0.0 { scale } else { 1.0 };
+        let (lower, upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        Self { name: name.into(), quantity, lower, upper, scale }
+    }
+
+    /// Adds bounds.
+    #[must_use]
+    pub fn between(self, lower: f64, upper: f64) -> Self {
+        Self { lower, upper, ..self }
+    }
+
+    /// Adds a lower bound of zero.
+    #[must_use]
+    pub fn positive(self) -> Self {
+        Self { lower: 0.0, ..self }
+    }
+
+    /// Returns the parameter for a number without bounds: the transformation of MINUIT, smooth and monotonic near the
+    /// start.
+    pub(crate) fn external(&self, free: f64) -> f64 {
+        match (self.lower.is_finite(), self.upper.is_finite()) {
+            (false, false) => free * self.scale,
+            (true, false) => self.lower + self.scale * (free.hypot(1.0) - 1.0),
+            (false, true) => self.upper - self.scale * (free.hypot(1.0) - 1.0),
+            (true, true) => {
+                f64::midpoint(self.lower, self.upper) + (self.upper - self.lower) / 2.0 * free.sin()
+            }
+        }
+    }
+
+    /// Returns the number without bounds of a parameter, a little inside of its bounds.
+    pub(crate) fn internal(&self, value: f64) -> f64 {
+        let above = |by: f64| {
+            let by = (by / self.scale).max(1e-3) + 1.0;
+            (by * by - 1.0).sqrt()
+        };
+        match (self.lower.is_finite(), self.upper.is_finite()) {
+            (false, false) => value / self.scale,
+            (true, false) => above(value - self.lower),
+            (false, true) => above(self.upper - value),
+            (true, true) => {
+                let half = (self.upper - self.lower) / 2.0;
+                let place = (value - f64::midpoint(self.lower, self.upper)) / half;
+                place.clamp(-0.999, 0.999).asin()
+            }
+        }
+    }
+
+    /// Returns the derivative of [`Parameter::external`].
+    pub(crate) fn slope(&self, free: f64) -> f64 {
+        match (self.lower.is_finite(), self.upper.is_finite()) {
+            (false, false) => self.scale,
+            (true, false) => self.scale * free / free.hypot(1.0),
+            (false, true) => -self.scale * free / free.hypot(1.0),
+            (true, true) => (self.upper - self.lower) / 2.0 * free.cos(),
+        }
+    }
+
+    /// Whether a value is at a bound.
+    pub(crate) fn is_at_bound(&self, value: f64) -> bool {
+        let size = if self.lower.is_finite() && self.upper.is_finite() {
+            self.scale.min(self.upper - self.lower)
+        } else {
+            self.scale
+        };
+        (value - self.lower).abs() < 1e-5 * size || (value - self.upper).abs() < 1e-5 * size
+    }
+}

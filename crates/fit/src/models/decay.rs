@@ -1,0 +1,205 @@
+//! Exponential decays after a pulse.
+
+use super::response::{Response, steepest};
+use crate::{
+    data::{Bin, Data},
+    error::Error,
+    model::{Derived, Model, Parameter, Quantity},
+};
+
+/// The most exponentials.
+const EXPONENTIALS_MAX: usize = 3;
+
+/// A sum of exponentials over a background.
+///
+/// Parameters, with numbers after their names if there are several exponentials: `photons` (those of the exponential: after the
+/// start of the first bin, or in all if there is a response), `tau`, and `background` in counts a bin; with a response
+/// also `shift`, how much later the decay is than the response. Longer lifetimes come first. For several exponentials
+/// `fraction` of the photons of each, and the mean lifetimes `tau_intensity` (weighted by photons) and `tau_amplitude` (weighted by
+/// amplitudes, photons over lifetime) are derived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decay {
+    exponentials: usize,
+    response: Option<Response>,
+    period: Option<f64>,
+}
+
+impl Decay {
+    /// Creates the model. With a response, the decay of earlier pulses is added if their period is given.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for a number of exponentials other than 1, 2 and 3, or a response longer than the period.
+    pub fn new(
+        exponentials: usize,
+        response: Option<Response>,
+        period: Option<f64>,
+    ) -> Result<Self, Error> {
+        if !(1..=EXPONENTIALS_MAX).contains(&exponentials) {
+            return Err(Error::Model(format!("{exponentials} exponentials; fit 1, 2 or 3")));
+        }
+        if let (Some(response), Some(period)) = (&response, period) {
+            let length = response.width() * response.bins() as f64;
+            // Markers of the last bin may lie a little after the period.
+            if length > 1.01 * period + response.width() {
+                return Err(Error::Model(
+                    "the instrument response is longer than the period of the pulses".into(),
+                ));
+            }
+        }
+        Ok(Self { exponentials, response, period })
+    }
+
+    fn name(&self, of: &str, number: usize) -> String {
+        if self.exponentials == 1 { of.to_owned() } else { format!("{of}_{}", number + 1) }
+    }
+
+    /// Adds one exponential, convolved with the response, to `values`. Exact for a response that is constant in each bin.
+    fn add_convolved(
+        &self,
+        (response, shift): (&Response, f64),
+        (photons, tau): (f64, f64),
+        bins: &[Bin],
+        values: &mut [f64],
+    ) {
+        let width = response.width();
+        let (start, shares) = response.moved(shift / width);
+        #[expect(clippy::cast_possible_truncation, reason = "an offset of bins in memory")]
+        let offset = ((bins[0].from - response.first()) / width).round() as i64;
+        let ratio = tau / width;
+        let keep = (-1.0 / ratio).exp();
+        let lost = -(-1.0 / ratio).exp_m1();
+        let (own, next) = (1.0 - ratio * lost, ratio * lost * lost);
+        // The photons of earlier pulses, as an exponential in the first bin.
+        let mut earlier = self.period.map_or(0.0, |period| {
+            let repeated = -(-period / tau).exp_m1();
+            let of = |(k, share): (usize, &f64)| {
+                let lag = (offset - start - k as i64 - 1) as f64;
+                share * (-(lag.mul_add(width, period)).max(0.0) / tau).exp()
+            };
+            shares.iter().enumerate().map(of).sum::<f64>() / repeated
+        });
+        // The sum over all bins of the response before this one, each with its decay since.
+        let mut before = 0.0;
+        let share = |at: i64| {
+            usize::try_from(at - start).ok().and_then(|at| shares.get(at)).copied().unwrap_or(0.0)
+        };
+        for at in start.min(offset)..offset {
+            before = f64::mul_add(before, keep, share(at));
+        }
+        for (value, at) in values.iter_mut().zip(offset..) {
+            let here = share(at);
+            *value += photons * own.mul_add(here, next * (before + earlier));
+            before = before.mul_add(keep, here);
+            earlier *= keep;
+        }
+    }
+}
+
+impl Model for Decay {
+    fn parameters(&self, data: &Data) -> Vec<Parameter> {
+        let (from, to) = data.ends();
+        let span = to - from;
+        let width = span / data.bins.len() as f64;
+        let total: f64 = data.values.iter().sum();
+        let mut parameters = Vec::new();
+        for number in 0..self.exponentials {
+            let photons = self.name("photons", number);
+            parameters.push(Parameter::new(photons, Quantity::Value, total).positive());
+            let tau = Parameter::new(self.name("tau", number), Quantity::Place, span / 4.0);
+            parameters.push(tau.between(width / 20.0, 100.0 * span));
+        }
+        let mean = total / data.bins.len() as f64;
+        parameters.push(Parameter::new("background", Quantity::Value, mean).positive());
+        if self.response.is_some() {
+            let shift = Parameter::new("shift", Quantity::Place, width);
+            parameters.push(shift.between(-span / 4.0, span / 4.0));
+        }
+        parameters
+    }
+
+    fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
+        let (from, to) = data.ends();
+        let mut sorted = data.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let low = &sorted[..sorted.len().div_ceil(20)];
+        let background = low.iter().sum::<f64>() / low.len() as f64;
+        let net = || data.values.iter().map(|value| (value - background).max(0.0));
+        let photons = net().sum::<f64>().max(1.0);
+        let mean = data.bins.iter().zip(net()).map(|(bin, net)| bin.middle() * net).sum::<f64>();
+        let mean = mean / photons;
+        let at = self.response.as_ref().map_or(from, Response::mean);
+        let tau = (mean - at).max((to - from) / data.bins.len() as f64);
+        let shifts = self.response.as_ref().map_or(vec![None], |response| {
+            let rise = data.bins[steepest(&data.values)].from - response.rise();
+            let most = (to - from) / 5.0;
+            vec![Some(0.0), Some(rise.clamp(-most, most))]
+        });
+        let mixes: &[&[f64]] = match self.exponentials {
+            1 => &[&[1.0], &[0.3], &[2.0]],
+            2 => &[&[1.2, 0.3], &[2.0, 0.7], &[1.1, 0.1], &[6.0, 0.8]],
+            _ => &[&[1.5, 0.5, 0.1], &[2.5, 0.8, 0.2], &[1.2, 0.3, 0.05], &[6.0, 1.0, 0.3]],
+        };
+        let mut starts = Vec::new();
+        for shift in shifts {
+            for mix in mixes {
+                let share = photons / mix.len() as f64;
+                let mut values: Vec<f64> =
+                    mix.iter().flat_map(|factor| [share, factor * tau]).collect();
+                values.push(background.max(1e-3));
+                values.extend(shift);
+                starts.push(values);
+            }
+        }
+        starts
+    }
+
+    fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {
+        let (exponentials, others) = parameters.split_at(2 * self.exponentials);
+        values.fill(others[0]);
+        for of in exponentials.chunks_exact(2) {
+            let (photons, tau) = (of[0], of[1]);
+            match &self.response {
+                Some(response) => {
+                    self.add_convolved((response, others[1]), (photons, tau), bins, values);
+                }
+                None => {
+                    let first = bins[0].from;
+                    for (value, bin) in values.iter_mut().zip(bins) {
+                        let left = (-(bin.from - first) / tau).exp();
+                        *value -= photons * left * (-bin.width() / tau).exp_m1();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn derived(&self, parameters: &[f64]) -> Vec<Derived> {
+        if self.exponentials == 1 {
+            return Vec::new();
+        }
+        let all = || parameters[..2 * self.exponentials].chunks_exact(2);
+        let photons: f64 = all().map(|of| of[0]).sum();
+        let fraction = |(number, of): (usize, &[f64])| Derived {
+            name: self.name("fraction", number),
+            quantity: Quantity::Ratio,
+            value: of[0] / photons,
+        };
+        let mut derived: Vec<Derived> = all().enumerate().map(fraction).collect();
+        let intensity = all().map(|of| of[0] * of[1]).sum::<f64>() / photons;
+        let amplitude = photons / all().map(|of| of[0] / of[1]).sum::<f64>();
+        for (name, value) in [("tau_intensity", intensity), ("tau_amplitude", amplitude)] {
+            derived.push(Derived { name: name.into(), quantity: Quantity::Place, value });
+        }
+        derived
+    }
+
+    fn arrange(&self, parameters: &mut [f64]) {
+        let mut of: Vec<[f64; 2]> =
+            parameters[..2 * self.exponentials].chunks_exact(2).map(|of| [of[0], of[1]]).collect();
+        of.sort_by(|one, other| other[1].total_cmp(&one[1]));
+        for (to, from) in parameters.iter_mut().zip(of.as_flattened()) {
+            *to = *from;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The models: one file each.
+
+mod correlation;
+mod decay;
+mod dip;
+mod function;
+mod peak;
+mod response;
+mod sine;
+
+pub use correlation::{Correlation, Emission};
+pub use decay::Decay;
+pub use dip::{Dip, DipShape};
+pub use function::Function;
+pub use peak::{Peak, PeakOver};
+pub use response::Response;
+pub use sine::Sine;

@@ -1,0 +1,111 @@
+//! A Gaussian peak.
+
+use crate::{
+    data::{Bin, Data},
+    error::Error,
+    model::{Model, Parameter, Quantity},
+    special::{FULL_WIDTH, gaussian_between},
+};
+
+/// A Gaussian peak on a background that is equal in all bins.
+///
+/// Parameters: `net` (the sum of the peak above the background), `centre`, `fwhm` and `background`, the value of a bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peak;
+
+/// A Gaussian peak on a background of known shape.
+///
+/// Parameters as those of [`Peak`], but `sigma`, its standard deviation, in place of `fwhm`; `background` is the factor of the
+/// shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeakOver {
+    /// The background of each bin.
+    pub shape: Vec<f64>,
+    /// Starting values of all parameters.
+    pub start: [f64; 4],
+    /// The bounds of the centre and of the standard deviation.
+    pub bounds: [(f64, f64); 2],
+}
+
+fn add(values: &mut [f64], bins: &[Bin], net: f64, centre: f64, sigma: f64) {
+    for (value, bin) in values.iter_mut().zip(bins) {
+        *value += net * gaussian_between(bin.from, bin.to, centre, sigma);
+    }
+}
+
+impl Model for Peak {
+    fn parameters(&self, data: &Data) -> Vec<Parameter> {
+        let (from, to) = data.ends();
+        let span = to - from;
+        let width = span / data.bins.len() as f64;
+        let total: f64 = data.values.iter().sum();
+        vec![
+            Parameter::new("net", Quantity::Value, total / 4.0).positive(),
+            Parameter::new("centre", Quantity::Place, width).between(from, to),
+            Parameter::new("fwhm", Quantity::Place, span / 20.0).between(width / 2.0, 2.0 * span),
+            Parameter::new("background", Quantity::Value, total / data.bins.len() as f64)
+                .positive(),
+        ]
+    }
+
+    fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
+        let (from, to) = data.ends();
+        let span = to - from;
+        let width = span / data.bins.len() as f64;
+        let mut sorted = data.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let background = sorted[sorted.len() / 2].max(1e-3);
+        let mut starts = Vec::new();
+        for wide in [1, data.bins.len() / 30, data.bins.len() / 6] {
+            let wide = wide.max(1);
+            let sum = |of: &[f64]| of.iter().sum::<f64>();
+            let highest = data
+                .values
+                .windows(wide)
+                .enumerate()
+                .max_by(|one, other| sum(one.1).total_cmp(&sum(other.1)));
+            let Some((at, values)) = highest else { continue };
+            let net = (background.mul_add(-(wide as f64), sum(values)) * 1.3).max(1.0);
+            let centre = f64::midpoint(data.bins[at].from, data.bins[at + wide - 1].to);
+            starts.push(vec![net, centre, width * wide as f64, background]);
+        }
+        starts
+    }
+
+    fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {
+        let &[net, centre, fwhm, background] = parameters else {
+            return Err(Error::Model("a peak has four parameters".into()));
+        };
+        values.fill(background);
+        add(values, bins, net, centre, fwhm / FULL_WIDTH);
+        Ok(())
+    }
+}
+
+impl Model for PeakOver {
+    fn parameters(&self, _: &Data) -> Vec<Parameter> {
+        let [net, _, sigma, background] = self.start;
+        let [centre, widths] = self.bounds;
+        vec![
+            Parameter::new("net", Quantity::Value, net).positive(),
+            Parameter::new("centre", Quantity::Place, sigma).between(centre.0, centre.1),
+            Parameter::new("sigma", Quantity::Place, sigma).between(widths.0, widths.1),
+            Parameter::new("background", Quantity::Ratio, background).positive(),
+        ]
+    }
+
+    fn starts(&self, _: &Data) -> Vec<Vec<f64>> {
+        vec![self.start.to_vec()]
+    }
+
+    fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {
+        let &[net, centre, sigma, background] = parameters else {
+            return Err(Error::Model("a peak has four parameters".into()));
+        };
+        for (value, shape) in values.iter_mut().zip(&self.shape) {
+            *value = background * shape;
+        }
+        add(values, bins, net, centre, sigma);
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! A fringe.
+
+use std::f64::consts::TAU;
+
+use crate::{
+    data::{Bin, Data},
+    error::Error,
+    model::{Model, Parameter, Quantity},
+};
+
+/// A sine on a constant level.
+///
+/// Parameters: `level`, `visibility` ((max − min) / (max + min)), `period` and `maximum`, the place of the maximum
+/// nearest to zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sine;
+
+/// Periods that are tried for the start.
+const PERIODS: usize = 400;
+
+impl Sine {
+    /// Returns the visibility and the maximum of the fringe with this period that is nearest to the values, and the part of their
+    /// squares that it describes.
+    fn best(values: &[(f64, f64)], period: f64) -> (f64, f64, f64, f64) {
+        // Least squares for level, cosine and sine: normal equations of three unknowns.
+        let mut sums = nalgebra::Matrix3::zeros();
+        let mut right = nalgebra::Vector3::zeros();
+        for &(place, value) in values {
+            let (sin, cos) = (TAU * place / period).sin_cos();
+            let row = nalgebra::Vector3::new(1.0, cos, sin);
+            sums += row * row.transpose();
+            right += row * value;
+        }
+        let Some(found) = sums.lu().solve(&right) else { return (0.0, 0.0, 0.0, 0.0) };
+        let (level, cos, sin) = (found[0], found[1], found[2]);
+        let visibility = if level > 0.0 { cos.hypot(sin) / level } else { 0.0 };
+        let maximum = sin.atan2(cos) / TAU * period;
+        (level, visibility, maximum, found.dot(&right))
+    }
+}
+
+impl Model for Sine {
+    fn parameters(&self, data: &Data) -> Vec<Parameter> {
+        let (from, to) = data.ends();
+        let span = to - from;
+        let level = data.ratios().map(|(_, value)| value).sum::<f64>() / data.bins.len() as f64;
+        vec![
+            Parameter::new("level", Quantity::Value, level).positive(),
+            Parameter::new("visibility", Quantity::Ratio, 0.5).between(0.0, 1.0),
+            Parameter::new("period", Quantity::Place, span / 2.0)
+                .between(span / data.bins.len() as f64, 20.0 * span),
+            Parameter::new("maximum", Quantity::Place, span / 8.0),
+        ]
+    }
+
+    fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
+        let (from, to) = data.ends();
+        let span = to - from;
+        let values: Vec<(f64, f64)> =
+            data.ratios().map(|(bin, value)| (bin.middle(), value)).collect();
+        // Periods from three bins to twice the span, at equal distances of their inverse.
+        let (slow, fast) = (0.5 / span, (data.bins.len() as f64 / 3.0 / span).max(1.0 / span));
+        let period = |k: usize| 1.0 / (fast - slow).mul_add(k as f64 / (PERIODS - 1) as f64, slow);
+        let tried = (0..PERIODS).map(|k| (period(k), Self::best(&values, period(k))));
+        let mut tried: Vec<_> = tried.collect();
+        tried.sort_by(|one, other| other.1.3.total_cmp(&one.1.3));
+        let start = |(period, (level, visibility, maximum, _)): &(f64, (f64, f64, f64, f64))| {
+            vec![level.max(1e-9), visibility.clamp(0.02, 0.95), *period, *maximum]
+        };
+        tried.iter().take(4).map(start).collect()
+    }
+
+    fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {
+        let &[level, visibility, period, maximum] = parameters else {
+            return Err(Error::Model("a fringe has four parameters".into()));
+        };
+        for (value, bin) in values.iter_mut().zip(bins) {
+            // The mean of a cosine over a bin is that in its middle times sinc.
+            let half = TAU / 2.0 * bin.width() / period;
+            let smeared = if half.abs() < 1e-9 { 1.0 } else { half.sin() / half };
+            let phase = TAU * (bin.middle() - maximum) / period;
+            *value = level * (visibility * smeared).mul_add(phase.cos(), 1.0);
+        }
+        Ok(())
+    }
+
+    fn arrange(&self, parameters: &mut [f64]) {
+        let (period, maximum) = (parameters[2], parameters[3]);
+        parameters[3] = maximum - period * (maximum / period).round();
+    }
+}

@@ -1,0 +1,137 @@
+//! A fit as a problem of least squares, for the optimiser.
+
+use std::cell::RefCell;
+
+use levenberg_marquardt::LeastSquaresProblem;
+use nalgebra::{DMatrix, DVector, Dyn, storage::Owned};
+
+use crate::{
+    data::Data,
+    error::Error,
+    model::{Model, Parameter},
+    residual::residual,
+};
+
+/// A fit of the parameters that are free, as numbers without bounds.
+pub(crate) struct Problem<'a> {
+    pub model: &'a dyn Model,
+    pub data: &'a Data,
+    pub parameters: &'a [Parameter],
+    /// The numbers of the parameters that are fitted.
+    pub free: &'a [usize],
+    /// The values of all parameters.
+    values: Vec<f64>,
+    /// The free parameters without bounds.
+    point: DVector<f64>,
+    /// The prediction for each bin; `None` if the model has none here.
+    means: Option<Vec<f64>>,
+    /// The first failure of the model.
+    pub failure: RefCell<Option<Error>>,
+}
+
+impl<'a> Problem<'a> {
+    pub fn new(
+        model: &'a dyn Model,
+        data: &'a Data,
+        parameters: &'a [Parameter],
+        free: &'a [usize],
+        values: Vec<f64>,
+    ) -> Self {
+        let internal = free.iter().map(|&of| parameters[of].internal(values[of]));
+        let point = DVector::from_iterator(free.len(), internal);
+        let failure = RefCell::new(None);
+        let mut problem =
+            Self { model, data, parameters, free, values, point, means: None, failure };
+        problem.means = problem.predict(&problem.values);
+        problem
+    }
+
+    fn move_to(&mut self, point: DVector<f64>) {
+        for (&of, &free) in self.free.iter().zip(point.iter()) {
+            self.values[of] = self.parameters[of].external(free);
+        }
+        self.point = point;
+        self.means = self.predict(&self.values);
+    }
+
+    /// Returns the values of all parameters.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Returns the prediction of each value; `None` if it is not finite, or if the model failed.
+    pub fn predict(&self, values: &[f64]) -> Option<Vec<f64>> {
+        let mut means = vec![0.0; self.data.bins.len()];
+        if let Err(error) = self.model.predict(values, &self.data.bins, &mut means) {
+            self.failure.borrow_mut().get_or_insert(error);
+            return None;
+        }
+        for (k, mean) in means.iter_mut().enumerate() {
+            *mean *= self.data.exposure(k);
+        }
+        means.iter().all(|mean| mean.is_finite()).then_some(means)
+    }
+
+    /// Returns the derivatives of the predictions by a parameter, from values on both sides within its bounds.
+    pub fn slope(&self, of: usize) -> Option<Vec<f64>> {
+        let Parameter { lower, upper, scale, .. } = self.parameters[of];
+        let mut values = self.values.clone();
+        let centre = values[of];
+        let step = 1e-5 * centre.abs().max(0.1 * scale);
+        let (low, high) = ((centre - step).max(lower), (centre + step).min(upper));
+        values[of] = high;
+        let above = self.predict(&values)?;
+        values[of] = low;
+        let below = self.predict(&values)?;
+        let slope = |(above, below): (f64, f64)| (above - below) / (high - low);
+        Some(above.into_iter().zip(below).map(slope).collect())
+    }
+
+    /// Returns the residual of each bin and its derivative by the prediction.
+    fn each(&self) -> Option<impl Iterator<Item = (f64, f64)>> {
+        let means = self.means.as_ref()?;
+        let Data { values, noise, .. } = self.data;
+        let of = move |(k, (&value, &mean)): (usize, (&f64, &f64))| residual(noise, k, value, mean);
+        Some(values.iter().zip(means).enumerate().map(of))
+    }
+
+    /// Returns the sum of the squares of all residuals.
+    pub fn deviance(&self) -> Option<f64> {
+        Some(self.each()?.map(|(residual, _)| residual * residual).sum())
+    }
+
+    /// Returns the predictions and the residuals.
+    pub fn result(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        Some((self.means.clone()?, self.each()?.map(|(residual, _)| residual).collect()))
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+    type ParameterStorage = Owned<f64, Dyn>;
+
+    fn set_params(&mut self, point: &DVector<f64>) {
+        self.move_to(point.clone());
+    }
+
+    fn params(&self) -> DVector<f64> {
+        self.point.clone()
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        let residuals: Vec<f64> = self.each()?.map(|(residual, _)| residual).collect();
+        Some(DVector::from_vec(residuals))
+    }
+
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        let by_mean: Vec<f64> = self.each()?.map(|(_, slope)| slope).collect();
+        let mut all = Vec::with_capacity(by_mean.len() * self.free.len());
+        for (&of, &free) in self.free.iter().zip(self.point.iter()) {
+            let factor = self.parameters[of].slope(free);
+            let slope = self.slope(of)?;
+            all.extend(slope.iter().zip(&by_mean).map(|(slope, by)| slope * by * factor));
+        }
+        Some(DMatrix::from_vec(by_mean.len(), self.free.len(), all))
+    }
+}

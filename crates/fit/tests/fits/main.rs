@@ -1,0 +1,5 @@
+//! Fits of light that is simulated photon by photon: the truth is found, and quoted errors cover it.
+
+mod coverage;
+mod outside;
+mod simulated;
