@@ -163,7 +163,7 @@ fn chart(
         Axis::linear("delay", Quantity::Time, -78.125e-12, 2e-7 - 78.125e-12)
     };
     let y = Axis::for_values("counts", Quantity::Count, 0.0, 100.0, false);
-    Chart { x, y, shape, reference: None, has_panels: false, series }
+    Chart { x, y, shape, reference: None, has_panels: false, series, below: None }
 }
 
 /// Returns axes of all quantities, with ends of many magnitudes.

@@ -6,6 +6,7 @@ mod convert;
 mod delays;
 mod derive;
 mod export;
+mod fit;
 mod follow;
 mod formats;
 mod info;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Partial(args) => parts::partial(args),
         Command::Runs(args) => runs::run(args),
         Command::Delays(args) => delays::run(args),
+        Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Init(args) => init::run(args),
         Command::Name(args) => name::run(args),

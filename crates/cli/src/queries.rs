@@ -60,7 +60,7 @@ impl AnswerArgs {
     }
 
     /// Asks each run, or all of them as one, and prints what is answered.
-    fn ask_all(
+    pub(crate) fn ask_all(
         &self,
         request: &Request,
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,

@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     model::{Model, Parameter, Quantity},
     problem::Problem,
-    residual::variance,
+    residual::{expected_deviance, variance},
 };
 
 /// How a model is fitted.
@@ -50,6 +50,9 @@ pub struct Fitted {
     pub residuals: Vec<f64>,
     /// The deviance: the sum of the squares of the residuals.
     pub deviance: f64,
+    /// The deviance that is expected of counts that the model describes: near the degrees of freedom, and below or above it
+    /// for counts of few.
+    pub deviance_expected: f64,
     /// The number of values minus the number of fitted parameters.
     pub degrees: usize,
 }
@@ -184,12 +187,15 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         }
     });
     let derived = derived.collect();
+    let expected = curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
+    let deviance_expected = expected - problem.free.len() as f64;
     Ok(Fitted {
         parameters: parameters.iter().enumerate().map(parameter).collect(),
         derived,
         curve,
         residuals,
         deviance,
+        deviance_expected,
         degrees: data.bins.len() - problem.free.len(),
     })
 }

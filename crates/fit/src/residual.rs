@@ -27,6 +27,23 @@ pub(crate) fn variance(noise: &Noise, bin: usize, prediction: f64) -> f64 {
     }
 }
 
+/// Returns the square of the residual that is expected of a value with this mean.
+pub(crate) fn expected_deviance(noise: &Noise, mean: f64) -> f64 {
+    // 1 + 1/(6 m) + … for many counts (McCullagh and Nelder, Generalized Linear Models, 2nd ed., appendix C).
+    const MANY: f64 = 20.0;
+    if !matches!(noise, Noise::Poisson) || mean > MANY {
+        return if matches!(noise, Noise::Poisson) { 1.0 + 1.0 / (6.0 * mean) } else { 1.0 };
+    }
+    let mean = mean.max(COUNT_MIN);
+    let (mut probability, mut count, mut sum) = ((-mean).exp(), 0.0, 0.0);
+    while count < mean + 10.0 * (mean + 1.0).sqrt() {
+        sum += probability * deviance(count, mean).0.powi(2);
+        count += 1.0;
+        probability *= mean / count;
+    }
+    sum
+}
+
 /// Returns the deviance residual of a count, sign(n − m)·√(2 (m − n + n ln(n/m))), and its derivative by m.
 fn deviance(count: f64, mean: f64) -> (f64, f64) {
     let mean = mean.max(COUNT_MIN);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tagq::{Answer, Cell, store::Tick};
+use tagq::{Answer, store::Tick};
 
 use crate::{
     axis::Axis,
@@ -23,7 +23,8 @@ pub(crate) fn of(
     values: &Values,
 ) -> (Option<String>, Plot) {
     let rows = &answer.rows;
-    let points = edges(answer, unit)
+    let points = answer
+        .bin_edges(unit)
         .into_iter()
         .zip(floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors)))
         .map(|((from, to), (value, err))| Point {
@@ -63,7 +64,7 @@ pub(crate) fn of(
         (y, if series.len() > 1 { Shape::Line } else { Shape::Columns })
     };
     let reference = values.reference;
-    (note, Plot::Chart(Chart { x, y, shape, reference, has_panels: false, series }))
+    (note, Plot::Chart(Chart { x, y, shape, reference, has_panels: false, series, below: None }))
 }
 
 /// Returns one series for each channel. The bins of a trace are added up.
@@ -87,20 +88,4 @@ fn of_channels(answer: &Answer, points: impl Iterator<Item = (Vec<u16>, Point)>)
         points,
     };
     series.into_iter().map(named).collect()
-}
-
-/// Returns the start and end of the bins in seconds: half a tick before the first tick of a bin to half
-/// a tick after its last one, so that bins are centred on `delay_s`.
-pub(crate) fn edges(answer: &Answer, unit: Tick) -> Vec<(f64, f64)> {
-    let rows = &answer.rows;
-    let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
-        return Vec::new();
-    };
-    let half = |twice: i128| unit.seconds_of(twice) / 2.0;
-    let of = |cells: (Cell, Cell)| {
-        let (Cell::Integer(low), Cell::Integer(width)) = cells else { return (0.0, 0.0) };
-        let first = 2 * i128::from(low) - 1;
-        (half(first), half(first + 2 * i128::from(width)))
-    };
-    lows.cells.iter().zip(widths.cells.iter()).map(of).collect()
 }

@@ -9,7 +9,7 @@ use crate::{
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
-    groups, lanes, map, peaks,
+    fit, groups, lanes, map, peaks,
     quantity::Quantity,
     trace,
     values::Values,
@@ -59,6 +59,9 @@ impl Figure {
                     None => peaks::of(answer, *unit, (*low, *width), counts),
                 };
                 (title.clone(), None, plot)
+            }
+            Some(FigureKind::Fit { title, labels, is_time, is_ratio, series }) => {
+                (title.clone(), None, fit::of(answer, labels, (*is_time, *is_ratio), series))
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {
                 let (label, quantity) =

@@ -56,6 +56,18 @@ pub struct Chart {
     pub has_panels: bool,
     /// One series per channel or group.
     pub series: Vec<Series>,
+    /// A panel below, with the same horizontal axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Panel>,
+}
+
+/// A lower panel with values of its own, as the residuals of a fit, around zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// Vertical axis.
+    pub y: Axis,
+    /// Drawn as points, in the colours of the series above with the same numbers.
+    pub series: Vec<Series>,
 }
 
 /// How values are drawn.
@@ -224,6 +236,20 @@ impl Bars {
 }
 
 impl Chart {
+    /// Returns the panel below as a chart of its own, around zero.
+    pub(crate) fn below_chart(&self) -> Option<Self> {
+        let Panel { y, series } = self.below.clone()?;
+        Some(Self {
+            x: self.x.clone(),
+            y,
+            shape: Shape::Points,
+            reference: Some(0.0),
+            has_panels: false,
+            series,
+            below: None,
+        })
+    }
+
     /// Whether any value is defined.
     pub fn has_values(&self) -> bool {
         self.series.iter().flat_map(|series| &series.points).any(|point| point.value.is_some())

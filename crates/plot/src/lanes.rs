@@ -54,6 +54,7 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
         reference: None,
         has_panels: true,
         series,
+        below: None,
     })
 }
 

@@ -19,9 +19,11 @@
 mod draw;
 
 mod bins;
+mod fit;
 mod groups;
 mod lanes;
 mod map;
+mod peaks;
 mod trace;
 mod values;
 
@@ -42,7 +44,6 @@ mod layout;
 
 mod html;
 mod pdf;
-mod peaks;
 mod picture;
 mod png;
 mod svg;
@@ -54,7 +55,7 @@ mod error;
 pub use axis::{Axis, Mark, Scale, Ticks};
 pub use drawn::DrawnFigure;
 pub use error::Error;
-pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
+pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Panel, Plot, Point, Series, Shape};
 pub use look::Look;
 pub use marks::{Line, SeriesMarks, Step};
 pub use page::Page;

@@ -109,6 +109,7 @@ mod tests {
             reference: None,
             has_panels: false,
             series: vec![Series { name: "1,2".into(), shape: None, points }],
+            below: None,
         };
         let (title, header) = ("t".into(), "from -5 ns".into());
         Figure { title, header, note: None, plot: Plot::Chart(chart), page: Page::default() }

@@ -6,7 +6,6 @@ use tagq::{Answer, Cell, store::Tick};
 
 use crate::{
     axis::Axis,
-    bins::edges,
     figure::{Map, Plot, floats},
     quantity::Quantity,
     values::Values,
@@ -37,7 +36,7 @@ pub(crate) fn over_time(
     let rows = &answer.rows;
     let starts = floats(rows, if width.is_some() { "start_s" } else { "interval" });
     let starts: Vec<f64> = starts.into_iter().map(Option::unwrap_or_default).collect();
-    let bins = edges(answer, unit);
+    let bins = answer.bin_edges(unit);
     // The number of each column and of each place in it, in the order of the rows, by the bits of the start of the bin.
     let mut columns: HashMap<u64, usize> = HashMap::new();
     let mut places: HashMap<u64, usize> = HashMap::new();

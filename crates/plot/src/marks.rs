@@ -204,6 +204,7 @@ mod tests {
             reference: None,
             has_panels: false,
             series: vec![Series { name: "1".into(), shape: None, points: points(count) }; series],
+            below: None,
         };
         let of = |count, shape, series| chart(count, shape, series).marks(800.0).pop().unwrap();
         let points = of(100, Shape::Points, 1);

@@ -4,7 +4,7 @@ use tagq::{Answer, store::Tick};
 
 use crate::{
     axis::Axis,
-    bins::{DELAY, edges},
+    bins::DELAY,
     figure::{Chart, Plot, Point, Series, Shape, floats},
     quantity::Quantity,
 };
@@ -27,7 +27,7 @@ pub(crate) fn of(answer: &Answer, unit: Tick, (low, width): (i64, i64), counts: 
     let values = floats(rows, "count").into_iter().zip(floats(rows, "count_err"));
     let mut areas = Vec::new();
     let mut before = None;
-    for ((from, to), (count, err)) in edges(answer, unit).into_iter().zip(values) {
+    for ((from, to), (count, err)) in answer.bin_edges(unit).into_iter().zip(values) {
         let share = bin / (to - from);
         let none = |from| Point { from, to, value: None, err: 0.0, is_partial: false };
         areas.extend(before.map(|before| Point { to: from, ..none(before) }));
@@ -48,5 +48,6 @@ pub(crate) fn of(answer: &Answer, unit: Tick, (low, width): (i64, i64), counts: 
         reference: None,
         has_panels: false,
         series: vec![areas, histogram],
+        below: None,
     })
 }

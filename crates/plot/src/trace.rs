@@ -89,6 +89,7 @@ pub(crate) fn of(
             reference: shown.reference,
             has_panels: series.len() > 1,
             series,
+            below: None,
         }),
     )
 }

@@ -61,7 +61,9 @@ fn section(of: Section) -> &'static str {
 fn type_of(option: &RequestOption) -> (&'static str, Option<&'static str>) {
     match option.value {
         ValueType::Flag => ("flag", None),
-        ValueType::Text(name) | ValueType::Marker(name) => ("text", Some(name)),
+        ValueType::Text(name) | ValueType::Marker(name) | ValueType::Path(name) => {
+            ("text", Some(name))
+        }
         ValueType::Texts(name) => ("texts", Some(name)),
         ValueType::Number(name) => ("number", Some(name)),
         ValueType::Choice(_) => ("choice", None),

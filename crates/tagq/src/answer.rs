@@ -3,7 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tagq_store::{Source, Tick};
 
-use crate::{figure::FigureKind, provenance::Provenance, remarks::remarks, run::Run, table::Table};
+use crate::{
+    figure::FigureKind,
+    provenance::Provenance,
+    remarks::remarks,
+    run::Run,
+    table::{Cell, Table},
+};
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -34,6 +40,24 @@ impl Answer {
     /// Returns the rows as a person reads them, with their totals among them.
     pub fn rows_with_totals(&self) -> Table {
         self.total.as_ref().map_or_else(|| self.rows.clone(), |total| self.rows.with_totals(total))
+    }
+}
+
+impl Answer {
+    /// Returns the start and end of each bin in seconds: half a tick before the first tick of a bin to half a tick after
+    /// its last one, so that bins are centred on `delay_s`. Empty if the rows are no bins of a time difference.
+    pub fn bin_edges(&self, unit: Tick) -> Vec<(f64, f64)> {
+        let rows = &self.rows;
+        let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
+            return Vec::new();
+        };
+        let half = |twice: i128| unit.seconds_of(twice) / 2.0;
+        let of = |cells: (Cell, Cell)| {
+            let (Cell::Integer(low), Cell::Integer(width)) = cells else { return (0.0, 0.0) };
+            let first = 2 * i128::from(low) - 1;
+            (half(first), half(first + 2 * i128::from(width)))
+        };
+        lows.cells.iter().zip(widths.cells.iter()).map(of).collect()
     }
 }
 

@@ -411,6 +411,9 @@ pub enum Error {
     /// The request is invalid.
     #[error("{0}")]
     Request(String),
+    /// A model cannot be fitted.
+    #[error("cannot fit: {0}")]
+    Fit(#[from] tagq_fit::Error),
     /// The value of an option is invalid.
     #[error("{option}: {reason}")]
     Option {

@@ -2,6 +2,21 @@
 
 use tagq_store::Tick;
 
+/// The values of one channel or group, and the curve that was fitted to them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedSeries {
+    /// The channels; empty if there is one fit.
+    pub group: Vec<u16>,
+    /// Start and end of each bin on the axis.
+    pub bins: Vec<(f64, f64)>,
+    /// Each value with its standard error, if it is defined.
+    pub values: Vec<Option<[f64; 2]>>,
+    /// The fitted value of each bin.
+    pub curve: Vec<Option<f64>>,
+    /// The difference of each value and its fit in standard errors: its part of the deviance, as a root with a sign.
+    pub residuals: Vec<f64>,
+}
+
 /// How the rows of an answer are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureKind {
@@ -33,6 +48,19 @@ pub enum FigureKind {
         bins: [i64; 2],
         /// The counts of the histogram.
         counts: Vec<u64>,
+    },
+    /// Values with the curve that was fitted to them, and the residuals.
+    Fit {
+        /// The model.
+        title: String,
+        /// Labels of the axes.
+        labels: [String; 2],
+        /// Whether the horizontal axis is a time in seconds; otherwise a setting without a unit.
+        is_time: bool,
+        /// Whether values are ratios; otherwise counts.
+        is_ratio: bool,
+        /// The fits, one for each channel or group.
+        series: Vec<FittedSeries>,
     },
     /// One value per cell of two time differences (`delay_a_ticks`, `delay_b_ticks`), as a map of colours.
     Map {

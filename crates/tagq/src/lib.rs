@@ -62,6 +62,8 @@ mod unsteady;
 
 mod settle;
 
+mod fits;
+
 mod plan;
 mod reproduce;
 
@@ -77,7 +79,8 @@ pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::Error;
 pub use escape::{escaped, is_shown};
-pub use figure::FigureKind;
+pub use figure::{FigureKind, FittedSeries};
+pub use fits::{FIT_TYPES, Fit, FitType, OwnModel};
 pub use input::Input;
 pub use merge::{Alignment, Drift, Merged, merge};
 pub use new_file::NewFile;

@@ -25,6 +25,9 @@ pub struct Provenance {
     /// Whether the counted tags themselves are listed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub list: bool,
+    /// The model that was fitted to the answer, and its options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Map<String, Value>>,
     /// How answers of several runs belong together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
@@ -72,6 +75,7 @@ impl Provenance {
             options,
             beside_last: None,
             list: false,
+            fit: None,
             together: (runs.len() > 1).then_some(Together::Sum),
             runs,
         }

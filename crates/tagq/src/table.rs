@@ -203,7 +203,7 @@ impl Column {
 
     /// Sets the key of the column with the standard errors.
     #[must_use]
-    pub fn err(mut self, key: &'static str) -> Self {
+    pub fn err(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.shown.err = Some(key.into());
         self
     }

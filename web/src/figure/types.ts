@@ -43,6 +43,14 @@ export interface Chart {
   reference: number | null;
   has_panels: boolean;
   series: Series[];
+  /** A panel below with values of its own around zero, as the residuals of a fit. */
+  below?: Panel;
+}
+
+/** Its series have the colours of those above with the same numbers. */
+export interface Panel {
+  y: Axis;
+  series: Series[];
 }
 
 export interface Series {

@@ -14,6 +14,7 @@ use super::serve::ServeArgs;
 use super::{
     derive::DeriveArgs,
     files::{CatArgs, ConvertArgs, ExportArgs},
+    fit::FitArgs,
     help::{HelpArgs, in_families, with_synonyms},
     mistakes::{first_word, one_line},
     pages::{CompletionsArgs, ManArgs},
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     #[command(flatten)]
     Request(Box<RequestCommand>),
     Delays(Box<DelaysArgs>),
+    Fit(Box<FitArgs>),
     Reproduce(ReproduceArgs),
     Plan(Box<PlanCommand>),
     Partial(PartialArgs),

@@ -42,9 +42,10 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
     }
     match option.value {
         ValueType::Flag => arg.action(ArgAction::SetTrue),
-        ValueType::Text(name) | ValueType::Channel(name) | ValueType::Marker(name) => {
-            arg.value_name(name)
-        }
+        ValueType::Text(name)
+        | ValueType::Channel(name)
+        | ValueType::Marker(name)
+        | ValueType::Path(name) => arg.value_name(name),
         ValueType::Texts(name) => arg.value_name(name).action(ArgAction::Append),
         ValueType::Number(name) => arg.value_name(name).value_parser(clap::value_parser!(u32)),
         ValueType::Choice(names) => {
@@ -78,7 +79,8 @@ pub(super) fn values<'a>(
         ValueType::Text(_)
         | ValueType::Choice(_)
         | ValueType::Channel(_)
-        | ValueType::Marker(_) => matches.get_one::<String>(option.name).cloned().into(),
+        | ValueType::Marker(_)
+        | ValueType::Path(_) => matches.get_one::<String>(option.name).cloned().into(),
         ValueType::Number(_) => matches.get_one::<u32>(option.name).copied().into(),
         ValueType::Channels(_) | ValueType::Texts(_) => {
             matches.get_many::<String>(option.name).into_iter().flatten().cloned().collect()

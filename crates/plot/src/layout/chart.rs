@@ -2,7 +2,7 @@
 
 use super::{Frame, HEADER, LABEL, MARGIN, Space, TICK, draw_nothing, draw_x, widest};
 use crate::{
-    Chart, Line, SeriesMarks, Step,
+    Axis, Chart, Line, SeriesMarks, Step, Ticks,
     colour::{Colour, whole},
     drawing::{Anchor, Dash, Drawing, Place, fitted},
 };
@@ -35,18 +35,27 @@ impl Area<'_> {
     }
 }
 
+/// The least height of a panel for residuals, and its part of all panels.
+const BELOW_MIN: f64 = 60.0;
+const BELOW_PART: f64 = 0.25;
+
 /// Draws below `top`; returns the lower end.
 pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     let top = space.top;
     if !chart.has_values() {
         return draw_nothing(drawing, "no value is defined", top);
     }
-    let panels = if chart.has_panels { chart.series.len() } else { 1 };
+    let below = chart.below_chart();
     let all = space.height.unwrap_or(HEIGHT);
+    let of_below = below.as_ref().map_or(0.0, |_| (BELOW_PART * all).max(BELOW_MIN));
+    let panels = if chart.has_panels { chart.series.len() } else { 1 };
+    let all = if below.is_some() { all - of_below - PANEL_SPACE } else { all };
     let height = (all / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
-    let height = if panels == 1 { all } else { height };
-    let ticks = chart.y.ticks(whole(height / 50.0).clamp(2, 7));
-    let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
+    let height = if panels == 1 { all.max(PANEL_MIN) } else { height };
+    let ticks = ticks_up(&chart.y, height);
+    let ticks_below = below.as_ref().map(|below| ticks_up(&below.y, of_below));
+    let marks = ticks.marks.iter().chain(ticks_below.iter().flat_map(|ticks| &ticks.marks));
+    let numbers = widest(marks.map(|mark| &*mark.label), TICK);
     let has_legend = chart.series.len() > 1;
     let names = widest(chart.series.iter().map(|series| &*series.name), TICK).min(LEGEND);
     let legend = if has_legend { names + 52.0 } else { 0.0 };
@@ -56,43 +65,42 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
         let top = top + (height + PANEL_SPACE) * panel as f64;
         Frame { left, right, top, bottom: top + height }
     };
-    let all = Frame { top, ..of_panel(panels - 1) };
-    let middle = f64::midpoint(all.top, all.bottom);
-    drawing.turned(&chart.y.title(&ticks), (MARGIN + LABEL - 4.0, middle), LABEL, Anchor::Middle);
-    let bottom = draw_x(drawing, &chart.x, all);
+    let above = Frame { top, ..of_panel(panels - 1) };
+    let lower = Frame {
+        top: above.bottom + PANEL_SPACE,
+        bottom: above.bottom + PANEL_SPACE + of_below,
+        ..above
+    };
+    let title = |drawing: &mut Drawing, axis: &Axis, ticks: &Ticks, frame: Frame| {
+        let middle = f64::midpoint(frame.top, frame.bottom);
+        let at = (MARGIN + LABEL - 4.0, middle);
+        drawing.turned(&axis.title(ticks), at, LABEL, Anchor::Middle);
+    };
+    title(drawing, &chart.y, &ticks, above);
+    let whole = if below.is_some() { Frame { bottom: lower.bottom, ..above } } else { above };
+    let bottom = draw_x(drawing, &chart.x, whole);
     let all_marks = chart.marks(right - left);
     for panel in 0..panels {
         let frame = of_panel(panel);
-        let area = Area { chart, frame };
-        let up = |value: f64| area.up(value);
-        for mark in &ticks.marks {
-            let y = up(mark.at);
-            drawing.line((frame.left, y), (frame.right, y), Colour::Grid, 1.0);
-            let at = (frame.left - 9.0, y + 0.36 * TICK);
-            drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
+        let is_own = |number: usize| panels == 1 || number == panel;
+        let own: Vec<&SeriesMarks> =
+            all_marks.iter().filter(|marks| is_own(marks.number)).collect();
+        draw_panel(drawing, &Area { chart, frame }, &ticks, &own);
+        for marks in own.into_iter().filter(|_| has_legend) {
+            let line = if panels > 1 { 0 } else { marks.number };
+            let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * line as f64);
+            let (colour, dash) = style(marks);
+            drawing.lines(vec![vec![(left, y), (left + 26.0, y)]], colour, 2.5, dash);
+            let name = fitted(&marks.name, TICK, LEGEND);
+            let at = (left + 34.0, y + 0.36 * TICK);
+            drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
         }
-        if let Some(value) = chart.reference {
-            let line = vec![(frame.left, up(value)), (frame.right, up(value))];
-            drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
-        }
-        for (number, marks) in all_marks.iter().enumerate() {
-            if panels > 1 && number != panel {
-                continue;
-            }
-            draw_series(drawing, &area, marks);
-            if has_legend {
-                let line = if panels > 1 { 0 } else { number };
-                let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * line as f64);
-                let (colour, dash) = style(marks);
-                drawing.lines(vec![vec![(left, y), (left + 26.0, y)]], colour, 2.5, dash);
-                let name = fitted(&marks.name, TICK, LEGEND);
-                let at = (left + 34.0, y + 0.36 * TICK);
-                drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
-            }
-        }
-        let corners =
-            [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
-        drawing.lines(vec![corners.to_vec()], Colour::Faint, 1.2, Dash::None);
+    }
+    if let (Some(below), Some(ticks)) = (&below, &ticks_below) {
+        let marks = below.marks(right - left);
+        let marks: Vec<&SeriesMarks> = marks.iter().collect();
+        draw_panel(drawing, &Area { chart: below, frame: lower }, ticks, &marks);
+        title(drawing, &below.y, ticks, lower);
     }
     let steps = || all_marks.iter().flat_map(|marks| marks.runs.iter().flatten());
     if steps().any(|step| step.bins > 1.0) {
@@ -101,6 +109,32 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
         drawing.words(words, at, HEADER, Colour::Faint, Anchor::End);
     }
     bottom
+}
+
+/// Returns the ticks of a vertical axis of this height.
+fn ticks_up(axis: &Axis, height: f64) -> Ticks {
+    axis.ticks(whole(height / 50.0).clamp(2, 7))
+}
+
+/// Draws the values of a panel, with the grid and the numbers of its vertical axis.
+fn draw_panel(drawing: &mut Drawing, area: &Area<'_>, ticks: &Ticks, marks: &[&SeriesMarks]) {
+    let frame = area.frame;
+    for mark in &ticks.marks {
+        let y = area.up(mark.at);
+        drawing.line((frame.left, y), (frame.right, y), Colour::Grid, 1.0);
+        let at = (frame.left - 9.0, y + 0.36 * TICK);
+        drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
+    }
+    if let Some(value) = area.chart.reference {
+        let line = vec![(frame.left, area.up(value)), (frame.right, area.up(value))];
+        drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
+    }
+    for marks in marks {
+        draw_series(drawing, area, marks);
+    }
+    let corners =
+        [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
+    drawing.lines(vec![corners.to_vec()], Colour::Faint, 1.2, Dash::None);
 }
 
 /// Returns solid lines in all colours first, then the same colours with dashes.

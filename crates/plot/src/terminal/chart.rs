@@ -33,8 +33,14 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
     let legend = legend(&chart.series, room);
     // The title of the values, the axis, its numbers and its title.
     let lines = room.lines.saturating_sub(4 + legend.len()).max(3);
+    // Residuals have a third of the lines, with their name above them.
+    let below = chart.below_chart().filter(|_| lines >= 4 * PANEL_LINES);
+    let of_below = below.as_ref().map_or(0, |_| lines / 3);
+    let lines = if of_below > 0 { lines - of_below - 1 } else { lines };
     let ticks = chart.y.ticks((2 * lines / 5).clamp(2, 8));
-    let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
+    let ticks_below = below.as_ref().map(|below| below.y.ticks((of_below / 2).clamp(1, 8)));
+    let marks = ticks.marks.iter().chain(ticks_below.iter().flat_map(|ticks| &ticks.marks));
+    let left = widest(marks.map(|mark| &*mark.label));
     let columns = room.columns.saturating_sub(left + 2).max(10);
     let has_signs = !room.is_coloured && chart.series.len() > 1;
     let mut canvas = Canvas::new(columns, lines, room.is_coloured);
@@ -48,6 +54,15 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
     }
     let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
     write_canvas(&mut text, &canvas, chart, &ticks, left);
+    if let (Some(below), Some(ticks)) = (&below, &ticks_below) {
+        let _ = writeln!(text, "{} \u{2502} {}", " ".repeat(left), below.y.title(ticks));
+        let mut canvas = Canvas::new(columns, of_below, room.is_coloured);
+        draw_reference(&mut canvas, below);
+        for (number, series) in below.series.iter().enumerate() {
+            draw_dots(&mut canvas, below, &series.points, Colour::Series(number));
+        }
+        write_canvas(&mut text, &canvas, below, ticks, left);
+    }
     text.push_str(&axis(&chart.x, left + 1, columns));
     for line in legend {
         text.push_str(&line);
@@ -191,6 +206,15 @@ fn draw_line(
             canvas.line(before.unwrap_or(here), here, colour);
         }
         before = here;
+    }
+}
+
+/// Draws each value as a dot.
+fn draw_dots(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
+    let (width, lines) = (2 * canvas.columns, 4 * canvas.lines);
+    for (point, value) in points.iter().filter_map(|point| Some((point, point.value?))) {
+        let x = column(&chart.x, middle(&chart.x, point), width);
+        canvas.point(x, height(chart, value, lines), colour);
     }
 }
 

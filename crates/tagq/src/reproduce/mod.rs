@@ -21,6 +21,7 @@ use crate::{
     answer::Answer,
     delays::{self, Delays},
     error::Error,
+    fits::Fit,
     progress::Progress,
     provenance::{CountedRun, Together},
     requests::{QueryContext, Request},
@@ -152,6 +153,15 @@ impl SavedAnswer {
             let search = Delays::of_options(&of.options)?;
             let found = |(run, context): &(&Run, &QueryContext<'_>)| search.ask(run, context);
             return runs.iter().map(found).map(|found| Ok(found?.answer)).collect();
+        }
+        if let Some(fit) = &of.fit {
+            let fitted = |runs: &[(&Run, &QueryContext<'_>)]| {
+                Fit::again(fit.clone(), &of.query, &of.options, runs)
+            };
+            return match of.together {
+                Some(Together::Sum) => Ok(vec![fitted(runs)?]),
+                _ => runs.chunks(1).map(fitted).collect(),
+            };
         }
         let request = Request::of_options(&of.query, of.options.clone())?;
         runs.iter().try_for_each(|(_, context)| request.check_channels(context.setup))?;

@@ -72,6 +72,7 @@ impl RequestType {
                 | ValueType::Text(_)
                 | ValueType::Texts(_)
                 | ValueType::Marker(_)
+                | ValueType::Path(_)
                 | ValueType::Number(_)
                 | ValueType::Choice(_) => {}
             }

@@ -98,6 +98,8 @@ pub enum ValueType {
     Marker(&'static str),
     /// A whole number with this value name.
     Number(&'static str),
+    /// The path of a file or folder, with this value name.
+    Path(&'static str),
     /// One of several names, each with its description.
     Choice(fn() -> Vec<[&'static str; 2]>),
     /// A channel.
@@ -158,7 +160,7 @@ impl RequestOption {
         Self { requires: Some(option), ..self }
     }
 
-    pub(super) const fn signed(self) -> Self {
+    pub(crate) const fn signed(self) -> Self {
         Self { is_signed: true, ..self }
     }
 
@@ -222,25 +224,7 @@ impl RequestType {
     /// # Errors
     /// [`Error::Request`] for unknown, missing and contradicting options.
     pub(crate) fn fields(&self, mut options: OptionValues) -> Result<OptionValues, Error> {
-        for name in options.keys() {
-            let Some(option) = self.options().find(|option| option.name == name) else {
-                let known: Vec<&str> = self.options().map(|option| option.name).collect();
-                let known = known.join(", ");
-                return Err(Error::Request(format!(
-                    "{} has no option `{name}`; its options are {known}",
-                    self.name
-                )));
-            };
-            if let Some(other) = option.excludes.iter().find(|other| options.contains_key(**other))
-            {
-                return Err(Error::Request(format!(
-                    "`{name}` excludes `{other}`; give one of them"
-                )));
-            }
-            if let Some(other) = option.requires.filter(|other| !options.contains_key(*other)) {
-                return Err(Error::Request(format!("`{name}` needs `{other}`")));
-            }
-        }
+        check(self.name, || self.options(), &options)?;
         for name in self.preset {
             options.insert((*name).to_owned(), true.into());
         }
@@ -251,6 +235,30 @@ impl RequestType {
         own.insert("selection".to_owned(), selection.into());
         Ok(own)
     }
+}
+
+/// Rejects unknown options of `name`, and contradicting ones.
+pub(crate) fn check<I: Iterator<Item = &'static RequestOption>>(
+    name: &str,
+    known: impl Fn() -> I,
+    options: &OptionValues,
+) -> Result<(), Error> {
+    for given in options.keys() {
+        let Some(option) = known().find(|option| option.name == given) else {
+            let known: Vec<&str> = known().map(|option| option.name).collect();
+            let known = known.join(", ");
+            return Err(Error::Request(format!(
+                "{name} has no option `{given}`; its options are {known}"
+            )));
+        };
+        if let Some(other) = option.excludes.iter().find(|other| options.contains_key(**other)) {
+            return Err(Error::Request(format!("`{given}` excludes `{other}`; give one of them")));
+        }
+        if let Some(other) = option.requires.filter(|other| !options.contains_key(*other)) {
+            return Err(Error::Request(format!("`{given}` needs `{other}`")));
+        }
+    }
+    Ok(())
 }
 
 /// Returns a request as a user would state it: the name of the first of these types that has its options, and the
@@ -315,7 +323,7 @@ pub(crate) fn deserialize<T: serde::de::DeserializeOwned>(
 }
 
 /// Deserialises one of several named values.
-pub(super) fn choice<'de, D: Deserializer<'de>, T: Copy>(
+pub(crate) fn choice<'de, D: Deserializer<'de>, T: Copy>(
     deserializer: D,
     named: &[(T, [&str; 2])],
 ) -> Result<T, D::Error> {

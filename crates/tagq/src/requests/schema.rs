@@ -42,7 +42,7 @@ fn property(option: &RequestOption) -> Value {
     let channels = || json!({"type": "array", "items": channel()});
     let mut property = match option.value {
         ValueType::Flag => json!({"type": "boolean"}),
-        ValueType::Text(_) | ValueType::Marker(_) => json!({"type": "string"}),
+        ValueType::Text(_) | ValueType::Marker(_) | ValueType::Path(_) => json!({"type": "string"}),
         ValueType::Texts(_) => json!({"type": "array", "items": {"type": "string"}}),
         ValueType::Number(_) => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
         ValueType::Choice(names) => {

@@ -222,6 +222,11 @@ impl Run {
         manifest.sources.iter().all(is_it).then_some(period)
     }
 
+    /// Returns the same in seconds.
+    pub(crate) fn pulse_period_s(&self) -> Option<f64> {
+        Some(self.pulse_period()? * self.store.manifest().tick.seconds())
+    }
+
     /// Returns the sync pulses that its files state.
     fn pulses(&self) -> Option<SyncPulses> {
         let mut sources = self.store.manifest().sources.iter();

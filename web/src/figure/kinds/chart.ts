@@ -16,6 +16,9 @@ const PANEL_SPACE = 14;
 const PANEL_HEIGHT = 92;
 /** Widest names beside panels; on a narrow page they are inside. */
 const NAMES = 170;
+/** The part of the height that a panel of residuals has, and its least height. */
+const BELOW_PART = 0.25;
+const BELOW_HEIGHT = 60;
 const NARROW = 600;
 
 export class ChartContent implements Content {
@@ -50,10 +53,12 @@ export class ChartContent implements Content {
 
   area(pen: Pen, width: number, height: number, room = 0): Box {
     const ticks = this.verticalTicks(height);
+    const below = this.below();
+    const roomBelow = below ? roomBeside(pen, ticksUp(below.y, this.heightBelow(height - BELOW - 18))) : 0;
     const isBeside = this.hasPanels && width >= NARROW;
     const names = isBeside ? Math.min(widest(pen, this.shown.map(({ name }) => name), TICK), NAMES) + 20 : MARGIN;
     // Whole steps keep the area in place while numbers change.
-    const left = Math.max(Math.ceil(roomBeside(pen, ticks) / 8) * 8, room);
+    const left = Math.max(Math.ceil(Math.max(roomBeside(pen, ticks), roomBelow) / 8) * 8, room);
     return { left, top: 18, right: Math.max(width - names, left + 40), bottom: height - BELOW };
   }
 
@@ -66,30 +71,23 @@ export class ChartContent implements Content {
       return;
     }
     const ticks = this.verticalTicks(area.bottom + BELOW);
-    drawTitleBeside(pen, palette, y, ticks, area);
+    const below = this.below();
+    const [above, lower] = this.divided(area);
+    drawTitleBeside(pen, palette, y, ticks, above);
     drawBelow(pen, palette, x, area, width);
     const marks = marksOf(chart, area.right - area.left, x, (series) => this.shown.includes(series));
-    const panels = this.panels(area);
+    const panels = this.panels(above);
     panels.forEach((panel, number) => {
-      const sheet = new Sheet(pen, x, y, panel);
-      for (const mark of ticks.marks) {
-        const at = sheet.up(mark.at);
-        pen.lines([[[panel.left, at], [panel.right, at]]], palette.grid, 1, SOLID);
-        pen.words(mark.label, [panel.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
-      }
       const own = panels.length > 1 ? marks.slice(number, number + 1) : marks;
-      pen.within({ ...panel, top: panel.top - 2, bottom: panel.bottom + 2 }, () => {
-        if (chart.reference !== null) {
-          const at = sheet.up(chart.reference);
-          pen.lines([[[panel.left, at], [panel.right, at]]], palette.ink, 1.2, LONG);
-        }
-        for (const one of own) drawSeries(sheet, one, style(palette, one.number));
-      });
+      drawPanel(new Sheet(pen, x, y, panel), palette, ticks, chart.reference, own);
       if (this.hasPanels && own[0]) this.drawName(pen, palette, own[0].name, panel, width);
-      pen.lines(
-        [[[panel.left, panel.top], [panel.left, panel.bottom], [panel.right, panel.bottom]]], palette.faint, 1.2, SOLID,
-      );
     });
+    if (below && lower) {
+      const ticks = ticksUp(below.y, lower.bottom - lower.top);
+      const own = marksOf(below, lower.right - lower.left, x, (series) => this.showsBelow(series));
+      drawPanel(new Sheet(pen, x, below.y, lower), palette, ticks, below.reference, own);
+      drawTitleBeside(pen, palette, below.y, ticks, lower);
+    }
     if (marks.some((one) => one.runs.some((run) => run.some((step) => step.bins > 1)))) {
       const words = "bins together: lowest to highest, and their mean";
       pen.words(words, [area.right, area.top - 5], HEADER - 1, palette.faint, "end");
@@ -176,6 +174,32 @@ export class ChartContent implements Content {
     return choice.isLogarithmic ? logarithmic(y, values) : y;
   }
 
+  /** Returns the panel below as a chart of its own, around zero. */
+  private below(): Chart | null {
+    const { below, x } = this.chart;
+    if (!below) return null;
+    return { x, y: below.y, shape: "points", reference: 0, has_panels: false, series: below.series };
+  }
+
+  /** Whether the values above, which have the same number, are shown. */
+  private showsBelow(series: Series): boolean {
+    const number = this.chart.below?.series.indexOf(series) ?? -1;
+    const above = this.chart.series[number];
+    return above === undefined || this.shown.includes(above);
+  }
+
+  /** Returns the height of the panel below. */
+  private heightBelow(height: number): number {
+    return this.chart.below ? Math.max(BELOW_PART * height, BELOW_HEIGHT) : 0;
+  }
+
+  /** Returns the parts of the area for the values and for the panel below. */
+  private divided(area: Box): [Box, Box | null] {
+    const below = this.heightBelow(area.bottom - area.top);
+    if (below === 0) return [area, null];
+    return [{ ...area, bottom: area.bottom - below - PANEL_SPACE }, { ...area, top: area.bottom - below }];
+  }
+
   private panels(area: Box): Box[] {
     const count = this.hasPanels ? Math.max(this.shown.length, 1) : 1;
     const height = (area.bottom - area.top - PANEL_SPACE * (count - 1)) / count;
@@ -186,8 +210,9 @@ export class ChartContent implements Content {
   }
 
   private verticalTicks(height: number) {
-    const [panel] = this.panels({ left: 0, right: 0, top: 18, bottom: height - BELOW });
-    return ticksOf(this.axes.y[1], clamp(Math.floor((panel!.bottom - panel!.top) / 50), 2, 7));
+    const [above] = this.divided({ left: 0, right: 0, top: 18, bottom: height - BELOW });
+    const [panel] = this.panels(above);
+    return ticksUp(this.axes.y[1], panel!.bottom - panel!.top);
   }
 
   private drawName(pen: Pen, palette: Palette, name: string, panel: Box, width: number): void {
@@ -200,6 +225,37 @@ export class ChartContent implements Content {
     pen.area(rectangle({ left, top: panel.top, right: panel.right, bottom: panel.top + 18 }), palette.paper, 0.8);
     pen.words(text, [panel.right - 4, panel.top + 14], TICK, palette.ink, "end");
   }
+}
+
+/** Returns the ticks of a vertical axis of this height. */
+function ticksUp(axis: Axis, height: number) {
+  return ticksOf(axis, clamp(Math.floor(height / 50), 2, 7));
+}
+
+/** Draws the values of a panel, with the grid and the numbers of its vertical axis. */
+function drawPanel(
+  sheet: Sheet,
+  palette: Palette,
+  ticks: ReturnType<typeof ticksUp>,
+  reference: number | null,
+  marks: SeriesMarks[],
+): void {
+  const { pen, panel } = sheet;
+  for (const mark of ticks.marks) {
+    const at = sheet.up(mark.at);
+    pen.lines([[[panel.left, at], [panel.right, at]]], palette.grid, 1, SOLID);
+    pen.words(mark.label, [panel.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
+  }
+  pen.within({ ...panel, top: panel.top - 2, bottom: panel.bottom + 2 }, () => {
+    if (reference !== null) {
+      const at = sheet.up(reference);
+      pen.lines([[[panel.left, at], [panel.right, at]]], palette.ink, 1.2, LONG);
+    }
+    for (const one of marks) drawSeries(sheet, one, style(palette, one.number));
+  });
+  pen.lines(
+    [[[panel.left, panel.top], [panel.left, panel.bottom], [panel.right, panel.bottom]]], palette.faint, 1.2, SOLID,
+  );
 }
 
 /** Returns solid lines in all colours first, then the same colours with dashes. */
@@ -217,7 +273,7 @@ class Sheet {
     readonly pen: Pen,
     private readonly x: Axis,
     private readonly y: Axis,
-    private readonly panel: Box,
+    readonly panel: Box,
   ) {}
 
   /** Returns the horizontal position of a value; a little outside of the panel if the value is. */

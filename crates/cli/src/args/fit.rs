@@ -1,0 +1,128 @@
+//! `tagq fit`: a model, its options, and a query as a command of its own.
+
+use std::ffi::OsString;
+
+use clap::{
+    Arg, ArgAction, ArgMatches, Command, FromArgMatches, Parser as _, Subcommand, error::ErrorKind,
+};
+use tagq::{FIT_TYPES, Fit, FitType};
+
+use super::{
+    command::{Args, Command as Program, end},
+    requests::RequestCommand,
+    table::{arg, invalid, values},
+};
+
+/// Fit a model to the answer of a query: a decay, g2, a dip, a fringe, a peak
+///
+/// Options of the fit come before the query, which is any query as it is typed after `tagq`, with its own options, runs, output
+/// and figure. Parameters have the largest likelihood of the counts (Poisson), with errors from the Fisher information. The
+/// figure shows the curve and the residuals.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_value_name = "MODEL", subcommand_help_heading = "Models")]
+#[command(after_help = "Examples:
+  tagq fit decay --between 3ns..40ns micro 1 run/
+  tagq fit g2 g2 3,15 --bin 1ns --range 200ns run/ --plot
+  tagq fit peak histogram 3,15 --bin 100ps --range 10ns run/")]
+pub(crate) struct FitArgs {
+    #[command(subcommand)]
+    pub fit: FitCommand,
+}
+
+/// A fit, and the words of the query.
+#[derive(Debug)]
+pub(crate) struct FitCommand {
+    pub fit: Fit,
+    words: Vec<OsString>,
+}
+
+impl FitCommand {
+    /// Parses the query as if it were called alone. Exits with the same error if it is invalid.
+    pub(crate) fn query(&self) -> RequestCommand {
+        let words = [OsString::from("tagq")].into_iter().chain(self.words.iter().cloned());
+        let parsed = Args::try_parse_from(words).unwrap_or_else(|error| end(&error));
+        match parsed.command {
+            Program::Request(command) => *command,
+            _ => end(&clap::Error::raw(
+                ErrorKind::InvalidSubcommand,
+                "a fit is of the answer of a query: micro, histogram, g2, rates or coincidences\n",
+            )),
+        }
+    }
+}
+
+/// Returns the command of a model.
+fn command(of: &'static FitType) -> Command {
+    let query = Arg::new("query")
+        .value_name("QUERY")
+        .help("The query, as it is typed after `tagq`: micro 1 run/")
+        .num_args(1..)
+        .action(ArgAction::Append)
+        .value_parser(clap::value_parser!(OsString))
+        .trailing_var_arg(true)
+        .allow_hyphen_values(true)
+        .required(true);
+    let lines = of.examples.iter().map(|words| format!("\n  tagq fit {} {words}", of.name));
+    Command::new(of.name)
+        .about(of.summary)
+        .long_about(format!("{}\n\n{}", of.summary, of.details))
+        .args(of.options().map(|option| arg(option).help_heading("Fit")))
+        .arg(query)
+        .after_help(format!("Examples:{}", lines.collect::<String>()))
+}
+
+impl Subcommand for FitCommand {
+    fn augment_subcommands(program: Command) -> Command {
+        FIT_TYPES
+            .iter()
+            .fold(program, |program, of| program.subcommand(command(of)))
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+    }
+
+    fn augment_subcommands_for_update(program: Command) -> Command {
+        Self::augment_subcommands(program)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        FIT_TYPES.iter().any(|of| of.name == name)
+    }
+}
+
+impl FromArgMatches for FitCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let found = matches.subcommand().and_then(|(name, matches)| {
+            let of = FIT_TYPES.iter().find(|of| of.name == name)?;
+            Some((of, matches))
+        });
+        let (of, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let options = values(of.options(), matches);
+        let fit = Fit::of_options(of.name, options.clone())
+            .map_err(|error| invalid(&error, of.options(), &options))?;
+        let words = matches.get_many::<OsString>("query").into_iter().flatten().cloned();
+        Ok(Self { fit, words: words.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_fit_of_a_query() {
+        for of in &FIT_TYPES {
+            for example in of.examples {
+                let words = format!("tagq fit {} {example}", of.name);
+                let args = Args::try_parse_from(words.split_whitespace()).unwrap();
+                let Program::Fit(args) = args.command else { panic!("{words}") };
+                assert_eq!(args.fit.fit.of.name, of.name);
+                assert!(!args.fit.query().answer.query.runs.is_empty(), "{words}");
+            }
+        }
+    }
+}

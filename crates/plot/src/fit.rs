@@ -1,0 +1,80 @@
+//! Values with the curve that was fitted to them, and the residuals in a panel below.
+
+use tagq::{Answer, FittedSeries};
+
+use crate::{
+    axis::Axis,
+    figure::{Chart, Panel, Plot, Point, Series, Shape, ends, group_name},
+    quantity::Quantity,
+};
+
+/// The least end of the axis of residuals, in standard errors.
+const RESIDUALS: f64 = 4.0;
+
+/// Returns the values, the curves and the residuals. All values of a channel or group come before the first curve, so that
+/// its residuals have the colour of its values.
+pub(crate) fn of(
+    answer: &Answer,
+    labels: &[String; 2],
+    (is_time, is_ratio): (bool, bool),
+    all: &[FittedSeries],
+) -> Plot {
+    let named = |what: &str, of: &FittedSeries| match &of.group[..] {
+        [] => what.to_owned(),
+        group if all.len() == 1 => format!("{what} {}", group_name(&answer.run, group)),
+        group => format!("{} {what}", group_name(&answer.run, group)),
+    };
+    let mut series = Vec::new();
+    let mut residuals = Vec::new();
+    for of in all {
+        let point = |(&(from, to), value): (&(f64, f64), &Option<[f64; 2]>)| Point {
+            from,
+            to,
+            value: value.map(|[value, _]| value),
+            err: value.map_or(0.0, |[_, err]| err),
+            is_partial: false,
+        };
+        let points: Vec<Point> = of.bins.iter().zip(&of.values).map(point).collect();
+        let residual = |(point, &residual): (&Point, &f64)| Point {
+            value: Some(residual).filter(|_| point.value.is_some()),
+            err: 0.0,
+            ..*point
+        };
+        let below = points.iter().zip(&of.residuals).map(residual).collect();
+        residuals.push(Series { name: named("residuals", of), shape: None, points: below });
+        series.push(Series { name: named("data", of), shape: None, points });
+    }
+    for of in all {
+        let point = |(&(from, to), &value): (&(f64, f64), &Option<f64>)| Point {
+            from,
+            to,
+            value,
+            err: 0.0,
+            is_partial: false,
+        };
+        let points = of.bins.iter().zip(&of.curve).map(point).collect();
+        series.push(Series { name: named("fit", of), shape: Some(Shape::Line), points });
+    }
+    let [x_label, y_label] = labels;
+    let bins = || all.iter().flat_map(|of| &of.bins);
+    let low = bins().map(|bin| bin.0).fold(f64::INFINITY, f64::min);
+    let high = bins().map(|bin| bin.1).fold(f64::NEG_INFINITY, f64::max);
+    let quantity = if is_time { Quantity::Time } else { Quantity::Ratio };
+    let points = || series.iter().flat_map(|series| &series.points);
+    let (least, most) = ends(points(), Some(0.0));
+    let of_values = if is_ratio { Quantity::Ratio } else { Quantity::Count };
+    let largest = residuals.iter().flat_map(|series| &series.points);
+    let largest = largest.filter_map(|point| point.value).map(f64::abs).fold(RESIDUALS, f64::max);
+    Plot::Chart(Chart {
+        x: Axis::linear(x_label.clone(), quantity, low, high),
+        y: Axis::for_values(y_label, of_values, least.min(0.0), most, false),
+        shape: Shape::Points,
+        reference: is_ratio.then_some(1.0),
+        has_panels: false,
+        series,
+        below: Some(Panel {
+            y: Axis::linear("residuals", Quantity::Ratio, -largest, largest),
+            series: residuals,
+        }),
+    })
+}

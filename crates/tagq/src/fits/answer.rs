@@ -1,0 +1,303 @@
+//! The answer of a fit.
+
+use serde_json::{Map, Value, json};
+use tagq_fit::{Estimate, Fitted, Model, Quantity, Settings, fit, models::Response};
+
+use super::{
+    observed::{AllObserved, Axis, Observed},
+    request::Fit,
+};
+use crate::{
+    answer::Answer,
+    cells::Cells,
+    error::Error,
+    figure::{FigureKind, FittedSeries},
+    progress::Progress,
+    table::{Cell, CellType, Column, Table, Unit},
+};
+
+/// More photons a pulse than this distort a decay: a detector sees the first photon alone (pile-up).
+const PILE_UP: f64 = 0.05;
+/// A deviance this many standard deviations above its expectation shows that the model is not what was measured.
+const DEVIATIONS: f64 = 5.0;
+
+/// A model of the caller's own, with its name and its settings.
+pub struct OwnModel<'a> {
+    /// The name.
+    pub name: String,
+    /// The model.
+    pub model: &'a dyn Model,
+    /// Fixed and starting values.
+    pub settings: Settings,
+    /// The range of the axis that is fitted, in seconds or in units of the setting.
+    pub between: Option<(f64, f64)>,
+}
+
+impl std::fmt::Debug for OwnModel<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OwnModel").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a decay is fitted with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Instrument {
+    pub response: Option<Response>,
+    /// The period of the pulses in seconds.
+    pub period: Option<f64>,
+}
+
+/// The fit of one channel or group.
+struct FittedOne {
+    observed: Observed,
+    fitted: Fitted,
+}
+
+impl Answer {
+    /// Fits a model of the caller's own to the rows.
+    ///
+    /// # Errors
+    /// Those of [`Fit::answer`].
+    pub fn fitted(&self, own: &OwnModel<'_>, progress: &dyn Progress) -> Result<Self, Error> {
+        let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(self)?;
+        let mut all = Vec::new();
+        for mut observed in series {
+            if let Some((from, to)) = own.between {
+                observed.data = observed.data.between(from, to)?;
+            }
+            let fitted = fit(own.model, &observed.data, &own.settings)?;
+            all.push(FittedOne { observed, fitted });
+        }
+        let named = |settings: &[(String, f64)]| -> Map<String, Value> {
+            settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
+        };
+        let query = json!({
+            "kind": "fit",
+            "model": own.name,
+            "fix": named(&own.settings.fixed),
+            "start": named(&own.settings.start),
+            "between": own.between,
+            "fitted": self.query,
+        });
+        let of = FitOf { axis, labels, is_ratio, name: &own.name, progress };
+        Ok(of.answer(self, query, all))
+    }
+}
+
+impl Fit {
+    /// Fits the model to an answer with a response and a period, both on its axis.
+    pub(super) fn to(
+        &self,
+        answer: &Answer,
+        instrument: &Instrument,
+        progress: &dyn Progress,
+    ) -> Result<Answer, Error> {
+        let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(answer)?;
+        let Instrument { response, period } = instrument;
+        let between = self.between(axis)?;
+        let model = self.model(axis, response.clone(), *period)?;
+        if self.of.name == "decay" {
+            note_pile_up(answer, &series, *period, progress);
+        }
+        let mut all = Vec::new();
+        for mut observed in series {
+            if let Some((from, to)) = between {
+                observed.data = observed.data.between(from, to)?;
+            }
+            if self.of.name == "decay" {
+                observed.data.width()?;
+            }
+            let settings = self.settings(&*model, &observed.data, axis)?;
+            let fitted = fit(&*model, &observed.data, &settings)?;
+            all.push(FittedOne { observed, fitted });
+        }
+        let mut query = Map::from_iter([("kind".to_owned(), json!("fit"))]);
+        query.insert("model".into(), self.of.name.into());
+        query.extend(self.stated()?);
+        query.insert("period_s".into(), json!(period));
+        query.insert("fitted".into(), answer.query.clone());
+        query.retain(|_, value| !value.is_null());
+        let of = FitOf { axis, labels, is_ratio, name: self.of.name, progress };
+        let mut fitted = of.answer(answer, query.into(), all);
+        let mut stated = self.stated()?;
+        stated.insert("model".into(), self.of.name.into());
+        fitted.provenance.fit = Some(stated);
+        Ok(fitted)
+    }
+}
+
+/// Notes a decay with so many photons a pulse that the first ones hide later ones.
+fn note_pile_up(
+    answer: &Answer,
+    series: &[Observed],
+    period: Option<f64>,
+    progress: &dyn Progress,
+) {
+    let Some(period) = period else { return };
+    let live = answer.run.live_s;
+    for observed in series {
+        let photons: f64 = observed.data.values.iter().sum();
+        let per_pulse = photons * period / live;
+        if live > 0.0 && per_pulse > PILE_UP {
+            progress.note(&format!(
+                "{:.0} % photons a pulse: above 5 % the first photon hides later ones (pile-up), and lifetimes come out too \
+                 short; lower the light",
+                100.0 * per_pulse
+            ));
+        }
+    }
+}
+
+/// The fits of an answer.
+struct FitOf<'a> {
+    axis: Axis,
+    labels: [String; 2],
+    is_ratio: bool,
+    name: &'a str,
+    progress: &'a dyn Progress,
+}
+
+impl FitOf<'_> {
+    fn answer(self, answer: &Answer, query: Value, all: Vec<FittedOne>) -> Answer {
+        for FittedOne { observed, fitted } in &all {
+            self.note(observed, fitted);
+        }
+        let words = all.iter().map(|FittedOne { fitted, .. }| {
+            format!("deviance {:.1} for {} degrees of freedom", fitted.deviance, fitted.degrees)
+        });
+        let header = format!(
+            "fit of {}: {}; {}",
+            self.name,
+            words.collect::<Vec<_>>().join(", "),
+            answer.header
+        );
+        let rows = self.rows(&all).with_names(&answer.run.names);
+        let series = all.into_iter().map(|one| self.series(one)).collect();
+        let figure = FigureKind::Fit {
+            title: format!("Fit of {}", self.name),
+            labels: self.labels.clone(),
+            is_time: matches!(self.axis, Axis::Time(_)),
+            is_ratio: self.is_ratio,
+            series,
+        };
+        Answer {
+            header,
+            query,
+            run: answer.run.clone(),
+            singles: None,
+            rows,
+            total: None,
+            provenance: answer.provenance.clone(),
+            figure: Some(figure),
+        }
+    }
+
+    /// Notes what a reader of the numbers has to know.
+    fn note(&self, observed: &Observed, fitted: &Fitted) {
+        let of = match observed.group[..] {
+            [] => String::new(),
+            _ => {
+                let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+                format!("channel {group}: ")
+            }
+        };
+        for parameter in fitted.parameters.iter().filter(|parameter| parameter.is_at_bound) {
+            self.progress.note(&format!(
+                "{of}{} is at its bound, {}: the other errors hold if it is this value; fix it, or fit a simpler model",
+                parameter.name, parameter.value
+            ));
+        }
+        let is_open = |of: &&Estimate| of.err.is_none() && !of.is_fixed && !of.is_at_bound;
+        let open: Vec<&str> =
+            fitted.parameters.iter().filter(is_open).map(|of| &*of.name).collect();
+        if !open.is_empty() {
+            self.progress.note(&format!(
+                "{of}the counts do not determine {}: fix some, or fit a simpler model",
+                open.join(", ")
+            ));
+        }
+        let spread = (2.0 * fitted.degrees as f64).sqrt();
+        if fitted.deviance > DEVIATIONS.mul_add(spread, fitted.deviance_expected) {
+            self.progress.note(&format!(
+                "{of}the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {spread:.0} are expected; errors are too \
+                 small then. The residuals in the figure (--plot) show where",
+                fitted.deviance, fitted.deviance_expected
+            ));
+        }
+    }
+
+    fn rows(&self, all: &[FittedOne]) -> Table {
+        let mut table = Table::default();
+        let Some(first) = all.first() else { return table };
+        if let Some((key, cell)) = &first.observed.key {
+            let cells: Vec<Cell> = all
+                .iter()
+                .map(|one| {
+                    one.observed.key.as_ref().map_or(Cell::Missing, |(_, cell)| cell.clone())
+                })
+                .collect();
+            let is_list = matches!(cell, Cell::List(_));
+            let column = Column::of_cells(*key, CellType::Channel, cells.into());
+            table = table.with(Column { is_list, ..column }.key());
+        }
+        let numbers = first.fitted.parameters.len() + first.fitted.derived.len();
+        for number in 0..numbers {
+            let of = |one: &FittedOne| {
+                let both = one.fitted.parameters.iter().chain(&one.fitted.derived);
+                both.clone().nth(number).cloned()
+            };
+            let Some(named) = of(first) else { continue };
+            let (key, unit) = match named.quantity {
+                Quantity::Place => (self.axis.key(&named.name), self.axis.unit()),
+                Quantity::Value | Quantity::Ratio => (named.name.clone(), Unit::None),
+            };
+            let err_key = format!("{key}_err");
+            let values: Vec<Option<f64>> = all.iter().map(|one| Some(of(one)?.value)).collect();
+            let errors: Vec<Option<f64>> = all.iter().map(|one| of(one)?.err).collect();
+            let value = Column::floats(key, values.into()).heading(named.name.clone()).unit(unit);
+            table = table
+                .with(value.err(err_key.clone()))
+                .with(Column::floats(err_key, errors.into()).hidden());
+        }
+        let deviance: Vec<Option<f64>> = all.iter().map(|one| Some(one.fitted.deviance)).collect();
+        let degrees: Vec<u64> = all.iter().map(|one| one.fitted.degrees as u64).collect();
+        let per_degree = all.iter().map(|one| {
+            let Fitted { deviance, degrees, .. } = one.fitted;
+            (degrees > 0).then(|| deviance / degrees as f64)
+        });
+        let per_degree: Vec<Option<f64>> = per_degree.collect();
+        table
+            .with(Column::floats("deviance", deviance.into()).hidden())
+            .with(Column::counts("degrees", Cells::from(degrees)).hidden())
+            .with(
+                Column::floats("deviance_per_degree", per_degree.into())
+                    .heading("deviance/dof")
+                    .unit(Unit::Brief),
+            )
+    }
+
+    /// Returns the values and the curve as they are drawn.
+    fn series(&self, one: FittedOne) -> FittedSeries {
+        let FittedOne { observed: Observed { group, data, .. }, fitted } = one;
+        let values = (0..data.bins.len()).map(|k| {
+            let exposure = data.exposure(k);
+            let err = match &data.noise {
+                tagq_fit::Noise::Normal(errors) => errors[k],
+                _ => data.values[k].max(1.0).sqrt(),
+            };
+            (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
+        });
+        let values = values.collect();
+        let curve = fitted.curve.iter().enumerate().map(|(k, mean)| {
+            let exposure = data.exposure(k);
+            (exposure > 0.0).then(|| mean / exposure)
+        });
+        FittedSeries {
+            group,
+            values,
+            curve: curve.collect(),
+            bins: data.bins.iter().map(|bin| (bin.from, bin.to)).collect(),
+            residuals: fitted.residuals,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A fit as a user states it.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use tagq_fit::{
+    Model, Settings,
+    models::{Correlation, Decay, Dip, DipShape, Emission, Peak, Response, Sine},
+};
+use tagq_store::Duration;
+
+use super::{
+    fit_type::{EMISSIONS, FIT_TYPES, FitType, SHAPES},
+    observed::Axis,
+};
+use crate::{
+    error::Error,
+    requests::{Channel, OptionValues, options},
+    setup::arguments::serde_as_text,
+};
+
+/// A fit of a model to the answer of a query.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The model.
+    pub of: &'static FitType,
+    /// Its options.
+    pub options: FitOptions,
+}
+
+/// The options of all models; each model takes its own.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FitOptions {
+    /// Number of exponentials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponentials: Option<u32>,
+    /// The run or the file with the response of the instrument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irf: Option<String>,
+    /// The channel with the response of the instrument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irf_channel: Option<Channel>,
+    /// The period of the pulses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Duration>,
+    /// The form of g2, by its name.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "emission")]
+    pub emission: Option<String>,
+    /// The standard deviation of the jitter of a time difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Duration>,
+    /// The shape of a dip, by its name.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "shape")]
+    pub shape: Option<String>,
+    /// The range of the axis that is fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
+    /// Parameters that are kept at a value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<Setting>,
+    /// Starting values of parameters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub start: Vec<Setting>,
+}
+
+/// A range of the axis, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Between(String, String);
+
+/// A parameter and its value, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    name: String,
+    value: String,
+}
+
+serde_as_text!(Between);
+serde_as_text!(Setting);
+
+impl std::fmt::Display for Between {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.0, self.1)
+    }
+}
+
+impl std::str::FromStr for Between {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (low, high) = text
+            .split_once("..")
+            .ok_or_else(|| format!("`{text}` is no range; write A..B, as 3ns..40ns or 0..360"))?;
+        Ok(Self(low.trim().to_owned(), high.trim().to_owned()))
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+impl std::str::FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            format!("`{text}` is no value of a parameter; write NAME=V, as tau=2.3ns")
+        })?;
+        Ok(Self { name: name.trim().to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+fn emission<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    options::choice(deserializer, &EMISSIONS.map(|named| (named[0], named)))
+        .map(str::to_owned)
+        .map(Some)
+}
+
+fn shape<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    options::choice(deserializer, &SHAPES.map(|named| (named[0], named)))
+        .map(str::to_owned)
+        .map(Some)
+}
+
+impl Fit {
+    /// Creates the fit of the model with this name.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for an unknown model, or an option that it does not have; [`Error::Option`] for invalid values.
+    pub fn of_options(model: &str, given: OptionValues) -> Result<Self, Error> {
+        let of = FIT_TYPES.iter().find(|of| of.name == model).ok_or_else(|| {
+            let names = FIT_TYPES.map(|of| of.name).join(", ");
+            Error::Request(format!("`{model}` is no model; the models are {names}"))
+        })?;
+        options::check(of.name, || of.options(), &given)?;
+        Ok(Self { of, options: options::deserialize(given)? })
+    }
+
+    /// Returns its options as a user would state them.
+    pub fn stated(&self) -> Result<OptionValues, Error> {
+        match serde_json::to_value(&self.options)? {
+            serde_json::Value::Object(options) => Ok(options),
+            _ => Ok(OptionValues::new()),
+        }
+    }
+
+    /// Returns the ends of the fitted range.
+    pub(super) fn between(&self, axis: Axis) -> Result<Option<(f64, f64)>, Error> {
+        let Some(Between(low, high)) = &self.options.between else { return Ok(None) };
+        let (from, to) = (axis.place(low)?, axis.place(high)?);
+        if from >= to {
+            return Err(Error::Request(format!("`between`: {high} is not after {low}")));
+        }
+        Ok(Some((from, to)))
+    }
+
+    /// Returns the fixed values and the starting values.
+    pub(super) fn settings(
+        &self,
+        model: &dyn Model,
+        data: &tagq_fit::Data,
+        axis: Axis,
+    ) -> Result<Settings, Error> {
+        let parameters = model.parameters(data);
+        let number = |setting: &Setting| {
+            let quantity =
+                parameters.iter().find(|of| of.name == setting.name).map(|of| of.quantity);
+            let value = match quantity {
+                Some(tagq_fit::Quantity::Place) => axis.place(&setting.value)?,
+                _ => setting.value.parse().map_err(|_| {
+                    Error::Request(format!("{setting}: `{}` is no number", setting.value))
+                })?,
+            };
+            Ok((setting.name.clone(), value))
+        };
+        let all = |settings: &[Setting]| settings.iter().map(number).collect::<Result<_, Error>>();
+        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.start)? })
+    }
+
+    /// Returns the model. Periods and jitters are on the axis.
+    pub(super) fn model(
+        &self,
+        axis: Axis,
+        response: Option<Response>,
+        period: Option<f64>,
+    ) -> Result<Box<dyn Model>, Error> {
+        let options = &self.options;
+        Ok(match self.of.name {
+            "decay" => {
+                let exponentials = options.exponentials.unwrap_or(1) as usize;
+                Box::new(Decay::new(exponentials, response, period)?)
+            }
+            "g2" => {
+                let jitter =
+                    options.jitter.as_ref().map(|jitter| axis.length(jitter)).transpose()?;
+                let emission = match options.emission.as_deref() {
+                    Some("three-level") => Emission::ThreeLevel,
+                    Some("bunching") => Emission::Bunching,
+                    _ => Emission::TwoLevel,
+                };
+                Box::new(Correlation { emission, jitter: jitter.unwrap_or(0.0) })
+            }
+            "dip" => Box::new(Dip(match options.shape.as_deref() {
+                Some("triangle") => DipShape::Triangle,
+                _ => DipShape::Gaussian,
+            })),
+            "sin" => Box::new(Sine),
+            _ => Box::new(Peak),
+        })
+    }
+}
