@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 22] = [
+const LIBRARIES: [&str; 23] = [
     "maturin>=1.16,<2",
     "anywidget>=0.9",
     "dask[array]>=2024.5",
@@ -31,6 +31,7 @@ const LIBRARIES: [&str; 22] = [
     "pyright[nodejs]>=1.1.390",
     "jsonschema>=4.18",
     "pytest>=8",
+    "scipy>=1.14",
 ];
 
 /// An environment below target/ in which all libraries and the package are installed.

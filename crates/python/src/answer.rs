@@ -1,6 +1,7 @@
 //! The answer to a request.
 
 use std::{
+    cell::RefCell,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
@@ -9,11 +10,14 @@ use arrow_array::RecordBatchIterator;
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyCapsule, PyList, PyTuple},
+    types::{PyBytes, PyCapsule, PyDict, PyList, PyTuple},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tagq::{Cell, CellType, Column, Provenance, RunFacts, Shown, Table};
+use tagq::{
+    Cell, CellType, Column, OwnModel, Provenance, RunFacts, Shown, Table,
+    fit::{Parameter, Quantity, Settings, models::Function},
+};
 use tagq_export::report::{
     json,
     table::{self, TableStyle},
@@ -21,9 +25,10 @@ use tagq_export::report::{
 use tagq_plot::{Figure, Look, Picture};
 
 use crate::{
-    errors,
+    errors, options,
     saving::{self, Content},
     stream,
+    waiting::PythonProgress,
 };
 
 /// An answer: a header, the query as it was counted, the run, and columns of rows.
@@ -163,6 +168,18 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Refuses a result whose figure alone came from another process, because it does not say what its rows are.
+    fn check_rows(&self) -> PyResult<()> {
+        if self.content.figure.is_none() && self.figure.get().is_some() {
+            return Err(errors::question(
+                "a result from another process cannot be fitted; fit it there, or ask again",
+            ));
+        }
+        Ok(())
+    }
+}
+
 #[pymethods]
 impl Answer {
     #[getter]
@@ -252,6 +269,63 @@ impl Answer {
                 Self::new(tagq::Answer { rows, total: None, figure: None, ..self.content.clone() })
             })
             .transpose()
+    }
+
+    /// Fits the model with this name to the answer.
+    fn fit(&self, py: Python<'_>, model: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Self> {
+        self.check_rows()?;
+        let fit = options::fit(model, keywords)?;
+        let progress = PythonProgress::default();
+        let fitted = py.detach(|| fit.answer(&self.content, &progress));
+        errors::warn(py, &progress.take_notes())?;
+        Self::new(fitted.map_err(|error| errors::of_run(&error))?)
+    }
+
+    /// Fits a function to the answer: of the bytes of the places and the parameters, it returns those of one value for each
+    /// place. Parameters have a name, a starting value and bounds.
+    fn fit_function(
+        &self,
+        py: Python<'_>,
+        name: String,
+        function: Py<PyAny>,
+        parameters: Vec<(String, f64, (f64, f64))>,
+        fixed: Vec<String>,
+        between: Option<(f64, f64)>,
+    ) -> PyResult<Self> {
+        self.check_rows()?;
+        let raised = RefCell::new(None);
+        let values = |places: &[f64], parameters: &[f64]| {
+            let bytes = PyBytes::new(py, bytemuck::cast_slice(places));
+            let called = function.call1(py, (bytes, parameters.to_vec()));
+            let values = called.and_then(|values| {
+                let bytes: Vec<u8> = values.extract(py)?;
+                Ok(bytes.chunks_exact(8).map(f64_of).collect())
+            });
+            values.map_err(|error| {
+                let text = error.to_string();
+                raised.borrow_mut().get_or_insert(error);
+                text
+            })
+        };
+        let parameter = |(name, start, (lower, upper)): &(String, f64, (f64, f64))| {
+            Parameter::new(name, Quantity::Value, start.abs()).between(*lower, *upper)
+        };
+        let start: Vec<f64> = parameters.iter().map(|(_, start, _)| *start).collect();
+        let named = parameters.iter().zip(&start);
+        let fixed = named.filter(|((name, ..), _)| fixed.contains(name));
+        let fixed = fixed.map(|((name, ..), start)| (name.clone(), *start)).collect();
+        let parameters = parameters.iter().map(parameter).collect();
+        let model = Function { parameters, start, values: Box::new(values) };
+        let settings = Settings { fixed, start: Vec::new() };
+        let own = OwnModel { name, model: &model, settings, between };
+        let progress = PythonProgress::default();
+        let fitted = self.content.fitted(&own, &progress);
+        drop(model);
+        if let Some(error) = raised.into_inner() {
+            return Err(error);
+        }
+        errors::warn(py, &progress.take_notes())?;
+        Self::new(fitted.map_err(|error| errors::of_run(&error))?)
     }
 
     /// Writes the answer to a file, in the format that its name selects, as the command line does.
@@ -344,6 +418,11 @@ impl Answer {
 }
 
 /// Converts a cell to a Python value: a number, a text, a list of them, or `None`.
+/// Returns the number of eight bytes, as NumPy has it in memory.
+fn f64_of(bytes: &[u8]) -> f64 {
+    bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes)
+}
+
 fn object(py: Python<'_>, cell: Cell) -> PyResult<Bound<'_, PyAny>> {
     Ok(match cell {
         Cell::Missing => py.None().into_bound(py),

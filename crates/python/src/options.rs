@@ -1,6 +1,6 @@
 //! Keyword arguments as options of requests, by the table of options.
 
-use std::{fmt::Display, str::FromStr};
+use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use pyo3::{
     prelude::*,
@@ -8,7 +8,7 @@ use pyo3::{
 };
 use serde_json::Value;
 use tagq::{
-    Error,
+    Error, FIT_TYPES, Fit,
     requests::{
         Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType, keyword,
     },
@@ -44,6 +44,13 @@ pub(crate) fn named(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Option
     let of = REQUEST_TYPES.iter().find(|of| of.name == name);
     let known = of.map_or_else(Vec::new, |of| of.options().collect());
     options(keywords, &known)
+}
+
+/// Creates the fit of the model with this name.
+pub(crate) fn fit(model: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Fit> {
+    let of = FIT_TYPES.iter().find(|of| of.name == model);
+    let known = of.map_or_else(Vec::new, |of| of.options().collect());
+    Fit::of_options(model, options(keywords, &known)?).map_err(of_request)
 }
 
 /// Creates a selection; other keywords are ignored.
@@ -143,6 +150,10 @@ fn convert(
         ValueType::Text(_) if to.is_duration() => {
             Ok(duration(name, unit, to.is_range(), value)?.into())
         }
+        ValueType::Path(_) => {
+            let path: PathBuf = value.extract().map_err(|_| wrong("a path"))?;
+            Ok(path.display().to_string().into())
+        }
         ValueType::Text(_) => {
             let text: String = value.extract().map_err(|_| wrong("a text"))?;
             Ok(text.into())
@@ -153,8 +164,12 @@ fn convert(
                 return Ok(vec![one].into());
             }
             if let Ok(named) = value.cast::<PyDict>() {
+                let number = |of: &Bound<'_, PyAny>| match of.extract::<f64>() {
+                    Ok(number) => Ok(number.to_string()),
+                    Err(_) => text(of),
+                };
                 let texts =
-                    named.iter().map(|(of, to)| Ok(format!("{} = {}", text(&of)?, text(&to)?)));
+                    named.iter().map(|(of, to)| Ok(format!("{} = {}", text(&of)?, number(&to)?)));
                 return Ok(texts.collect::<PyResult<Vec<String>>>()?.into());
             }
             let texts = iterate(value).ok_or_else(|| wrong("a text, or several"))?;
@@ -285,6 +300,18 @@ fn group(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         )));
     }
     Ok(channels)
+}
+
+/// Returns the names of the options of all fits, each once.
+#[pyfunction]
+pub(crate) fn fit_options() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for option in FIT_TYPES.iter().flat_map(tagq::FitType::options) {
+        if !names.contains(&option.name) {
+            names.push(option.name);
+        }
+    }
+    names
 }
 
 /// Returns the names of the types of requests.

@@ -12,7 +12,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    OpenOptions, PlannedRun, RunFacts, Treatment,
+    Fit, OpenOptions, PlannedRun, RunFacts, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -86,7 +86,19 @@ impl Run {
 impl Run {
     /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        ask_all(py, &[self.open()?], name, &options::named(name, keywords)?)
+        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), None)
+    }
+
+    /// Answers the request with this name, and fits a model to the answer.
+    fn fit(
+        &self,
+        py: Python<'_>,
+        fit: (&str, Bound<'_, PyDict>),
+        name: &str,
+        keywords: &Bound<'_, PyDict>,
+    ) -> PyResult<Answer> {
+        let fit = options::fit(fit.0, &fit.1)?;
+        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), Some(&fit))
     }
 
     /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
@@ -280,8 +292,14 @@ impl Run {
     }
 }
 
-/// Answers a request without the lock of the interpreter, until Ctrl-C; for several runs, the sum.
-fn ask_all(py: Python<'_>, runs: &[Open], name: &str, options: &OptionValues) -> PyResult<Answer> {
+/// Answers a request without the lock of the interpreter, until Ctrl-C, and fits a model to the answer; for several runs,
+/// to the sum.
+fn ask_all(
+    py: Python<'_>,
+    runs: &[Open],
+    (name, options): (&str, &OptionValues),
+    fit: Option<&Fit>,
+) -> PyResult<Answer> {
     // Invalid options are named as keywords.
     options::request_of(name, options)?;
     let pools: Vec<Pool> =
@@ -294,7 +312,10 @@ fn ask_all(py: Python<'_>, runs: &[Open], name: &str, options: &OptionValues) ->
         let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
-        tagq::settled(name, options, &runs)?.sum(&runs)
+        match fit {
+            Some(fit) => fit.ask(name, options, &runs),
+            None => tagq::settled(name, options, &runs)?.sum(&runs),
+        }
     });
     Answer::new(answer?)
 }
@@ -309,7 +330,22 @@ pub(crate) fn ask_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, name, &options::named(name, keywords)?)
+    ask_all(py, &runs, (name, &options::named(name, keywords)?), None)
+}
+
+/// Answers a request for several runs as one, and fits a model to the answer.
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+#[pyfunction]
+pub(crate) fn fit_sum(
+    py: Python<'_>,
+    runs: Vec<PyRef<'_, Run>>,
+    fit: (&str, Bound<'_, PyDict>),
+    name: &str,
+    keywords: &Bound<'_, PyDict>,
+) -> PyResult<Answer> {
+    let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
+    let fit = options::fit(fit.0, &fit.1)?;
+    ask_all(py, &runs, (name, &options::named(name, keywords)?), Some(&fit))
 }
 
 /// Options for opening a run, as text.

@@ -106,6 +106,8 @@ pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 /// Events of a simulated recorder.
 pub use tagq_simulate::live::{Appended, Event};
 
+/// Models, and fits of them to counts.
+pub use tagq_fit as fit;
 /// Reading and writing tag files.
 pub use tagq_ingest as files;
 /// The queries.

@@ -7,11 +7,12 @@ import json
 import operator
 import os
 from collections import namedtuple
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _tagq
-from ._errors import MissingLibraryError
+from ._errors import MissingLibraryError, QuestionError
+from ._fit import given, own
 from ._paths import path_of as _path
 from ._show import html_table, text_table
 from ._table import Table
@@ -19,6 +20,9 @@ from ._table import Table
 if TYPE_CHECKING:
     import numpy
     import pandas
+
+    from ._fit import Function, Values
+    from ._requests import Channel, Duration
 
 #: Maximum number of rows to print; longer tables are cut in the middle.
 ROWS_SHOWN = 24
@@ -136,6 +140,40 @@ class Result(Table):
         from ._plot import look_of
 
         self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark))
+
+    def fit(
+        self,
+        model: Literal["decay", "g2", "dip", "sin", "peak"] | Function,
+        *,
+        exponentials: int | None = None,
+        irf: str | None = None,
+        irf_channel: Channel | None = None,
+        pulse_period: Duration | None = None,
+        emission: Literal["two-level", "three-level", "bunching"] | None = None,
+        jitter: Duration | None = None,
+        shape: Literal["gaussian", "triangle"] | None = None,
+        between: str | tuple[str, str] | tuple[float, float] | None = None,
+        fix: Values | None = None,
+        guess: Values | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Result:
+        """Fits a model to this result; the options are those of ``Run.fit``.
+
+        ``model`` can also be a function of your own, ``f(t, a, tau)``: it takes the middles of the bins as a NumPy array, in
+        seconds, and the parameters, and returns one value for each bin, as counts, or as g2. ``guess`` names its parameters in this
+        order with their starting values, ``bounds`` limits them, ``fix`` keeps some, and ``between`` is two numbers::
+
+            result.fit(lambda t, a, tau: a * numpy.exp(-t / tau), guess={"a": 1000, "tau": 2e-9}, bounds={"tau": (0, 1e-6)})
+        """
+        options = given(dict(locals()))
+        if callable(model):
+            others = sorted(options.keys() - {"between", "fix", "guess"})
+            if others:
+                raise QuestionError(f"{others[0]}: a model of your own has no such option")
+            return Result(own(self._answer, model, guess, fix, bounds, between))  # type: ignore[arg-type]
+        if bounds is not None:
+            raise QuestionError(f"bounds: those of the parameters of {model} are known; leave it out")
+        return Result(self._answer.fit(model, options))
 
     def __len__(self) -> int:
         return len(self._answer)

@@ -16,6 +16,7 @@ from . import _tagq
 from ._arrays import array_of
 from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
+from ._fit import Fits
 from ._paths import path_of as _path
 from ._requests import Requests, given
 from ._result import Result
@@ -299,7 +300,7 @@ def _run_of_text(text: str) -> Run:
     return Run(_tagq.Run.of_text(text))
 
 
-class Run(Requests):
+class Run(Requests, Fits):
     """An open run with the tags of the last commit at the time of opening.
 
     Its content does not change while files are added, until ``refresh`` or ``watch`` updates it. Arrays and
@@ -309,6 +310,7 @@ class Run(Requests):
     def __init__(self, run: _tagq.Run) -> None:
         self._run = run
         self._ask = run.ask
+        self._fit = run.fit
         self._list = run.tuples
 
     def __reduce__(self) -> tuple[Callable[[str], Run], tuple[str]]:

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from . import _tagq
 from ._errors import QuestionError, WrongTypeError
+from ._fit import Fits
 from ._requests import Requests
 
 if TYPE_CHECKING:
     from ._run import Run
 
 
-class Sum(Requests):
+class Sum(Requests, Fits):
     """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
     two runs. Made by ``tagq.open`` of a list and by ``tagq.sum``; ``runs`` has each of them."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._runs = list(runs)
         self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
+        self._fit = partial(_tagq.fit_sum, [run._run for run in runs])
         self._list = self._refuse
 
     @property

@@ -79,7 +79,8 @@ impl Answer {
             "between": own.between,
             "fitted": self.query,
         });
-        let of = FitOf { axis, labels, is_ratio, name: &own.name, progress };
+        let title = format!("Fit of {}", own.name);
+        let of = FitOf { axis, labels, is_ratio, named: (&own.name, &title), progress };
         Ok(of.answer(self, query, all))
     }
 }
@@ -117,7 +118,8 @@ impl Fit {
         query.insert("period_s".into(), json!(period));
         query.insert("fitted".into(), answer.query.clone());
         query.retain(|_, value| !value.is_null());
-        let of = FitOf { axis, labels, is_ratio, name: self.of.name, progress };
+        let named = (self.of.name, self.of.title);
+        let of = FitOf { axis, labels, is_ratio, named, progress };
         let mut fitted = of.answer(answer, query.into(), all);
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
@@ -153,7 +155,8 @@ struct FitOf<'a> {
     axis: Axis,
     labels: [String; 2],
     is_ratio: bool,
-    name: &'a str,
+    /// The name of the model, and the title of the figure.
+    named: (&'a str, &'a str),
     progress: &'a dyn Progress,
 }
 
@@ -167,14 +170,14 @@ impl FitOf<'_> {
         });
         let header = format!(
             "fit of {}: {}; {}",
-            self.name,
+            self.named.0,
             words.collect::<Vec<_>>().join(", "),
             answer.header
         );
         let rows = self.rows(&all).with_names(&answer.run.names);
         let series = all.into_iter().map(|one| self.series(one)).collect();
         let figure = FigureKind::Fit {
-            title: format!("Fit of {}", self.name),
+            title: self.named.1.to_owned(),
             labels: self.labels.clone(),
             is_time: matches!(self.axis, Axis::Time(_)),
             is_ratio: self.is_ratio,

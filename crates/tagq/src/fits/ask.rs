@@ -104,7 +104,7 @@ impl Fit {
     /// Returns the period that is stated, and the response of a text file.
     fn instrument(&self, answer: &Answer) -> Result<Instrument, Error> {
         let mut instrument = Instrument::default();
-        let period = self.options.period.as_ref();
+        let period = self.options.pulse_period.as_ref();
         let path = self.options.irf.as_deref().map(Path::new).filter(|path| is_text(path));
         if period.is_none() && path.is_none() {
             return Ok(instrument);

@@ -7,6 +7,8 @@ use crate::requests::{RequestOption, ValueType};
 pub struct FitType {
     /// Its name.
     pub name: &'static str,
+    /// The title of its figure.
+    pub title: &'static str,
     /// What it fits, in one line.
     pub summary: &'static str,
     /// The formula and the parameters.
@@ -38,7 +40,7 @@ const COMMON: [RequestOption; 3] = [
         "Keep a parameter at this value: tau=2.3ns, background=0",
     ),
     RequestOption::new(
-        "start",
+        "guess",
         ValueType::Texts("NAME=V"),
         "Start a parameter from this value [default: found in the data]",
     ),
@@ -61,6 +63,7 @@ pub(super) const EMISSIONS: [[&str; 2]; 3] = [
 pub const FIT_TYPES: [FitType; 5] = [
     FitType {
         name: "decay",
+        title: "Fit of a decay",
         summary: "Fit one to three exponentials over a background",
         details: "Parameters: photons and tau of each exponential, background in counts a bin; with an instrument response also \
                   shift, how much later the decay is than the response. Without a response, fit from some time after the pulse \
@@ -74,6 +77,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "g2",
+        title: "Fit of g2",
         summary: "Fit antibunching or bunching of g2",
         details: "Parameters: level (1 for light that is not correlated over long times), contrast, tau, centre; with three levels \
                   also bunching and tau_bunching. g2_0 is the value in the centre.",
@@ -82,6 +86,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "dip",
+        title: "Fit of a dip",
         summary: "Fit the dip of two-photon interference",
         details: "Parameters: level, visibility (depth over level), centre and fwhm, the full width at half of the depth.",
         own: &DIP,
@@ -89,6 +94,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "sin",
+        title: "Fit of a fringe",
         summary: "Fit a fringe",
         details: "Parameters: level, visibility ((max - min) / (max + min)), period, and maximum, the place of the maximum next to \
                   zero.",
@@ -97,6 +103,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "peak",
+        title: "Fit of a peak",
         summary: "Fit a Gaussian peak over a flat background",
         details: "Parameters: net (counts above the background), centre, fwhm and background, in counts a bin.",
         own: &[],
@@ -121,7 +128,7 @@ const DECAY: [RequestOption; 4] = [
         "Instrument response: this channel, of the same run or of --irf",
     ),
     RequestOption::new(
-        "period",
+        "pulse_period",
         ValueType::Text("P"),
         "Period of the pulses: adds the decays of earlier pulses [default: of the file's header]",
     ),

@@ -41,7 +41,7 @@ pub struct FitOptions {
     pub irf_channel: Option<Channel>,
     /// The period of the pulses.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub period: Option<Duration>,
+    pub pulse_period: Option<Duration>,
     /// The form of g2, by its name.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "emission")]
     pub emission: Option<String>,
@@ -59,7 +59,7 @@ pub struct FitOptions {
     pub fix: Vec<Setting>,
     /// Starting values of parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub start: Vec<Setting>,
+    pub guess: Vec<Setting>,
 }
 
 /// A range of the axis, as it was written.
@@ -174,7 +174,7 @@ impl Fit {
             Ok((setting.name.clone(), value))
         };
         let all = |settings: &[Setting]| settings.iter().map(number).collect::<Result<_, Error>>();
-        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.start)? })
+        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.guess)? })
     }
 
     /// Returns the model. Periods and jitters are on the axis.

@@ -1,0 +1,128 @@
+"""Fits of models to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _tagq
+from ._errors import QuestionError
+
+if TYPE_CHECKING:
+    import numpy
+
+    from ._requests import Channel, Duration
+    from ._result import Result
+
+    #: Values of parameters by name: a number, or a text with the unit of the axis, "2.3ns".
+    Values = Mapping[str, float | str]
+    #: A function of the places (a NumPy array) and the parameters, in the order of ``guess``.
+    Function = Callable[..., "numpy.ndarray"]
+
+#: The names of the options of fits.
+OPTIONS = (
+    "exponentials",
+    "irf",
+    "irf_channel",
+    "pulse_period",
+    "emission",
+    "jitter",
+    "shape",
+    "between",
+    "fix",
+    "guess",
+)
+
+
+def given(words: dict[str, Any]) -> dict[str, Any]:
+    """The options of a fit that have a value."""
+    chosen = {name: words[name] for name in OPTIONS if words[name] is not None}
+    between = chosen.get("between")
+    if between is not None and not isinstance(between, str):
+        low, high = between
+        chosen["between"] = f"{low}..{high}"
+    return chosen
+
+
+def own(
+    answer: _tagq.Answer,
+    function: Function,
+    guess: Values | None,
+    fix: Values | None,
+    bounds: Mapping[str, tuple[float, float]] | None,
+    between: str | tuple[float, float] | None,
+) -> _tagq.Answer:
+    """Fits a function of the caller."""
+    import numpy
+
+    if not guess:
+        raise QuestionError("a model of your own needs `guess`: a starting value for each of its parameters, by name")
+    fixed = dict(fix or {})
+    names = [*guess, *(name for name in fixed if name not in guess)]
+    start = [_number(name, fixed.get(name, guess.get(name))) for name in names]
+    ends = dict(bounds or {})
+    for name in ends:
+        if name not in names:
+            raise QuestionError(f"bounds: `{name}` is no parameter; the parameters are {', '.join(names)}")
+    limits = [ends.get(name, (-float("inf"), float("inf"))) for name in names]
+    if isinstance(between, str):
+        raise QuestionError("between: two numbers in the unit of the axis (seconds) are wanted for a model of your own")
+
+    def evaluated(places: bytes, parameters: Sequence[float]) -> bytes:
+        values = function(numpy.frombuffer(places), *parameters)
+        return numpy.ascontiguousarray(values, dtype=float).tobytes()
+
+    title = getattr(function, "__name__", "model")
+    name = "model" if title == "<lambda>" else title
+    return answer.fit_function(name, evaluated, list(zip(names, start, limits, strict=True)), list(fixed), between)
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise QuestionError(f"{name}: a number is wanted for a model of your own, not {value!r}") from None
+
+
+class Fits:
+    """Fits of the answers of a run, or of the sum of several runs."""
+
+    _fit: Callable[[tuple[str, dict[str, Any]], str, dict[str, Any]], _tagq.Answer]
+
+    def fit(
+        self,
+        model: Literal["decay", "g2", "dip", "sin", "peak"],
+        query: str,
+        *channels: Channel,
+        exponentials: int | None = None,
+        irf: str | None = None,
+        irf_channel: Channel | None = None,
+        pulse_period: Duration | None = None,
+        emission: Literal["two-level", "three-level", "bunching"] | None = None,
+        jitter: Duration | None = None,
+        shape: Literal["gaussian", "triangle"] | None = None,
+        between: str | tuple[str, str] | None = None,
+        fix: Values | None = None,
+        guess: Values | None = None,
+        **words: Any,
+    ) -> Result:
+        """Answers a query and fits a model to it: ``run.fit("decay", "micro", 1, between="3ns..40ns")``.
+
+        ``query`` is the name of a query that has one value for each bin (``micro``, ``histogram``, ``g2``, ``rates`` and
+        ``coincidences`` with ``bin``), ``channels`` are its channels, and further keywords its options. The result has one row
+        for each channel or group: the parameters with their standard errors (``tau_s``, ``tau_s_err``), times in seconds, and
+        the deviance. Its figure shows the curve and the residuals. docs/queries.md, section "Fits", has the formulas.
+
+        - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``: of a decay. ``irf`` is a run, or a text file with one
+          count a bin; ``irf_channel`` a channel of the same run, or of ``irf``.
+        - ``emission``, ``jitter``: of g2. ``jitter`` is the standard deviation of a time difference.
+        - ``shape``: of a dip.
+        - ``between``: the fitted range; ``fix`` and ``guess``: values of parameters by name, ``{"tau": "2.3ns"}``.
+
+        Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.Error`` if the counts determine
+        no parameters."""
+        from ._result import Result
+        from ._run import _named
+
+        options = given(dict(locals()))
+        return Result(self._fit((model, options), query, _named(query, channels) | words))

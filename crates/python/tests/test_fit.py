@@ -1,0 +1,222 @@
+"""Fits of decays, g2, dips, fringes and peaks: compared with SciPy, with plain NumPy and with light of known truth."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy
+import pytest
+import scipy.optimize
+
+import tagq
+from conftest import cli_json
+from tagq import _tagq
+from tagq._fit import OPTIONS
+
+#: Ticks of common instruments, of a recorder, and of a file of mode T3.
+TICKS = ("1ps", "156.25ps", "96.97ps")
+PERIOD = 250
+
+
+def micro_run(seed: int, photons: int, taus: list[tuple[float, float]], unit: str = "50ps") -> tagq.Run:
+    """A run whose channel 1 has decays after a detector with jitter, and channel 2 the response of the detector. Times in
+    units of micro times."""
+    random = numpy.random.default_rng(seed)
+
+    def response(count: int) -> numpy.ndarray:
+        return random.normal(30, 2, count) + random.exponential(4, count) * (random.random(count) < 0.3)
+
+    chosen = random.choice([tau for _, tau in taus], photons, p=[part for part, _ in taus])
+    decay = (response(photons) + random.exponential(chosen)) % PERIOD
+    background = random.uniform(0, PERIOD, photons // 50)
+    pulse = response(200_000) % PERIOD
+    micro = numpy.concatenate([decay, background, pulse])
+    channel = numpy.repeat([1, 2], [len(decay) + len(background), len(pulse)])
+    order = random.permutation(len(micro))
+    # One photon in 30 pulses.
+    times = numpy.arange(len(micro)) * 375_000
+    return tagq.from_arrays(
+        times, channel[order].astype("u2"), tick="1ps", micro=micro[order].astype("u2"), micro_tick=unit
+    )
+
+
+def convolved(shares: numpy.ndarray, tau: float, period: int) -> numpy.ndarray:
+    """The decay of a response that is constant in each bin, summed over 60 periods: a circular convolution."""
+    lags = numpy.arange(-1, 60 * period + 1)
+    # The second integral of the decay, from which the integral over two bins follows.
+    second = numpy.where(lags > 0, lags - tau + tau * numpy.exp(-numpy.maximum(lags, 0) / tau), 0.0)
+    kernel = (second[2:] - 2 * second[1:-1] + second[:-2]).reshape(60, period).sum(axis=0)
+    return numpy.fft.irfft(numpy.fft.rfft(shares) * numpy.fft.rfft(kernel), period)
+
+
+def deviance(counts: numpy.ndarray, means: numpy.ndarray) -> float:
+    means = numpy.maximum(means, 1e-9)
+    logs = numpy.where(counts > 0, counts * numpy.log(numpy.maximum(counts, 1) / means), 0)
+    return float(2 * numpy.sum(means - counts + logs))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_decays_with_a_response_equal_those_of_scipy(seed: int) -> None:
+    tau = 40.0 + seed
+    run = micro_run(seed, 20_000, [(1.0, tau)])
+    words = {"range": f"0ns..{PERIOD * 0.05}ns"}
+    counted = run.micro(channels=[1, 2], **words)
+    counts, response = counted["count"].reshape(2, PERIOD)
+    fitted = run.fit("decay", "micro", 1, irf_channel=2, pulse_period=f"{PERIOD * 0.05}ns", fix={"shift": "0ns"}, **words)
+    # The same background of the response as docs/queries.md states it.
+    low = response[response < 0.05 * response.max()]
+    median = numpy.sort(low)[len(low) // 2]
+    net = response - low[low <= median + 3 * math.sqrt(median + 1)].mean()
+    shares = net / net.sum()
+
+    def of(parameters: numpy.ndarray) -> float:
+        photons, tau, background = numpy.abs(parameters)
+        return deviance(counts, photons * convolved(shares, tau, PERIOD) + background)
+
+    start = [fitted["photons"][0] * 1.02, tau, fitted["background"][0] * 0.9 + 0.1]
+    found = scipy.optimize.minimize(of, start, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-7, "maxiter": 4000})
+    assert found.success
+    photons, tau, background = numpy.abs(found.x)
+    assert fitted["deviance"][0] == pytest.approx(found.fun, rel=1e-7)
+    assert fitted["tau_s"][0] == pytest.approx(tau * 50e-12, rel=2e-5)
+    assert fitted["photons"][0] == pytest.approx(photons, rel=2e-5)
+    assert fitted["background"][0] == pytest.approx(background, rel=2e-3)
+
+
+def test_a_decay_is_near_its_truth_and_a_wrong_model_is_told() -> None:
+    run = micro_run(77, 200_000, [(0.5, 60.0), (0.5, 15.0)])
+    words = {"range": f"0ns..{PERIOD * 0.05}ns", "irf_channel": 2, "pulse_period": f"{PERIOD * 0.05}ns"}
+    two = run.fit("decay", "micro", 1, exponentials=2, **words)
+    for name, truth in (("tau_1_s", 3e-9), ("tau_2_s", 0.75e-9), ("fraction_1", 0.5)):
+        assert abs(two[name][0] - truth) < 4 * two[f"{name}_err"][0], name
+    assert 0.7 < two["deviance_per_degree"][0] < 1.3
+    with pytest.warns(tagq.TagqWarning, match="does not describe the counts"):
+        one = run.fit("decay", "micro", 1, **words)
+    assert one["deviance_per_degree"][0] > 5
+
+
+@pytest.mark.parametrize("tick", TICKS)
+def test_g2_equals_the_fit_of_scipy(tick: str) -> None:
+    random = numpy.random.default_rng(5)
+    # Photons of a single emitter: after each emission it is excited after 100 ticks on average, and emits after 60.
+    steps = random.exponential(100, 60_000) + random.exponential(60, 60_000)
+    times = numpy.floor(numpy.cumsum(steps)).astype("i8")
+    run = tagq.from_arrays(times, random.integers(1, 3, len(times)).astype("u2"), tick=tick)
+    counted = run.g2(1, 2, bin="20t", range="1500t")
+    fitted = run.fit("g2", "g2", 1, 2, bin="20t", range="1500t")
+    unit = run.tick_s
+    counts, expected = counted["count"], counted["count"] / counted["g2"]
+    low = counted["delay_ticks"] - 0.5
+    high = low + 20
+
+    def cumulated(t: numpy.ndarray, tau: float) -> numpy.ndarray:
+        return numpy.where(t > 0, 2 - numpy.exp(-numpy.maximum(t, 0) / tau), numpy.exp(numpy.minimum(t, 0) / tau)) * tau
+
+    def of(parameters: numpy.ndarray) -> float:
+        level, contrast, tau, centre = parameters
+        if not (0 < contrast < 1 and tau > 0):
+            return 1e12
+        mean = (cumulated(high - centre, tau) - cumulated(low - centre, tau)) / 20
+        return deviance(counts, expected * level * (1 - contrast * mean))
+
+    start = [1, 0.9, 40, 1]
+    found = scipy.optimize.minimize(of, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8, "maxiter": 8000})
+    assert fitted["deviance"][0] == pytest.approx(found.fun, rel=1e-6)
+    level, contrast, tau, centre = found.x
+    assert fitted["tau_s"][0] == pytest.approx(tau * unit, rel=1e-4)
+    assert fitted["g2_0"][0] == pytest.approx(1 - contrast, abs=1e-4)
+    assert fitted["level"][0] == pytest.approx(level, rel=1e-5)
+    assert abs(fitted["centre_s"][0] - centre * unit) < 1e-2 * fitted["centre_s_err"][0]
+
+
+def peak_run() -> tagq.Run:
+    random = numpy.random.default_rng(9)
+    starts = numpy.cumsum(random.exponential(1e5, 40_000))
+    stops = starts[: 20_000] + random.normal(300, 80, 20_000)
+    dark = random.uniform(0, starts[-1], 40_000)
+    times = numpy.concatenate([starts, stops, dark])
+    channels = numpy.repeat([1, 2, 2], [len(starts), len(stops), len(dark)])
+    order = numpy.argsort(times)
+    return tagq.from_arrays(numpy.floor(times[order]).astype("i8"), channels[order].astype("u2"), tick="1ps")
+
+
+def test_a_peak_of_pairs() -> None:
+    fitted = peak_run().fit("peak", "histogram", 1, 2, bin="10ps", range="1ns")
+    for name, truth in (("net", 20_000), ("centre_s", 300e-12), ("fwhm_s", 2.3548 * 80e-12)):
+        assert abs(fitted[name][0] - truth) < 4 * fitted[f"{name}_err"][0], name
+
+
+def test_a_function_of_ones_own() -> None:
+    run = micro_run(3, 30_000, [(1.0, 50.0)])
+    result = run.micro(1)
+    built_in = result.fit("decay", between="3ns..12ns")
+
+    def decay(t: numpy.ndarray, a: float, tau: float, background: float) -> numpy.ndarray:
+        return a * numpy.exp(-t / tau) + background
+
+    guess = {"a": 1000, "tau": 2e-9, "background": 1}
+    bounds = {"a": (0, math.inf), "tau": (1e-10, 1e-7), "background": (0, math.inf)}
+    own = result.fit(decay, guess=guess, bounds=bounds, between=(3e-9, 12e-9))
+    # Bins of 50 ps of 2.5 ns: the mean over a bin is a constant times the value in its middle.
+    assert own["tau"][0] == pytest.approx(built_in["tau_s"][0], rel=1e-5)
+    assert own["tau_err"][0] == pytest.approx(built_in["tau_s_err"][0], rel=1e-3)
+    assert own["deviance"][0] == pytest.approx(built_in["deviance"][0], rel=1e-8)
+    assert own.query["model"] == "decay" and own.query["fitted"]["kind"] == "micro"
+    held = result.fit(decay, guess=guess, bounds=bounds, fix={"background": 5}, between=(3e-9, 12e-9))
+    assert held["background"][0] == 5 and math.isnan(held["background_err"][0])
+    with pytest.raises(ZeroDivisionError):
+        result.fit(lambda t, a: 1 / 0, guess={"a": 1})
+    with pytest.raises(tagq.TagqError, match="returned 1 values"):
+        result.fit(lambda t, a: numpy.zeros(1), guess={"a": 1})
+    with pytest.raises(tagq.QuestionError, match="guess"):
+        result.fit(decay)
+    with pytest.raises(tagq.QuestionError, match="no parameter"):
+        result.fit(decay, guess=guess, bounds={"x": (0, 1)})
+
+
+def test_a_fit_is_that_of_the_command(tmp_path: Path) -> None:
+    made = micro_run(4, 30_000, [(1.0, 50.0)])
+    store = made.store
+    run = tagq.open(store)
+    fitted = run.fit("decay", "micro", 1, between=("3ns", "12ns"), fix={"background": 2}, bin="100ps")
+    answer = cli_json("fit", "decay", "--between", "3ns..12ns", "--fix", "background=2", "micro", 1, "--bin", "100ps", store)
+    assert answer["rows"] == fitted.rows and answer["query"] == fitted.query
+    assert tagq.sum([run]).fit("decay", "micro", 1, between="3ns..12ns", bin="100ps")["degrees"][0] == 90 - 3
+    saved = tmp_path / "fit.json"
+    fitted.save(saved)
+    again = tagq.reproduce(saved)
+    assert again.rows == fitted.rows
+    for name in ("fit.svg", "fit.png", "fit.html", "fit.arrow", "fit.csv"):
+        fitted.save(tmp_path / name)
+    assert "residuals" in (tmp_path / "fit.svg").read_text()
+
+
+def test_mistakes_are_named() -> None:
+    run = micro_run(6, 2_000, [(1.0, 50.0)])
+    for words, wanted in (
+        ({"model": "line"}, "is no model"),
+        ({"jitter": "1ns"}, "no option"),
+        ({"between": "9ns..3ns"}, "not after"),
+        ({"fix": {"sigma": 1}}, "no parameter"),
+        ({"fix": {"tau": 1}}, "tau"),
+        ({"guess": {"background": -4}}, "must be from 0"),
+        ({"irf_channel": 9}, "no counts"),
+        ({"between": "3ns..3.06ns"}, "cannot determine"),
+        ({"exponentials": 4}, "1, 2 or 3"),
+        ({"trace": "1ms"}, "one value for each bin"),
+    ):
+        with pytest.raises(tagq.TagqError, match=wanted), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run.fit(words.pop("model", "decay"), "micro", 1, **words)
+    with pytest.raises(tagq.QuestionError, match="another process"):
+        pickle.loads(pickle.dumps(run.micro(1))).fit("decay")
+
+
+def test_options_are_those_of_the_command() -> None:
+    assert sorted(OPTIONS) == sorted(_tagq.fit_options())
+    # A keyword of a query is none of a fit.
+    keywords = {key for name, text in _tagq.cases() for key in __import__("json").loads(text)}
+    assert not keywords & set(OPTIONS)
