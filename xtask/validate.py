@@ -23,7 +23,6 @@ IMAGE = "instruments/picoharp300_t3_image.ptu"
 BECKER = "instruments/bh_test_noise.spc"
 QUTAG_320 = "instruments/qutag_320mhz_hbt.qutag"
 QUTAG_80 = "validation/19_qutag_80MHz_HBT_sync_filtered.qutag"
-LEGACY_T3 = "instruments/hydraharp_v10.ht3"
 
 # Questions of coincidences: name, channels, window in ticks.
 UQD_PAIRS = [
@@ -135,6 +134,12 @@ def by_numpy(of: Recordings) -> Answers:
     for a, b in ((3, 15), (3, 16), (15, 16)):
         answers[f"uqd-grid-{a}-{b}"] = cells(uqd[a], uqd[b], 13)
     answers["uqd-triples"] = triples(uqd[3], uqd[15], uqd[16], 6400)
+    answers["uqd-3-15-11"] = pairs(uqd[3], uqd[15], 11)
+    # The largest windows of 2 w + 1 ticks within 12.8 and 6,400 ticks.
+    answers["uqd-full-width-2ns"] = pairs(uqd[3], uqd[15], 5)
+    answers["uqd-full-width-1us"] = pairs(uqd[3], uqd[15], 3199)
+    answers["uqd-after"] = int(differences(uqd[3], uqd[15], 0, 6400, 6400)[0])
+    answers["uqd-one-bin"] = int(differences(uqd[3], uqd[15], -12, 12, 24)[0])
     answers["uqd-delayed"] = pairs(uqd[3], uqd[15] - 26, 12)
     answers["uqd-peak"] = pairs(uqd[3], uqd[15] - 25, 12)
     answers["uqd-histogram"] = differences(uqd[3], uqd[15], *UQD_BINS).tolist()
@@ -156,6 +161,16 @@ def by_numpy(of: Recordings) -> Answers:
         answers[f"{name}-1-2"] = differences(tags[1], tags[2], *QUTAG_BINS).tolist()
         answers[f"{name}-2-1"] = differences(tags[2], tags[1], *QUTAG_BINS).tolist()
     return answers
+
+
+def by_numpy_histogram(of: Recordings) -> Answers:
+    """`numpy.histogram` of all differences near 0."""
+    uqd = of.uqd()
+    near: list[int] = []
+    for time in uqd[3]:
+        first, last = numpy.searchsorted(uqd[15], [time - 12, time + 13])
+        near.extend(uqd[15][first:last] - time)
+    return {"uqd-one-bin": int(numpy.histogram(near, [-12, 12])[0][0])}
 
 
 def by_numba(of: Recordings) -> Answers:
@@ -215,10 +230,13 @@ def by_tttrlib(of: Recordings) -> Answers:
     becker = tttrlib.TTTR(of.path(BECKER), "SPC-130")
     answers["becker-times"] = becker.macro_times.tolist()
     answers["becker-micro-times"] = becker.micro_times.tolist()
-    legacy = tttrlib.TTTR(of.path(LEGACY_T3), "HT3")
-    resolution_ps = round(legacy.header.micro_time_resolution * 1e12)
-    columns = (legacy.routing_channels, legacy.macro_times, legacy.micro_times.astype("i8") * resolution_ps)
-    answers["legacy-v10-t3"] = numpy.stack(columns, axis=1).astype("i8").ravel().tolist()
+    answers["becker-resolution"] = becker.header.micro_time_resolution * 1e12
+    for version_of_file in ("v10", "v20"):
+        legacy = tttrlib.TTTR(of.path(f"instruments/hydraharp_{version_of_file}.ht3"), "HT3")
+        resolution_ps = round(legacy.header.micro_time_resolution * 1e12)
+        columns = (legacy.routing_channels, legacy.macro_times, legacy.micro_times.astype("i8") * resolution_ps)
+        rows = numpy.stack(columns, axis=1).astype("i8")
+        answers[f"legacy-{version_of_file}-t3"] = rows.ravel().tolist()
     return answers
 
 
@@ -268,19 +286,23 @@ def by_pytimetag(of: Recordings) -> Answers:
         return [int(n) for n in analyser.dataIncome(block)["Histograms"][0]]
 
     answers: Answers = {"uqd-histogram": count(uqd[3], uqd[15], *UQD_BINS[:2], UQD_BINS[1] - UQD_BINS[0])}
+    answers["uqd-one-bin"] = count(uqd[3], uqd[15], -12, 12, 1)[0]
     for name, a, b, ticks in UQD_PAIRS:
         answers[name] = sum(count(uqd[a], uqd[b], -ticks, ticks, 8))
     return answers
 
 
 def by_phconvert(of: Recordings) -> Answers:
-    pq = importlib.import_module("phconvert.pqreader")
+    pq, bh = (importlib.import_module(f"phconvert.{name}") for name in ("pqreader", "bhreader"))
     answers: Answers = {}
     for short, name in (("picoharp", PICOHARP), ("hydraharp", HYDRAHARP)):
         times, detectors = pq.load_ptu(of.path(name))[:2]
         answers[f"{short}-photons"] = len(times)
         answers[f"{short}-times"] = sha256(times, "<u8")
         answers[f"{short}-channels"] = sha256(detectors, "u1")
+    photons = bh.load_spc(of.path(BECKER))["photon_data"]
+    answers["becker-times"] = photons["timestamps"].tolist()
+    answers["becker-micro-times"] = photons["nanotimes"].tolist()
     return answers
 
 
@@ -306,6 +328,7 @@ def by_eta(of: Recordings) -> Answers:
 # Name as in data/validation.json, package, answers.
 PROGRAMS: list[tuple[str, str, Callable[[Recordings], Answers]]] = [
     ("NumPy", "numpy", by_numpy),
+    ("numpy.histogram", "numpy", by_numpy_histogram),
     ("Numba", "numba", by_numba),
     ("ptufile", "ptufile", by_ptufile),
     ("tttrlib", "tttrlib", by_tttrlib),

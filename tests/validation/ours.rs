@@ -114,6 +114,7 @@ impl Copied {
             "sync period, truncated" => json!(period_ps().trunc()),
             "micro tick" => json!(micro_ps()),
             "micro tick, truncated" => json!(micro_ps().trunc()),
+            "macro tick over 4,096" => json!(tick_ps / 4_096.0),
             "legacy T2" => {
                 let per_ps = (1.0 / tick_ps).round() as i64;
                 // The input of the sync has the label 0 here, and stands after the four inputs there.
