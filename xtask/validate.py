@@ -134,7 +134,7 @@ def by_numpy(of: Recordings) -> Answers:
     for a, b in ((3, 15), (3, 16), (15, 16)):
         answers[f"uqd-grid-{a}-{b}"] = cells(uqd[a], uqd[b], 13)
     answers["uqd-triples"] = triples(uqd[3], uqd[15], uqd[16], 6400)
-    answers["uqd-3-15-11"] = pairs(uqd[3], uqd[15], 11)
+    answers |= {f"uqd-3-15-{ticks}": pairs(uqd[3], uqd[15], ticks) for ticks in (11, 6399)}
     # The largest windows of 2 w + 1 ticks within 12.8 and 6,400 ticks.
     answers["uqd-full-width-2ns"] = pairs(uqd[3], uqd[15], 5)
     answers["uqd-full-width-1us"] = pairs(uqd[3], uqd[15], 3199)

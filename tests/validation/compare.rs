@@ -63,7 +63,10 @@ pub(super) fn all(list: &List, folder: &Path) -> Compared {
     }
     let mut copies = HashMap::<&str, Copied>::new();
     for question in &list.questions {
-        if compared.absent.contains(&question.file) {
+        // Settings beside a recording belong to it.
+        let settings = Path::new(&question.file).with_extension("set");
+        let is_absent = |name: &String| *name == question.file || Path::new(name) == settings;
+        if compared.absent.iter().any(is_absent) {
             compared.questions.push(None);
             continue;
         }

@@ -99,3 +99,21 @@ fn the_list_is_whole() {
         }
     }
 }
+
+/// Numbers with groups of digits in the text stand in the tables, which the program made.
+#[test]
+fn the_text_around_the_tables_has_their_numbers() {
+    let page = fs::read_to_string(root().join(PAGE)).unwrap();
+    let (text, tables) = page::parts(&page);
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.');
+        let words = words.map(|word| word.trim_matches(['.', ',']).to_owned());
+        words.filter(|word| word.contains(',')).collect()
+    };
+    let known = words(tables);
+    let stated = words(&text);
+    assert!(stated.len() >= 15, "{stated:?}");
+    for number in stated {
+        assert!(known.contains(&number), "{PAGE}: {number} is in no table");
+    }
+}

@@ -10,11 +10,18 @@ use super::{
 const BEGIN: &str = "<!-- begin: `cargo xtask validate` writes this -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// Returns the page with this table between its markers.
+/// Returns the page with these tables between its markers.
 pub(super) fn with_table(page: &str, table: &str) -> String {
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
     [before, BEGIN, "\n", table, "\n", END, after].concat()
+}
+
+/// Returns the text around the tables, and the tables.
+pub(super) fn parts(page: &str) -> (String, &str) {
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (tables, after) = rest.split_once(END).unwrap();
+    (format!("{before}\n{after}"), tables)
 }
 
 /// Returns the sections of all questions, by group and by file.

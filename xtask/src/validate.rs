@@ -34,7 +34,7 @@ fn try_run(folder: &str, python: Option<&String>) -> io::Result<bool> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut test = Command::new(cargo);
     test.args(["test", "--quiet", "--package", "tagq-cli", "--test", "whole", "--"]);
-    test.args(["--nocapture", "validation::"]);
+    test.args(["--nocapture", "validation::other_programs"]);
     test.env("TAGQ_REAL_DATA", &folder).env("TAGQ_VALIDATION", "write");
     let answers = tempfile::NamedTempFile::new()?;
     if let Some(python) = python {
