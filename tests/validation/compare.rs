@@ -173,12 +173,13 @@ impl Outside {
     }
 
     fn is_close(&self, ours: &Value, theirs: &Value) -> bool {
+        // Whole numbers above 2^53 stay exact.
+        if let (None, Some(ours), Some(theirs)) = (self.tolerance, ours.as_i64(), theirs.as_i64()) {
+            return ours == theirs;
+        }
+        let tolerance = self.tolerance.unwrap_or(0.0);
         match (ours.as_f64(), theirs.as_f64()) {
-            (Some(a), Some(b)) => match self.tolerance {
-                Some(tolerance) => (a - b).abs() <= tolerance * b.abs(),
-                // Whole numbers above 2^53 stay exact.
-                None => ours.as_i64().zip(theirs.as_i64()).map_or(a == b, |(a, b)| a == b),
-            },
+            (Some(ours), Some(theirs)) => (ours - theirs).abs() <= tolerance * theirs.abs(),
             _ => ours == theirs,
         }
     }
@@ -227,8 +228,8 @@ pub(super) fn grouped(number: i64) -> String {
 /// Returns a number with nine digits.
 fn few_digits(number: f64) -> String {
     if (1e-3..1e9).contains(&number.abs()) {
-        let digits = 8 - number.abs().log10().floor() as i32;
-        let text = format!("{number:.*}", usize::try_from(digits).unwrap_or(0));
+        let before_point = format!("{:.0}", number.abs().trunc()).len();
+        let text = format!("{number:.*}", 9_usize.saturating_sub(before_point));
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     format!("{number:.5e}")

@@ -62,7 +62,7 @@ pub(super) struct Way {
     /// Arguments before the file, and where the answer is in the JSON.
     pub command: Option<String>,
     pub at: Option<String>,
-    /// Name of a function of `ours`.
+    /// Name of one of `checks`.
     pub check: Option<String>,
 }
 

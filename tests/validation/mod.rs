@@ -3,6 +3,7 @@
 //! `TAGQ_REAL_DATA` names the folder of the recordings. `cargo xtask validate FOLDER` prints the table and writes it
 //! into docs/validation.md, between two markers; the test compares it with the page.
 
+mod checks;
 mod compare;
 mod list;
 mod ours;
@@ -35,7 +36,9 @@ fn other_programs_have_the_same_answers_or_a_reason() {
     if let Some(answers) = env::var_os("TAGQ_VALIDATION_PROGRAMS") {
         let (notes, differences) =
             compare::programs(&list, Path::new(&folder), Path::new(&answers));
-        notes.iter().for_each(|note| println!("{note}"));
+        for note in notes {
+            println!("{note}");
+        }
         failures.extend(differences);
     }
     if is_written {

@@ -57,8 +57,9 @@ pub(super) fn table(list: &List, compared: &Compared) -> String {
                 asked.iter().filter(|(question, _)| question.file == file.name).collect();
             if !rows.is_empty() {
                 text += &heading(file);
-                rows.into_iter()
-                    .for_each(|(question, found)| text += &row(list, question, found.as_ref()));
+                for (question, found) in rows {
+                    text += &row(list, question, found.as_ref());
+                }
             }
         }
     }
