@@ -14,7 +14,10 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    sys.exit("needs NumPy, which decodes the recordings")
 
 UQD = "uqd_logic16_500k.tsv.zst"
 PICOHARP = "picoharp_t2.ptu"
