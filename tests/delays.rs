@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::support::{coincidences, command, output, root, skipped, tagq, without_names};
+use crate::{
+    support::{coincidences, command, output, root, skipped, tagq, without_names},
+    validation::recorded,
+};
 
 /// Simulates a run of 1 s into `folder`.
 fn simulate(folder: &Path, args: &str) -> std::path::PathBuf {
@@ -162,19 +165,19 @@ fn real_data_has_its_delay_where_it_was_counted() {
     let found = output(command().args(words).arg(&setup).arg(&run));
     assert_eq!(found.code, 0, "{}", found.stderr);
     let flag = found.text().lines().last().unwrap().trim().to_owned();
-    // There are 75 differences of 25 ticks and 76 of 26, but 54 of 24 and 36 of 27, so the peak is at 25. The
-    // same histogram by other code has 372 from 13 to 37 ticks.
+    // There are 75 differences of 25 ticks and 76 of 26, but 54 of 24 and 36 of 27, so the peak is at 25.
     assert_eq!(flag, "--delay 15=-3.90625ns");
     let counted = coincidences(&format!("--window 2ns --group 3,15 --no-setup {flag}"), &run);
-    assert_eq!(counted["rows"][0]["count"], 372);
+    let known = recorded("uqd-peak", "NumPy");
+    assert_eq!(counted["rows"][0]["count"].as_f64(), Some(known));
     // Also with the setup that it wrote.
     assert!(fs::read_to_string(&setup).unwrap().starts_with("# room 3\n"));
     let counted = coincidences("--window 2ns --group 3,15", &run);
-    assert_eq!(counted["rows"][0]["count"], 372);
+    assert_eq!(counted["rows"][0]["count"].as_f64(), Some(known));
 }
 
-/// The light had 79.75 MHz: the Rayleigh power of the times, summed over pieces of 20 ms by another program,
-/// is highest at 79.75069 MHz, 12.53908 ns. No range gives a delay.
+/// The light had 79.75 MHz: data/validation.json has the period with the highest Rayleigh power. No range gives a
+/// delay.
 #[test]
 fn real_pulsed_light_has_a_period_and_no_delay() {
     let Some(data) = std::env::var_os("TAGQ_REAL_DATA") else {
@@ -184,12 +187,13 @@ fn real_pulsed_light_has_a_period_and_no_delay() {
     let name = "picoharp_t2.tags.zst";
     let run = folder.path().join(name);
     fs::copy(Path::new(&data).join(name), &run).unwrap();
+    let period = recorded("picoharp-period", "NumPy");
     for range in ["1ms", "100us", "300us", "3ms"] {
         let found = delays(&run, &format!("--channels 0,1 --tick 4ps --range {range}"));
         let row = &found["rows"][0];
         assert!(row["peak_s"].is_null(), "{range}: {row}");
         assert!(found["query"]["delays"].as_array().unwrap().is_empty(), "{range}: {found}");
-        assert!((seconds(&row["comb_s"]) - 12.53908e-9).abs() < 0.00005e-9, "{range}: {row}");
+        assert!((seconds(&row["comb_s"]) - period).abs() < 0.00005e-9, "{range}: {row}");
     }
     let words = ["delays", "--channels", "0,1", "--format", "table", "--tick", "4ps"];
     let table = output(command().args(words).arg(&run));

@@ -62,6 +62,7 @@ mod sum;
 mod text;
 mod tidy;
 mod traces;
+mod validation;
 mod versions;
 mod views;
 mod watch;

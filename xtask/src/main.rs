@@ -9,6 +9,7 @@ mod latency;
 mod python;
 mod rivals;
 mod slurm;
+mod validate;
 
 use std::{
     env,
@@ -16,7 +17,7 @@ use std::{
 };
 
 const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | formats | faults | fuzz
-                   | emulate | slurm | coverage | damage | dist | book
+                   | emulate | slurm | coverage | damage | validate | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package;
           with --quick those of the workspace alone, without documentation examples and without the
@@ -49,6 +50,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           docs/coverage.md: coverage [REPETITIONS]
   damage  what each kind of query answers after random damage of each file of a store, about a minute; writes
           docs/damage.md: damage [PLACES]
+  validate  what other programs answer on recordings of instruments, compared with tagq; writes
+          docs/validation.md: validate FOLDER [--programs PYTHON (asks them again, where it can import them)]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Some("slurm") => slurm::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("coverage") => in_full("coverage", "TAGQ_COVERAGE", "1000"),
         Some("damage") => in_full("damage", "TAGQ_DAMAGE", "100"),
+        Some("validate") => validate::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),
         _ => {

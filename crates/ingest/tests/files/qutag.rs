@@ -165,20 +165,14 @@ fn a_growing_file_is_continued_at_every_record_and_its_header_may_change() {
 }
 
 #[test]
-fn a_recording_of_an_instrument_has_its_channels() {
+fn a_recording_of_an_instrument_is_that_of_its_records() {
     let Some(path) = real_file("qutag_320mhz_hbt.qutag") else {
         return skipped("TAGQ_REAL_DATA has no instruments/qutag_320mhz_hbt.qutag");
     };
     let tags = read_all(&path, &Settings::default()).unwrap();
-    // expected.json, made by NumPy.
-    let of = |label| tags.iter().filter(|tag| tag.channel == label).count();
-    assert_eq!((tags.len(), of(1), of(2), of(5)), (211_773, 43_736, 62_437, 105_600));
-    let times: Vec<i64> = tags.iter().map(|tag| tag.time).collect();
-    assert_eq!(times.first(), Some(&342_342_429_999_871_629));
-    assert_eq!(times.last(), Some(&342_342_716_696_149_371));
-    assert!(times.is_sorted());
     let bytes = fs::read(&path).unwrap();
     let (records, _) = bytes[40..].as_chunks::<10>();
+    assert_eq!(records.len(), tags.len());
     assert!(records.iter().zip(&tags).all(|(record, tag)| {
         record[..8] == tag.time.to_le_bytes() && record[8..] == tag.channel.to_le_bytes()[..2]
     }));
