@@ -204,7 +204,7 @@ fn types(value: ValueType) -> [String; 2] {
             ["Duration | tuple[Duration, Duration]", "float | tuple[float, float]"]
         }
         ValueType::Text(_) if value.is_duration() => ["Duration", "float"],
-        ValueType::Text(_) => ["str", ""],
+        ValueType::Text(_) | ValueType::Path(_) => ["str", ""],
         ValueType::Texts("G") => ["str | Iterable[str]", ""],
         ValueType::Texts(_) => ["str | Iterable[str] | Mapping[str, str]", ""],
         ValueType::Number(_) => ["int", ""],

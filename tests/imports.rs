@@ -31,7 +31,7 @@ impl Floors {
 }
 
 /// All crates below `crates/`.
-const FLOORS: [Floors; 11] = [
+const FLOORS: [Floors; 12] = [
     Floors {
         of: "store",
         floors: &[
@@ -87,6 +87,16 @@ const FLOORS: [Floors; 11] = [
         ],
     },
     Floors {
+        of: "fit",
+        floors: &[
+            &["error"],
+            &["data", "special"],
+            &["model", "residual"],
+            &["problem"],
+            &["estimate", "models"],
+        ],
+    },
+    Floors {
         of: "query",
         floors: &[
             &["kernels"],
@@ -134,6 +144,7 @@ const FLOORS: [Floors; 11] = [
             &["catalogue", "requests"],
             &["delays"],
             &["settle"],
+            &["fits", "scans"],
             &["plan", "reproduce"],
         ],
     },
@@ -154,7 +165,10 @@ const FLOORS: [Floors; 11] = [
             &["error", "quantity", "words", "colour", "font", "page"],
             &["axis", "drawing", "values"],
             &["figure"],
-            &["bins", "groups", "lanes", "look", "map", "marks", "peaks", "shared", "trace"],
+            &[
+                "bins", "fit", "groups", "lanes", "look", "map", "marks", "peaks", "scan",
+                "shared", "trace",
+            ],
             &["drawn", "layout", "terminal"],
             &["draw"],
             &["svg", "pdf", "png", "html"],
@@ -192,6 +206,7 @@ const FLOORS: [Floors; 11] = [
             &["progress", "report"],
             &["input"],
             &["queries", "follow"],
+            &["scan"],
             &[
                 "watch",
                 "cat",
@@ -199,6 +214,7 @@ const FLOORS: [Floors; 11] = [
                 "delays",
                 "derive",
                 "export",
+                "fit",
                 "formats",
                 "info",
                 "ingest",

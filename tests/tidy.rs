@@ -38,13 +38,14 @@ fn crates_know_only_those_below_them() {
         dependencies(name).into_iter().filter(|d| d.starts_with("tagq")).collect()
     };
     assert_eq!(ours("store"), [""; 0]);
+    assert_eq!(ours("fit"), [""; 0]);
     assert_eq!(ours("ingest"), ["tagq-store"]);
     assert_eq!(ours("query"), ["tagq-store"]);
     assert_eq!(ours("views"), ["tagq-query", "tagq-store"]);
     assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
     assert_eq!(
         ours("tagq"),
-        ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-views"]
+        ["tagq-fit", "tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-views"]
     );
     assert_eq!(ours("export"), ["tagq"]);
     assert_eq!(ours("plot"), ["tagq"]);

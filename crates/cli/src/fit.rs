@@ -1,16 +1,26 @@
 //! `tagq fit`: the query is answered, and a model is fitted to each answer.
 
-use crate::{Usage, args::FitArgs};
+use crate::{
+    args::{FitArgs, FittedQuery},
+    scan,
+};
 
 /// Asks, fits and prints.
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
-    let command = args.fit.query();
-    let answer = &command.answer;
-    for (is_given, option) in [(answer.list, "--list"), (answer.explain, "--explain")] {
-        if is_given {
-            return Err(Usage(format!("{option}: a fit is of counts; leave it out")).into());
+    let fit = &args.fit.fit;
+    match args.fit.query() {
+        FittedQuery::Request(command) => {
+            scan::check(&command.answer, "a fit")?;
+            command.answer.ask_all(&command.request, false, |runs| {
+                fit.ask(command.name, &command.options, runs)
+            })
+        }
+        FittedQuery::Scan(command) => {
+            let answer = &command.answer.answer;
+            scan::check(answer, "a fit")?;
+            answer.ask_all(&command.request, scan::is_of_all(&command), |runs| {
+                fit.answer(&scan::ask(&command, runs)?, runs[0].1.progress)
+            })
         }
     }
-    let fit = &args.fit.fit;
-    answer.ask_all(&command.request, |runs| fit.ask(command.name, &command.options, runs))
 }

@@ -21,6 +21,7 @@ mod queries;
 mod report;
 mod reproduce;
 mod runs;
+mod scan;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Runs(args) => runs::run(args),
         Command::Delays(args) => delays::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Scan(command) => scan::run(&command.query),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Init(args) => init::run(args),
         Command::Name(args) => name::run(args),

@@ -56,26 +56,29 @@ impl AnswerArgs {
             };
             return self.explain_all(request, explain);
         }
-        self.ask_all(request, |runs| command.settled(runs)?.sum(runs))
+        self.ask_all(request, false, |runs| command.settled(runs)?.sum(runs))
     }
 
-    /// Asks each run, or all of them as one, and prints what is answered.
+    /// Asks each run, or all of them as one, and prints what is answered. All runs have one answer if their counts are added
+    /// up, or if `is_of_all`.
     pub(crate) fn ask_all(
         &self,
         request: &Request,
+        is_of_all: bool,
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
+        let is_one = self.sum || is_of_all;
         let reporter = Reporter::new(self.query.store.quiet);
         let reads = self.query.reads();
         let output = self.output(&reads);
         report::check(output)?;
         if let Some(plot) = &self.plot.plot {
-            let answers = if self.sum { 1 } else { self.query.runs.len() };
+            let answers = if is_one { 1 } else { self.query.runs.len() };
             report::check_plot(plot, output, answers)?;
         }
         let pool = pool(self.query.threads)?;
         let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
-            if self.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
+            if is_one { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
         let answers = self.of_all(request, &pool, &reporter, of_each)?;
         match &self.plot.plot {

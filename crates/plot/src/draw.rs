@@ -11,7 +11,7 @@ use crate::{
     figure::{Bars, Figure, Plot},
     fit, groups, lanes, map, peaks,
     quantity::Quantity,
-    trace,
+    scan, trace,
     values::Values,
     words::typeset,
 };
@@ -62,6 +62,13 @@ impl Figure {
             }
             Some(FigureKind::Fit { title, labels, is_time, is_ratio, series }) => {
                 (title.clone(), None, fit::of(answer, labels, (*is_time, *is_ratio), series))
+            }
+            Some(FigureKind::Scan { label, key, is_time, value, values }) => {
+                let shown = or(match *value {
+                    "rate_hz" => Values::rate(values),
+                    value => Values::of(value, values, Quantity::Count),
+                });
+                (format!("Scan of {label}"), None, scan::of(answer, (label, key, *is_time), &shown))
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {
                 let (label, quantity) =

@@ -6,6 +6,7 @@ use crate::{
     axis::Axis,
     figure::{Chart, Panel, Plot, Point, Series, Shape, ends, group_name},
     quantity::Quantity,
+    scan::around,
 };
 
 /// The least end of the axis of residuals, in standard errors.
@@ -26,7 +27,8 @@ pub(crate) fn of(
     };
     let mut series = Vec::new();
     let mut residuals = Vec::new();
-    for of in all {
+    let all: Vec<FittedSeries> = all.iter().map(widened).collect();
+    for of in &all {
         let point = |(&(from, to), value): (&(f64, f64), &Option<[f64; 2]>)| Point {
             from,
             to,
@@ -44,7 +46,7 @@ pub(crate) fn of(
         residuals.push(Series { name: named("residuals", of), shape: None, points: below });
         series.push(Series { name: named("data", of), shape: None, points });
     }
-    for of in all {
+    for of in &all {
         let point = |(&(from, to), &value): (&(f64, f64), &Option<f64>)| Point {
             from,
             to,
@@ -77,4 +79,13 @@ pub(crate) fn of(
             series: residuals,
         }),
     })
+}
+
+/// Returns the series with points made as wide as the distance to their neighbours allows.
+fn widened(of: &FittedSeries) -> FittedSeries {
+    let mut places: Vec<f64> = of.bins.iter().map(|bin| bin.0).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let bin = |&(from, to): &(f64, f64)| if from < to { (from, to) } else { around(&places, from) };
+    FittedSeries { bins: of.bins.iter().map(bin).collect(), ..of.clone() }
 }

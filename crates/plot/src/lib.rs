@@ -24,6 +24,7 @@ mod groups;
 mod lanes;
 mod map;
 mod peaks;
+mod scan;
 mod trace;
 mod values;
 

@@ -42,8 +42,8 @@ mod error;
 pub mod oracle;
 
 pub use counters::{
-    Asked, Countable, Counter, Dry, Ledger, Needs, PartCounts, Rank, Record, Scan, Sum, TimeBin,
-    TimeBins, TimeDivision, TimeInterval,
+    Asked, Countable, Counter, Dry, Ledger, Needs, Pairs, PartCounts, Rank, Record, Scan, Sum,
+    TimeBin, TimeBins, TimeDivision, TimeInterval,
 };
 pub use error::Error;
 pub use estimate::{
@@ -53,8 +53,9 @@ pub use estimate::{
 pub use kernels::Simd;
 pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
-    Histogram2d, Kind, ListedTag, MicroTimes, Mode, Period, Rated, Rates, ShortestInterval,
-    SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
+    Histogram2d, Kind, ListedTag, MicroTimes, Mode, OverWindows, Period, Rated, Rates,
+    ShortestInterval, SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan,
+    Windows, normalised, shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Matching, Rule, Timed, Veto};

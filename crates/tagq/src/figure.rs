@@ -1,5 +1,7 @@
 //! How the rows of an answer are drawn, independent of the renderer. Keys name columns of the table.
 
+use std::borrow::Cow;
+
 use tagq_store::Tick;
 
 /// The values of one channel or group, and the curve that was fitted to them.
@@ -61,6 +63,19 @@ pub enum FigureKind {
         is_ratio: bool,
         /// The fits, one for each channel or group.
         series: Vec<FittedSeries>,
+    },
+    /// One value per value of an option or of a setting, and channel or group.
+    Scan {
+        /// What is scanned.
+        label: String,
+        /// Its column.
+        key: String,
+        /// Whether its values are times in seconds.
+        is_time: bool,
+        /// The column that is drawn, and its label.
+        value: &'static str,
+        /// The label of the values.
+        values: Cow<'static, str>,
     },
     /// One value per cell of two time differences (`delay_a_ticks`, `delay_b_ticks`), as a map of colours.
     Map {

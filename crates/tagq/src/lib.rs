@@ -63,6 +63,7 @@ mod unsteady;
 mod settle;
 
 mod fits;
+mod scans;
 
 mod plan;
 mod reproduce;
@@ -99,6 +100,7 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
+pub use scans::{RunSetting, Scan, SettingOf};
 pub use settle::{QUERY_TYPES, settled};
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};

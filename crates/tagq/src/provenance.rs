@@ -28,6 +28,9 @@ pub struct Provenance {
     /// The model that was fitted to the answer, and its options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Map<String, Value>>,
+    /// That several values of an option were scanned, or the setting of each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<Map<String, Value>>,
     /// How answers of several runs belong together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
@@ -76,6 +79,7 @@ impl Provenance {
             beside_last: None,
             list: false,
             fit: None,
+            scan: None,
             together: (runs.len() > 1).then_some(Together::Sum),
             runs,
         }

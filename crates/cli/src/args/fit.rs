@@ -2,16 +2,10 @@
 
 use std::ffi::OsString;
 
-use clap::{
-    Arg, ArgAction, ArgMatches, Command, FromArgMatches, Parser as _, Subcommand, error::ErrorKind,
-};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand, error::ErrorKind};
 use tagq::{FIT_TYPES, Fit, FitType};
 
-use super::{
-    command::{Args, Command as Program, end},
-    requests::RequestCommand,
-    table::{arg, invalid, values},
-};
+use super::table::{arg, invalid, values};
 
 /// Fit a model to the answer of a query: a decay, g2, a dip, a fringe, a peak
 ///
@@ -21,8 +15,7 @@ use super::{
 #[derive(Debug, clap::Args)]
 #[command(subcommand_value_name = "MODEL", subcommand_help_heading = "Models")]
 #[command(after_help = "Examples:
-  tagq fit decay --between 3ns..40ns micro 1 run/
-  tagq fit g2 g2 3,15 --bin 1ns --range 200ns run/ --plot
+  tagq fit g2 g2 3,15 --bin 1ns --range 200ns run/
   tagq fit peak histogram 3,15 --bin 100ps --range 10ns run/")]
 pub(crate) struct FitArgs {
     #[command(subcommand)]
@@ -33,22 +26,7 @@ pub(crate) struct FitArgs {
 #[derive(Debug)]
 pub(crate) struct FitCommand {
     pub fit: Fit,
-    words: Vec<OsString>,
-}
-
-impl FitCommand {
-    /// Parses the query as if it were called alone. Exits with the same error if it is invalid.
-    pub(crate) fn query(&self) -> RequestCommand {
-        let words = [OsString::from("tagq")].into_iter().chain(self.words.iter().cloned());
-        let parsed = Args::try_parse_from(words).unwrap_or_else(|error| end(&error));
-        match parsed.command {
-            Program::Request(command) => *command,
-            _ => end(&clap::Error::raw(
-                ErrorKind::InvalidSubcommand,
-                "a fit is of the answer of a query: micro, histogram, g2, rates or coincidences\n",
-            )),
-        }
-    }
+    pub words: Vec<OsString>,
 }
 
 /// Returns the command of a model.
@@ -106,23 +84,5 @@ impl FromArgMatches for FitCommand {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_example_is_a_fit_of_a_query() {
-        for of in &FIT_TYPES {
-            for example in of.examples {
-                let words = format!("tagq fit {} {example}", of.name);
-                let args = Args::try_parse_from(words.split_whitespace()).unwrap();
-                let Program::Fit(args) = args.command else { panic!("{words}") };
-                assert_eq!(args.fit.fit.of.name, of.name);
-                assert!(!args.fit.query().answer.query.runs.is_empty(), "{words}");
-            }
-        }
     }
 }

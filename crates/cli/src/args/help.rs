@@ -26,7 +26,7 @@ const TOPICS: [(&str, &str); 2] =
 /// The commands as a person looks for them.
 const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of requests.
-    ("Ask", &["delays", "fit", "reproduce"]),
+    ("Ask", &["delays", "scan", "fit", "reproduce"]),
     ("Watch", &["watch", "serve"]),
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "derive", "info", "verify", "init", "name", "set"]),

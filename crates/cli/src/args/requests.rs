@@ -2,8 +2,9 @@
 //! [`tagq::requests`].
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
-use tagq::requests::{
-    ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestOption, RequestType,
+use tagq::{
+    Error,
+    requests::{ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestOption, RequestType},
 };
 
 use super::{
@@ -32,6 +33,11 @@ pub(crate) trait RequestArgs: Args + FromArgMatches {
 
     /// The arguments of every query; the first of their runs may be channels.
     fn query(&mut self) -> &mut QueryArgs;
+
+    /// Creates the request with this name, or the first of several.
+    fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
+        Request::of_options(name, options.clone())
+    }
 }
 
 impl RequestArgs for AnswerArgs {
@@ -79,7 +85,7 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
             let added = of.add_channels(&channels, &mut options);
             added.map_err(|error| usage(&with_flags(&error.to_string())))?;
         }
-        let request = Request::of_options(of.name, options.clone())
+        let request = A::request(of.name, &options)
             .map_err(|error| invalid(&error, of.options(), &options))?;
         Ok(Self { request, name: of.name, options, answer })
     }

@@ -27,9 +27,17 @@ pub struct PeakOver {
     pub bounds: [(f64, f64); 2],
 }
 
+/// Adds a peak. A point stands for a bin that reaches half way to its neighbours.
 fn add(values: &mut [f64], bins: &[Bin], net: f64, centre: f64, sigma: f64) {
+    let (first, last) = (bins[0].middle(), bins[bins.len() - 1].middle());
+    let distance = (last - first) / (bins.len().max(2) - 1) as f64;
     for (value, bin) in values.iter_mut().zip(bins) {
-        *value += net * gaussian_between(bin.from, bin.to, centre, sigma);
+        *value += if bin.width() > 0.0 {
+            net * gaussian_between(bin.from, bin.to, centre, sigma)
+        } else {
+            let off = (bin.from - centre) / sigma;
+            net * distance * (-off * off / 2.0).exp() / (sigma * std::f64::consts::TAU.sqrt())
+        };
     }
 }
 

@@ -87,3 +87,16 @@ pub(crate) fn detector(random: &mut Random) -> f64 {
     let place = 0.08f64.mul_add(random.gaussian(), 2.0);
     if random.uniform() < 0.2 { place + random.exponential(0.25) } else { place }
 }
+
+/// Draws a Poisson number at each place of a scan.
+pub(crate) fn scanned(
+    random: &mut Random,
+    count: usize,
+    step: f64,
+    mean: &dyn Fn(f64) -> f64,
+) -> Data {
+    let places: Vec<f64> = (0..count).map(|k| step * (k as f64 - (count / 2) as f64)).collect();
+    let values = places.iter().map(|&place| random.poisson(mean(place))).collect();
+    let bins = places.iter().map(|&place| Bin { from: place, to: place }).collect();
+    Data { bins, values, noise: Noise::Poisson, exposure: None }
+}

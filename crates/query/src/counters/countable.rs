@@ -3,7 +3,12 @@
 use crate::{
     error::Error,
     partial::{Partial, State},
-    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
+    run::{
+        counts::Counts,
+        recording::Recording,
+        scope::{Delay, Scope},
+        time_range::TimeRange,
+    },
     scan::morsels::Execution,
 };
 
@@ -21,6 +26,11 @@ pub trait Countable: Sync {
     /// Returns the counts of no tag.
     fn nothing(&self) -> Counts;
 
+    /// Returns the pairs that it counts, if it counts nothing else: all pairs of two channels within a window.
+    fn pairs(&self) -> Option<Pairs<'_>> {
+        None
+    }
+
     /// Counts the tuples and tags that belong to a range, whatever the range of its scope, from the state at the end of
     /// `before`. It was checked.
     ///
@@ -33,6 +43,17 @@ pub trait Countable: Sync {
         before: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error>;
+}
+
+/// Pairs of tags within a window.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs<'a> {
+    /// The two channels of each group.
+    pub groups: &'a [Vec<u16>],
+    /// The longest difference in ticks.
+    pub window: i64,
+    /// The delays of channels.
+    pub delays: &'a [Delay],
 }
 
 /// What counts in a range depend on outside of it, apart from delays.

@@ -24,7 +24,7 @@ mod sum;
 pub(crate) mod time_bins;
 
 pub(crate) use countable::frontier;
-pub use countable::{Countable, Needs};
+pub use countable::{Countable, Needs, Pairs};
 pub use counter::{Asked, Counter, Rank};
 pub use dry::Dry;
 pub use ledger::Ledger;

@@ -11,6 +11,7 @@ mod micro;
 mod rates;
 mod shortest;
 mod tuples;
+mod windows;
 
 pub use coincidences::{Coincidences, Counted, GroupCount, SinglesInScope};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
@@ -20,3 +21,4 @@ pub use micro::MicroTimes;
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use shortest::{ShortestInterval, shortest_intervals};
 pub use tuples::{ClusterTag, ListedTag, Tuple, Tuples};
+pub use windows::{OverWindows, WindowPlan, Windows};

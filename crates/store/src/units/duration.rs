@@ -161,6 +161,38 @@ impl Duration {
         Ok(self.exact(tick)?.is_integer())
     }
 
+    /// Returns `count` durations from `first` to `last` at equal distances, to whole attoseconds or whole ticks.
+    ///
+    /// # Errors
+    /// One in ticks and one in time; durations out of range.
+    pub fn steps(first: &Self, last: &Self, count: u32) -> Result<Vec<Self>, UnitError> {
+        let mixed = || UnitError::Malformed {
+            text: format!("{}..{}", first.text, last.text),
+            what: "range in one unit, ticks or time",
+            example: "1ns..20ns or 10t..200t",
+        };
+        let at = |low: Ratio<i128>, high: Ratio<i128>, step: u32| {
+            let part = Ratio::new(i128::from(step), i128::from(count.max(2) - 1));
+            let moved = (high - low).checked_mul(&part).map(|part| low + part);
+            let rounded = moved.map(|value| value.round().to_integer());
+            rounded.ok_or_else(|| UnitError::OutOfRange { text: last.text.clone() })
+        };
+        let text = |step: u32| match (first.length, last.length) {
+            _ if step == 0 => Ok(first.text.clone()),
+            _ if step + 1 == count => Ok(last.text.clone()),
+            (Length::Ticks(low), Length::Ticks(high)) => {
+                let whole = |ticks: i64| Ratio::from_integer(i128::from(ticks));
+                Ok(format!("{}t", at(whole(low), whole(high), step)?))
+            }
+            (Length::Time(low), Length::Time(high)) => Ok(in_ps(at(low, high, step)?)),
+            // Zero has no unit.
+            (Length::Ticks(0), Length::Time(high)) => Ok(in_ps(at(Zero::zero(), high, step)?)),
+            (Length::Time(low), Length::Ticks(0)) => Ok(in_ps(at(low, Zero::zero(), step)?)),
+            _ => Err(mixed()),
+        };
+        (0..count).map(|step| text(step)?.parse()).collect()
+    }
+
     fn exact(&self, tick: Tick) -> Result<Ratio<i128>, UnitError> {
         match self.length {
             Length::Ticks(ticks) => Ok(Ratio::from_integer(ticks.into())),
@@ -173,6 +205,14 @@ impl Duration {
     fn fit(&self, ticks: Ratio<i128>) -> Result<i64, UnitError> {
         ticks.to_integer().to_i64().ok_or_else(|| UnitError::OutOfRange { text: self.text.clone() })
     }
+}
+
+/// Returns whole attoseconds as picoseconds.
+fn in_ps(attoseconds: i128) -> String {
+    let sign = if attoseconds < 0 { "-" } else { "" };
+    let size = attoseconds.unsigned_abs();
+    let text = format!("{sign}{}.{:06}", size / 1_000_000, size % 1_000_000);
+    format!("{}ps", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 impl serde::Serialize for Duration {
@@ -231,5 +271,25 @@ impl FromStr for Duration {
             ),
         };
         Ok(Self { text: text.trim().into(), length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_at_equal_distances() {
+        let steps = |first: &str, last: &str, count| {
+            let all = Duration::steps(&first.parse().unwrap(), &last.parse().unwrap(), count);
+            all.map(|all| all.iter().map(|of| of.asked().to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(steps("0.5ns", "2ns", 4).unwrap(), ["0.5ns", "1000ps", "1500ps", "2ns"]);
+        assert_eq!(steps("-1ns", "1ns", 3).unwrap(), ["-1ns", "0ps", "1ns"]);
+        // A third of a nanosecond, to whole attoseconds.
+        assert_eq!(steps("0", "1ns", 4).unwrap()[1], "333.333333ps");
+        assert_eq!(steps("-1ns", "0ns", 4).unwrap()[1], "-666.666667ps");
+        assert_eq!(steps("10t", "0t", 3).unwrap(), ["10t", "5t", "0t"]);
+        assert!(steps("1t", "1ns", 3).is_err());
     }
 }

@@ -59,7 +59,7 @@ impl Fit {
                                 ..OpenOptions::default()
                             };
                             let opened = open(path, &open_options, context.progress)?;
-                            let own = QueryContext { intervals: None, ..*context };
+                            let own = QueryContext { intervals: None, windows: None, ..*context };
                             let request = Request::of_options(name, options)?;
                             request.check_channels(context.setup)?;
                             request.sum(&[(&opened, &own)])?
@@ -89,16 +89,11 @@ impl Fit {
         self.to(answer, &instrument, progress)
     }
 
-    /// Fits an answer again, as it was fitted with these options.
-    pub(crate) fn again(
-        mut stated: OptionValues,
-        name: &str,
-        options: &OptionValues,
-        runs: &[(&Run, &QueryContext<'_>)],
-    ) -> Result<Answer, Error> {
+    /// Creates the fit that a provenance states.
+    pub(crate) fn of_stated(mut stated: OptionValues) -> Result<Self, Error> {
         let model = stated.shift_remove("model");
         let model = model.as_ref().and_then(Value::as_str).unwrap_or_default();
-        Self::of_options(model, stated)?.ask(name, options, runs)
+        Self::of_options(model, stated)
     }
 
     /// Returns the period that is stated, and the response of a text file.

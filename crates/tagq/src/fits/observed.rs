@@ -103,6 +103,24 @@ impl AllObserved {
                 let series = of_counts(answer, &bins);
                 Ok(Self { axis: Axis::Time(tick), labels, is_ratio: false, series })
             }
+            Some(FigureKind::Scan { label, key, is_time, .. }) => {
+                let axis = if *is_time {
+                    Axis::Time(Tick::from_fraction(&answer.run.tick)?)
+                } else {
+                    Axis::Number
+                };
+                let places = answer.rows.numbers(key);
+                let bins: Vec<(f64, f64)> = places
+                    .into_iter()
+                    .map(|place| place.unwrap_or(f64::NAN))
+                    .map(|place| (place, place))
+                    .collect();
+                let labels = [label.clone(), "counts".to_owned()];
+                let mut series = of_counts(answer, &bins);
+                with_live_times(answer, &mut series);
+                series.iter_mut().for_each(|of| in_order(&mut of.data));
+                Ok(Self { axis, labels, is_ratio: false, series })
+            }
             _ => Err(Error::Request(
                 "a fit needs one value for each bin of time or of a setting, and no `trace`, `by` or `pulsed`: the answer of micro, \
                  histogram, g2, or of rates and coincidences with `bin`"
@@ -186,4 +204,36 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
     }
     data.exposure = Some(exposure);
     Ok(Observed { key: None, group: Vec::new(), data })
+}
+
+/// Makes the exposure of each run of its live time, as a part of the mean.
+fn with_live_times(answer: &Answer, series: &mut [Observed]) {
+    let live: Vec<f64> = answer.rows.numbers("live_s").into_iter().flatten().collect();
+    if live.len() != answer.rows.len() || live.is_empty() {
+        return;
+    }
+    let mean = live.iter().sum::<f64>() / live.len() as f64;
+    let key = series.first().and_then(|of| of.key.as_ref()).map(|(key, _)| *key);
+    let cells = key.and_then(|key| answer.rows.get(key));
+    for of in series {
+        let is_own = |row: &usize| match (&of.key, cells) {
+            (Some((_, own)), Some(column)) => column.cells.at(*row) == *own,
+            _ => true,
+        };
+        let own: Vec<f64> = (0..live.len()).filter(is_own).map(|row| live[row] / mean).collect();
+        if own.len() == of.data.bins.len() && mean > 0.0 {
+            of.data.exposure = Some(own);
+        }
+    }
+}
+
+/// Puts the values in the order of the axis.
+fn in_order(data: &mut Data) {
+    let mut order: Vec<usize> = (0..data.bins.len()).collect();
+    order.sort_by(|&one, &other| data.bins[one].from.total_cmp(&data.bins[other].from));
+    data.bins = order.iter().map(|&k| data.bins[k]).collect();
+    data.values = order.iter().map(|&k| data.values[k]).collect();
+    if let Some(exposure) = &mut data.exposure {
+        *exposure = order.iter().map(|&k| exposure[k]).collect();
+    }
 }

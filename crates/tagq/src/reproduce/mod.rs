@@ -29,6 +29,7 @@ use crate::{
         open::{Run, open},
         options::{Caching, OpenOptions},
     },
+    scans::Scan,
 };
 use compare::Comparison;
 
@@ -154,13 +155,22 @@ impl SavedAnswer {
             let found = |(run, context): &(&Run, &QueryContext<'_>)| search.ask(run, context);
             return runs.iter().map(found).map(|found| Ok(found?.answer)).collect();
         }
-        if let Some(fit) = &of.fit {
-            let fitted = |runs: &[(&Run, &QueryContext<'_>)]| {
-                Fit::again(fit.clone(), &of.query, &of.options, runs)
+        if of.fit.is_some() || of.scan.is_some() {
+            let counted = |runs: &[(&Run, &QueryContext<'_>)]| match (&of.scan, &of.fit) {
+                (Some(scan), None) => Scan::again(scan, &of.query, &of.options, runs),
+                (Some(scan), Some(fit)) => {
+                    let scanned = Scan::again(scan, &of.query, &of.options, runs)?;
+                    Fit::of_stated(fit.clone())?.answer(&scanned, runs[0].1.progress)
+                }
+                (None, fit) => {
+                    let fit = Fit::of_stated(fit.clone().unwrap_or_default())?;
+                    fit.ask(&of.query, &of.options, runs)
+                }
             };
+            let is_of_all = of.scan.as_ref().is_some_and(|setting| !setting.is_empty());
             return match of.together {
-                Some(Together::Sum) => Ok(vec![fitted(runs)?]),
-                _ => runs.chunks(1).map(fitted).collect(),
+                None if !is_of_all => runs.chunks(1).map(counted).collect(),
+                _ => Ok(vec![counted(runs)?]),
             };
         }
         let request = Request::of_options(&of.query, of.options.clone())?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tagq_query::TimeInterval;
+use tagq_query::{TimeInterval, Windows};
 
 use crate::setup::experiment::Setup;
 use crate::{answer::RunFacts, progress::Progress, run::Run};
@@ -17,6 +17,8 @@ pub struct QueryContext<'a> {
     pub progress: &'a dyn Progress,
     /// The intervals that the time of the run is divided into, if the request names a marker or a gate for it.
     pub(crate) intervals: Option<&'a Arc<[TimeInterval]>>,
+    /// Counts of pairs that were made in one pass for several queries.
+    pub(crate) windows: Option<&'a Windows>,
 }
 
 impl std::fmt::Debug for QueryContext<'_> {
@@ -28,7 +30,7 @@ impl std::fmt::Debug for QueryContext<'_> {
 impl<'a> QueryContext<'a> {
     /// Creates the context of a request.
     pub fn new(setup: &'a Setup, pool: &'a rayon::ThreadPool, progress: &'a dyn Progress) -> Self {
-        Self { setup, pool, progress, intervals: None }
+        Self { setup, pool, progress, intervals: None, windows: None }
     }
 }
 

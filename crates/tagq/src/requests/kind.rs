@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tagq_query::{
     Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, ReadPlan, Recording,
-    Scan, Sum, TimeDivision,
+    Scan, Sum, TimeDivision, WindowPlan, Windows,
 };
 use tagq_store::Tick;
 
@@ -371,10 +371,28 @@ fn count<K: RequestKind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<
     run.count_as(is_joined, context.progress.scan(), |recording| {
         let scan = Scan::new(recording, &Execution::best());
         let cached = Cached::new(scan, run.store(), run.caching(), settings);
-        let counts = || kind.count(query, trace.as_ref(), tick, &Ledger::of(&cached));
+        let over = context.windows.map(|windows| windows.over(&cached));
+        let counter = over.as_ref().map_or(&cached as &dyn Counter, |over| over);
+        let counts = || kind.count(query, trace.as_ref(), tick, &Ledger::of(counter));
         let counts = context.pool.install(counts)?;
         cached.write();
         Ok(counts)
+    })
+}
+
+/// Counts the pairs of a plan in the rows of one run; continues from cached results.
+pub(crate) fn windows(
+    plan: &WindowPlan,
+    is_joined: bool,
+    (run, context): OfRun<'_>,
+) -> Result<Windows, Error> {
+    let settings = CacheSettings { is_joined, bin: None, is_new: false };
+    run.count_as(is_joined, context.progress.scan(), |recording| {
+        let scan = Scan::new(recording, &Execution::best());
+        let cached = Cached::new(scan, run.store(), run.caching(), settings);
+        let windows = context.pool.install(|| plan.count(&Ledger::of(&cached)))?;
+        cached.write();
+        Ok(windows)
     })
 }
 

@@ -40,7 +40,7 @@ pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, PulsePeriod, Reach};
 pub use histogram2d::Histogram2d;
-pub(crate) use kind::{Gap, Seams};
+pub(crate) use kind::{Gap, Seams, windows};
 pub use micro::MicroTimes;
 pub use options::{ChannelArgument, OptionValues, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;

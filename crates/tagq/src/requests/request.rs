@@ -167,7 +167,7 @@ impl Request {
     }
 
     /// Whether its errors are those of formulas.
-    pub(super) fn has_formula_errors(&self) -> bool {
+    pub(crate) fn has_formula_errors(&self) -> bool {
         with_kind!(self, of => of.division().errors.blocks().is_none())
     }
 

@@ -5,7 +5,11 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
 mod cases;
+#[path = "../../../fit/tests/fits/cases.rs"]
+mod fits;
 mod light;
+#[path = "../../../fit/tests/fits/simulated.rs"]
+mod simulated;
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, thread};
 
@@ -143,6 +147,35 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
     rows
 }
 
+/// Simulates and fits light of known truth.
+fn fitted(repetitions: u64) -> Vec<Row> {
+    let rows = |case: &fits::Case| -> Vec<Row> {
+        let all: Vec<tagq::fit::Fitted> = (0..repetitions).map(|seed| (case.fit)(seed)).collect();
+        let row = |&(quantity, truth): &(&'static str, f64)| {
+            let found = || all.iter().filter_map(|fitted| fitted.get(quantity));
+            let values: Vec<f64> = found().map(|of| of.value).collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            let squares = found().filter_map(|of| Some(((of.value - truth) / of.err?).powi(2)));
+            let n = values.len() as f64;
+            Row {
+                case: "Fits",
+                asked: case.name.into(),
+                quantity,
+                pulls: [Some(squares.sum::<f64>() / n), None],
+                covers: Covers::Formula,
+                bias: Some((mean - truth) / (spread / n / n).sqrt()),
+            }
+        };
+        case.truths.iter().map(row).collect()
+    };
+    let cases = fits::cases();
+    thread::scope(|scope| {
+        let spawned: Vec<_> = cases.iter().map(|case| scope.spawn(|| rows(case))).collect();
+        spawned.into_iter().flat_map(|of| of.join().unwrap()).collect()
+    })
+}
+
 /// Returns the values whose errors should cover but do not. With few repetitions χ²/n itself has an error of
 /// √(2/n); two of these errors are allowed on each side.
 fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
@@ -221,6 +254,10 @@ fn quoted_errors_cover_the_truth() {
     let mut rows = Vec::new();
     for case in cases.iter().filter(|case| case.name.contains(&only)) {
         rows.extend(simulated(case, repetitions));
+    }
+    // The tests of fits run their cases themselves.
+    if "fits".contains(&only) && (all.is_some() || !only.is_empty()) {
+        rows.extend(fitted(repetitions));
     }
     if all.is_some() && only.is_empty() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");

@@ -5,7 +5,7 @@ mod singles;
 use std::collections::BTreeMap;
 
 use crate::{
-    counters::{Countable, Ledger, Needs},
+    counters::{Countable, Ledger, Needs, Pairs},
     error::Error,
     estimate::singles::SourceSingles,
     kinds::kind::Kind,
@@ -209,6 +209,16 @@ impl Countable for Coincidences {
 
     fn nothing(&self) -> Counts {
         Counts::Groups(BTreeMap::new())
+    }
+
+    fn pairs(&self) -> Option<Pairs<'_>> {
+        let Self { groups: Groups::Listed(groups), rule: Rule::All, window, veto: None, scope } =
+            self
+        else {
+            return None;
+        };
+        let are_pairs = groups.iter().all(|group| group.len() == 2);
+        are_pairs.then_some(Pairs { groups, window: *window, delays: &scope.delays })
     }
 
     fn count(

@@ -1,0 +1,52 @@
+//! `tagq scan`: a query for several values of an option, or of runs that differ in a setting.
+
+use tagq::{
+    Error, Scan, SettingOf,
+    requests::{OptionValues, Request},
+};
+
+use super::{
+    answer::AnswerArgs,
+    options::QueryArgs,
+    requests::{RequestArgs, RequestCommand},
+};
+
+/// Ask a query for several values of an option, or runs that differ in a setting
+///
+/// An option has several values as FIRST..LAST:N, N of them at equal distances, both ends included: `--window 0.5ns..10ns:20`,
+/// `--delay 15=-10ns..10ns:41`. Runs have a setting with --x. The answer is one table, and its figure shows the counts against the
+/// value (--quantity for others).
+#[derive(Debug, clap::Args)]
+#[command(subcommand_value_name = "QUERY", subcommand_help_heading = "Queries")]
+#[command(after_help = "Examples:
+  tagq scan coincidences 3,15 --window 0.5ns..10ns:20 run/
+  tagq scan coincidences 3,15 --window 2ns --delay 15=-10ns..10ns:41 run/ --plot
+  tagq scan rates 3 run/ run2/ --x 'run(\\d*)'")]
+pub(crate) struct ScanCommand {
+    #[command(subcommand)]
+    pub query: RequestCommand<ScanArgs>,
+}
+
+/// What a scan takes besides its query.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ScanArgs {
+    /// The setting of each run: the number in a group of a pattern that fits its path, 'phase=(\d+)', or a column of
+    /// settings.csv beside it, whose first column has names of runs
+    #[arg(long, value_name = "X", help_heading = "Scan")]
+    pub x: Option<SettingOf>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+impl RequestArgs for ScanArgs {
+    const COMMAND: &'static str = "tagq scan";
+    const EXAMPLE: &'static str = "";
+
+    fn query(&mut self) -> &mut QueryArgs {
+        &mut self.answer.query
+    }
+
+    fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
+        Scan::of_options(name, options.clone(), None)?.first()
+    }
+}

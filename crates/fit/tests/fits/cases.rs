@@ -1,0 +1,241 @@
+//! Light of known truth and the model that is fitted to it, for the checks of coverage.
+
+use tagq_fit::{
+    Data, Fitted, Model, Settings, fit,
+    models::{Correlation, Decay, Dip, DipShape, Emission, Peak, Response, Sine},
+};
+
+use super::simulated::{Random, bins, decay_photon, detector, histogram, scanned};
+
+/// A fit to light of known truth.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// Parameters and their true values.
+    pub(crate) truths: Vec<(&'static str, f64)>,
+    /// Fits the light of a seed.
+    pub(crate) fit: Box<dyn Fn(u64) -> Fitted + Sync>,
+}
+
+fn fitted(model: &dyn Model, data: &Data) -> Fitted {
+    fit(model, data, &Settings::default()).expect("the fit ends")
+}
+
+/// Returns all cases.
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        tail(),
+        few_photons(),
+        with_response(),
+        two_exponentials(),
+        two_level(),
+        three_level(),
+        bunching(),
+        dip("dip, Gaussian", DipShape::Gaussian),
+        dip("dip, triangle", DipShape::Triangle),
+        fringe(),
+        peak(),
+    ]
+}
+
+/// Adds a Poisson number to each bin.
+fn add_background(random: &mut Random, data: &mut Data, mean: f64) {
+    data.values.iter_mut().for_each(|value| *value += random.poisson(mean));
+}
+
+/// Draws a tail from the start of the first bin.
+fn drawn_tail(random: &mut Random, photons: f64, background: f64) -> Data {
+    let photons = random.poisson(photons) as usize;
+    let places: Vec<f64> = (0..photons).map(|_| random.exponential(2.0)).collect();
+    let mut data = histogram(bins(0.0, 0.05, 240), places.into_iter());
+    add_background(random, &mut data, background);
+    data
+}
+
+fn tail() -> Case {
+    Case {
+        name: "decay, 4,000 photons",
+        truths: vec![("photons", 4000.0), ("tau", 2.0), ("background", 5.0)],
+        fit: Box::new(|seed| {
+            let data = drawn_tail(&mut Random(seed), 4000.0, 5.0);
+            fitted(&Decay::new(1, None, None).unwrap(), &data)
+        }),
+    }
+}
+
+/// Less than two photons in a bin: least squares with weights by the counts would be far off.
+fn few_photons() -> Case {
+    Case {
+        name: "decay, 300 photons in 240 bins",
+        truths: vec![("tau", 2.0)],
+        fit: Box::new(|seed| {
+            let data = drawn_tail(&mut Random(1000 + seed), 300.0, 0.2);
+            fitted(&Decay::new(1, None, None).unwrap(), &data)
+        }),
+    }
+}
+
+/// Returns a response measured with a million photons.
+pub(crate) fn response(period: f64, count: usize) -> Response {
+    let mut random = Random(77);
+    let places: Vec<f64> =
+        (0..1_000_000).map(|_| detector(&mut random).rem_euclid(period)).collect();
+    Response::new(&histogram(bins(0.0, period / count as f64, count), places.into_iter())).unwrap()
+}
+
+/// Draws decays after the detector, folded by the period, over a background.
+fn drawn_decay(
+    random: &mut Random,
+    taus: &[(f64, f64)],
+    (photons, shift, background): (f64, f64, f64),
+    (period, count): (f64, usize),
+) -> Data {
+    let photons = random.poisson(photons) as usize;
+    let moved = |random: &mut Random| detector(random) + shift;
+    let places: Vec<f64> =
+        (0..photons).map(|_| decay_photon(random, taus, &moved, period)).collect();
+    let mut data = histogram(bins(0.0, period / count as f64, count), places.into_iter());
+    add_background(random, &mut data, background);
+    data
+}
+
+/// 1.5 % of the photons come after the next pulse.
+fn with_response() -> Case {
+    let grid = (12.5, 500);
+    let model = Decay::new(1, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay with a response, folded",
+        truths: vec![("photons", 20_000.0), ("tau", 2.5), ("background", 2.5), ("shift", 0.02)],
+        fit: Box::new(move |seed| {
+            let light = (20_000.0, 0.02, 2.5);
+            fitted(&model, &drawn_decay(&mut Random(2000 + seed), &[(1.0, 2.5)], light, grid))
+        }),
+    }
+}
+
+fn two_exponentials() -> Case {
+    let grid = (25.0, 1000);
+    let model = Decay::new(2, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay, two exponentials with a response",
+        truths: vec![
+            ("tau_1", 4.0),
+            ("tau_2", 0.8),
+            ("fraction_1", 0.6),
+            ("tau_intensity", 0.6 * 4.0 + 0.4 * 0.8),
+            ("tau_amplitude", 1.0 / (0.6 / 4.0 + 0.4 / 0.8)),
+        ],
+        fit: Box::new(move |seed| {
+            let taus = [(0.6, 4.0), (0.4, 0.8)];
+            let data = drawn_decay(&mut Random(3000 + seed), &taus, (50_000.0, 0.0, 1.0), grid);
+            fitted(&model, &data)
+        }),
+    }
+}
+
+/// Draws the counts of a g2: pairs by chance with exposures per bin, thinned by acceptance of each difference after jitter.
+fn correlated(random: &mut Random, g2: &dyn Fn(f64) -> f64, jitter: f64) -> Data {
+    let mut data = histogram(bins(-50.0, 0.5, 200), std::iter::empty());
+    // 240 pairs by chance in each bin; true differences from a wider range, because jitter moves them into it.
+    let most = 1.7;
+    for _ in 0..random.poisson(240.0 * 240.0 * most) as usize {
+        let place = random.uniform().mul_add(120.0, -60.0);
+        if random.uniform() * most < g2(place) {
+            let seen = jitter.mul_add(random.gaussian(), place);
+            let at = ((seen + 50.0) / 0.5).floor();
+            if (0.0..200.0).contains(&at) {
+                data.values[at as usize] += 1.0;
+            }
+        }
+    }
+    data.exposure = Some(vec![240.0; 200]);
+    data
+}
+
+fn two_level() -> Case {
+    let model = Correlation { emission: Emission::TwoLevel, jitter: 1.0 };
+    Case {
+        name: "g2, two levels with jitter",
+        truths: vec![("level", 1.0), ("tau", 4.0), ("centre", 0.5), ("g2_0", 0.2)],
+        fit: Box::new(move |seed| {
+            let g2 = |t: f64| 0.8f64.mul_add(-(-(t - 0.5).abs() / 4.0).exp(), 1.0);
+            fitted(&model, &correlated(&mut Random(4000 + seed), &g2, 1.0))
+        }),
+    }
+}
+
+fn three_level() -> Case {
+    let model = Correlation { emission: Emission::ThreeLevel, jitter: 0.0 };
+    Case {
+        name: "g2, three levels",
+        truths: vec![("level", 1.0), ("tau", 2.0), ("g2_0", 0.3)],
+        fit: Box::new(move |seed| {
+            let g2 = |t: f64| {
+                let t = t.abs();
+                0.7f64.mul_add(-(1.8 * (-t / 2.0).exp() - 0.8 * (-t / 12.0).exp()), 1.0)
+            };
+            fitted(&model, &correlated(&mut Random(5000 + seed), &g2, 0.0))
+        }),
+    }
+}
+
+fn bunching() -> Case {
+    let model = Correlation { emission: Emission::Bunching, jitter: 0.0 };
+    Case {
+        name: "g2, bunching",
+        truths: vec![("level", 1.0), ("tau", 6.0), ("g2_0", 1.6)],
+        fit: Box::new(move |seed| {
+            let g2 = |t: f64| 0.6f64.mul_add((-t.abs() / 6.0).exp(), 1.0);
+            fitted(&model, &correlated(&mut Random(6000 + seed), &g2, 0.0))
+        }),
+    }
+}
+
+fn dip(name: &'static str, shape: DipShape) -> Case {
+    Case {
+        name,
+        truths: vec![("level", 300.0), ("visibility", 0.85), ("centre", 2.0), ("fwhm", 10.0)],
+        fit: Box::new(move |seed| {
+            let mean = |x: f64| {
+                let off = (x - 2.0) / 10.0;
+                let depth = match shape {
+                    DipShape::Gaussian => 0.5f64.powf(4.0 * off * off),
+                    DipShape::Triangle => (1.0 - off.abs()).max(0.0),
+                };
+                300.0 * 0.85f64.mul_add(-depth, 1.0)
+            };
+            fitted(&Dip(shape), &scanned(&mut Random(7000 + seed), 61, 1.0, &mean))
+        }),
+    }
+}
+
+fn fringe() -> Case {
+    Case {
+        name: "fringe",
+        truths: vec![("level", 200.0), ("visibility", 0.9), ("period", 360.0), ("maximum", 40.0)],
+        fit: Box::new(|seed| {
+            let mean = |x: f64| 200.0 * 0.9f64.mul_add((x - 40.0).to_radians().cos(), 1.0);
+            fitted(&Sine, &scanned(&mut Random(9000 + seed), 41, 20.0, &mean))
+        }),
+    }
+}
+
+fn peak() -> Case {
+    Case {
+        name: "peak",
+        truths: vec![
+            ("net", 800.0),
+            ("centre", 1.3),
+            ("fwhm", 2.354_82 * 0.8),
+            ("background", 20.0),
+        ],
+        fit: Box::new(|seed| {
+            let mut random = Random(10_000 + seed);
+            let pairs = random.poisson(800.0) as usize;
+            let places: Vec<f64> =
+                (0..pairs).map(|_| 0.8f64.mul_add(random.gaussian(), 1.3)).collect();
+            let mut data = histogram(bins(-10.0, 0.25, 80), places.into_iter());
+            add_background(&mut random, &mut data, 20.0);
+            fitted(&Peak, &data)
+        }),
+    }
+}
