@@ -21,6 +21,7 @@ mod escapes;
 mod explain;
 mod export;
 mod faces;
+mod fits;
 mod fixture;
 mod follow;
 mod foreign;

@@ -39,6 +39,11 @@ pub(crate) fn request_of(name: &str, options: &OptionValues) -> PyResult<Request
     Request::of_options(name, options.clone()).map_err(of_request)
 }
 
+/// Checks the options of a scan of the request with this name.
+pub(crate) fn first_of(name: &str, options: &OptionValues) -> PyResult<()> {
+    tagq::Scan::of_options(name, options.clone(), None).map(drop).map_err(of_request)
+}
+
 /// Converts the keywords of the request with this name.
 pub(crate) fn named(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<OptionValues> {
     let of = REQUEST_TYPES.iter().find(|of| of.name == name);

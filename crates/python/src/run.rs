@@ -12,7 +12,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, OpenOptions, PlannedRun, RunFacts, Treatment,
+    Fit, OpenOptions, PlannedRun, RunFacts, RunSetting, Scan as SettingScan, SettingOf, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -86,7 +86,7 @@ impl Run {
 impl Run {
     /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), None)
+        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), &Then::Answer)
     }
 
     /// Answers the request with this name, and fits a model to the answer.
@@ -98,7 +98,18 @@ impl Run {
         keywords: &Bound<'_, PyDict>,
     ) -> PyResult<Answer> {
         let fit = options::fit(fit.0, &fit.1)?;
-        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), Some(&fit))
+        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), &Then::Fit(fit))
+    }
+
+    /// Answers the request with this name for several values of an option.
+    fn scan_query(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        keywords: &Bound<'_, PyDict>,
+    ) -> PyResult<Answer> {
+        let options = options::named(name, keywords)?;
+        ask_all(py, &[self.open()?], (name, &options), &Then::Scan(None))
     }
 
     /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
@@ -292,16 +303,57 @@ impl Run {
     }
 }
 
+/// What is made of the answer to a request.
+enum Then {
+    Answer,
+    /// A fit.
+    Fit(Fit),
+    /// A scan, with the setting of each run.
+    Scan(Option<Setting>),
+}
+
+/// The setting of runs: where it is read from, or its name and values.
+#[derive(FromPyObject)]
+pub(crate) enum Setting {
+    Pattern(String),
+    Values((String, Vec<f64>)),
+}
+
+impl Setting {
+    fn setting<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a std::path::Path>,
+    ) -> Result<RunSetting, tagq::Error> {
+        match self {
+            Self::Pattern(text) => {
+                text.parse::<SettingOf>().map_err(tagq::Error::Request)?.of(paths)
+            }
+            Self::Values((name, values)) => {
+                Ok(RunSetting { name: name.clone(), values: values.clone() })
+            }
+        }
+    }
+}
+
+impl Then {
+    fn check(&self, name: &str, options: &OptionValues) -> PyResult<()> {
+        match self {
+            Self::Answer | Self::Fit(_) => options::request_of(name, options).map(drop),
+            Self::Scan(_) => options::first_of(name, options),
+        }
+    }
+}
+
 /// Answers a request without the lock of the interpreter, until Ctrl-C, and fits a model to the answer; for several runs,
 /// to the sum.
 fn ask_all(
     py: Python<'_>,
     runs: &[Open],
     (name, options): (&str, &OptionValues),
-    fit: Option<&Fit>,
+    then: &Then,
 ) -> PyResult<Answer> {
     // Invalid options are named as keywords.
-    options::request_of(name, options)?;
+    then.check(name, options)?;
     let pools: Vec<Pool> =
         runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
     let pools: Vec<&ThreadPool> = pools.iter().map(Pool::here).collect::<PyResult<_>>()?;
@@ -312,9 +364,14 @@ fn ask_all(
         let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
-        match fit {
-            Some(fit) => fit.ask(name, options, &runs),
-            None => tagq::settled(name, options, &runs)?.sum(&runs),
+        match then {
+            Then::Answer => tagq::settled(name, options, &runs)?.sum(&runs),
+            Then::Fit(fit) => fit.ask(name, options, &runs),
+            Then::Scan(setting) => {
+                let paths = runs.iter().map(|(run, _)| run.path());
+                let setting = setting.as_ref().map(|of| of.setting(paths)).transpose()?;
+                SettingScan::of_options(name, options.clone(), setting)?.ask(&runs)
+            }
         }
     });
     Answer::new(answer?)
@@ -330,7 +387,23 @@ pub(crate) fn ask_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, (name, &options::named(name, keywords)?), None)
+    ask_all(py, &runs, (name, &options::named(name, keywords)?), &Then::Answer)
+}
+
+/// Answers a request for several values of an option, or for runs that differ in a setting.
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+#[pyfunction]
+#[pyo3(signature = (runs, name, keywords, setting = None))]
+pub(crate) fn scan_sum(
+    py: Python<'_>,
+    runs: Vec<PyRef<'_, Run>>,
+    name: &str,
+    keywords: &Bound<'_, PyDict>,
+    setting: Option<Setting>,
+) -> PyResult<Answer> {
+    let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
+    let options = options::named(name, keywords)?;
+    ask_all(py, &runs, (name, &options), &Then::Scan(setting))
 }
 
 /// Answers a request for several runs as one, and fits a model to the answer.
@@ -345,7 +418,7 @@ pub(crate) fn fit_sum(
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
     let fit = options::fit(fit.0, &fit.1)?;
-    ask_all(py, &runs, (name, &options::named(name, keywords)?), Some(&fit))
+    ask_all(py, &runs, (name, &options::named(name, keywords)?), &Then::Fit(fit))
 }
 
 /// Options for opening a run, as text.

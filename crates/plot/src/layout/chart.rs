@@ -53,7 +53,7 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     let height = (all / panels as f64 - PANEL_SPACE).max(PANEL_MIN);
     let height = if panels == 1 { all.max(PANEL_MIN) } else { height };
     let ticks = ticks_up(&chart.y, height);
-    let ticks_below = below.as_ref().map(|below| ticks_up(&below.y, of_below));
+    let ticks_below = below.as_ref().map(|below| ticks_up(&below.y, 2.0 * of_below));
     let marks = ticks.marks.iter().chain(ticks_below.iter().flat_map(|ticks| &ticks.marks));
     let numbers = widest(marks.map(|mark| &*mark.label), TICK);
     let has_legend = chart.series.len() > 1;
@@ -111,7 +111,7 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     bottom
 }
 
-/// Returns the ticks of a vertical axis of this height.
+/// Returns the ticks of a vertical axis of this height; a low panel has those of twice its height.
 fn ticks_up(axis: &Axis, height: f64) -> Ticks {
     axis.ticks(whole(height / 50.0).clamp(2, 7))
 }

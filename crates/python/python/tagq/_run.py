@@ -550,11 +550,33 @@ class Run(Requests, Fits):
         words = {name: value for name, value in words.items() if name not in ("path", "replace")}
         return _tagq.export(self._run, _path(path), words, replace)
 
-    def scan(self, *, counters: ScanCounters | None = None) -> Any:
-        """Same as ``tagq.scan(run)``."""
-        from ._scan import scan
+    @overload
+    def scan(self, *, counters: ScanCounters | None = None) -> Any: ...
 
-        return scan(self, counters=counters)
+    @overload
+    def scan(self, query: str, *channels: Channel, **words: Any) -> Result: ...
+
+    def scan(
+        self,
+        query: str | None = None,
+        *channels: Channel,
+        counters: ScanCounters | None = None,
+        **words: Any,
+    ) -> Any:
+        """Without a query: the tags as a lazy frame, same as ``tagq.scan(run)``.
+
+        With the name of a query: asks it for several values of one option, FIRST..LAST:N, which are N values at equal distances:
+        ``run.scan("coincidences", 1, 2, window="0.5ns..10ns:20")``, or ``delays={2: "-10ns..10ns:41"}``. The result has a column
+        of these values, in seconds (``window_s``, ``delay_of_2_s``), before the columns of the query, and can be fitted.
+
+        Raises ``tagq.QuestionError`` if no option has several values, or two have."""
+        if query is None:
+            from ._scan import scan
+
+            if words or channels:
+                raise QuestionError("a scan of several values needs the name of a query, as in run.scan('coincidences', ...)")
+            return scan(self, counters=counters)
+        return Result(self._run.scan_query(query, _named(query, channels) | words))
 
     # Growing runs.
 

@@ -10,8 +10,10 @@ from . import _tagq
 from ._errors import QuestionError, WrongTypeError
 from ._fit import Fits
 from ._requests import Requests
+from ._result import Result
 
 if TYPE_CHECKING:
+    from ._requests import Channel
     from ._run import Run
 
 
@@ -24,6 +26,23 @@ class Sum(Requests, Fits):
         self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
         self._fit = partial(_tagq.fit_sum, [run._run for run in runs])
         self._list = self._refuse
+
+    def scan(
+        self,
+        query: str,
+        *channels: Channel,
+        x: str | tuple[str, Sequence[float]] | None = None,
+        **words: Any,
+    ) -> Result:
+        """Asks a query for several values of one option, as ``Run.scan`` does, or each run if ``x`` is its setting: a pattern with a group
+        for the number in the path of a run, ``"phase=(\\d+)"``; the name of a column of ``settings.csv`` beside the runs; or a name and
+        one number for each run, ``("phase", [0, 30, 60])``. The result has one column of the values or settings before those of the
+        query, and can be fitted."""
+        from ._run import _named
+
+        given = (x[0], [float(value) for value in x[1]]) if isinstance(x, tuple) else x
+        runs = [run._run for run in self._runs]
+        return Result(_tagq.scan_sum(runs, query, _named(query, channels) | words, given))
 
     @property
     def runs(self) -> list[Run]:

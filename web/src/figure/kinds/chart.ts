@@ -54,7 +54,7 @@ export class ChartContent implements Content {
   area(pen: Pen, width: number, height: number, room = 0): Box {
     const ticks = this.verticalTicks(height);
     const below = this.below();
-    const roomBelow = below ? roomBeside(pen, ticksUp(below.y, this.heightBelow(height - BELOW - 18))) : 0;
+    const roomBelow = below ? roomBeside(pen, ticksUp(below.y, 2 * this.heightBelow(height - BELOW - 18))) : 0;
     const isBeside = this.hasPanels && width >= NARROW;
     const names = isBeside ? Math.min(widest(pen, this.shown.map(({ name }) => name), TICK), NAMES) + 20 : MARGIN;
     // Whole steps keep the area in place while numbers change.
@@ -83,7 +83,7 @@ export class ChartContent implements Content {
       if (this.hasPanels && own[0]) this.drawName(pen, palette, own[0].name, panel, width);
     });
     if (below && lower) {
-      const ticks = ticksUp(below.y, lower.bottom - lower.top);
+      const ticks = ticksUp(below.y, 2 * (lower.bottom - lower.top));
       const own = marksOf(below, lower.right - lower.left, x, (series) => this.showsBelow(series));
       drawPanel(new Sheet(pen, x, below.y, lower), palette, ticks, below.reference, own);
       drawTitleBeside(pen, palette, below.y, ticks, lower);
@@ -227,7 +227,7 @@ export class ChartContent implements Content {
   }
 }
 
-/** Returns the ticks of a vertical axis of this height. */
+/** Returns the ticks of a vertical axis of this height; a low panel has those of twice its height. */
 function ticksUp(axis: Axis, height: number) {
   return ticksOf(axis, clamp(Math.floor(height / 50), 2, 7));
 }
