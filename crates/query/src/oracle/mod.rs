@@ -3,6 +3,12 @@
 //! These functions share no code with the engine. They follow docs/queries.md sentence by sentence and
 //! compute in `i128`, where nothing overflows.
 
+mod image;
+
+pub use image::{
+    ImageFrame, ImageLine, ImagePlace, image, image_faults, image_frames, image_lines,
+};
+
 use crate::rules::rule::Rule;
 
 /// Counts pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one source
