@@ -46,6 +46,15 @@ const RETURNS: [(&str, &str, &str); 7] = [
          3",
     ),
     (
+        "image",
+        "One row for each pixel: `line`, `pixel`, `count` with `count_err`, of frames apart also `frame`; of a run with micro \
+         times `micro_mean_s` with its error, and with `micro` the list `micro_counts`. `counts` is an array of all pixels, \
+         `cube` one of their micro times.",
+        ">>> image = run.image(line=3, pixels=4, lines=2, channels=[1, 2])\n\
+         >>> image.counts.shape\n\
+         (1, 2, 4)",
+    ),
+    (
         "micro",
         "One row for each channel and bin: `channel`, `delay_ticks` (its start, in units of the micro times), \
          `width_ticks`, `delay_s` (its middle) and `count` with `count_err`.",
