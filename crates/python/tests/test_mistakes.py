@@ -170,7 +170,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "a kind that is none",
         lambda run, folder: run.watch("g3"),  # type: ignore[call-overload]
         ValueError,
-        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, micro, rates or a function; did you mean g2?",
+        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, image, micro, rates or a function; did you mean g2?",
     ),
     (
         "a range that is reversed",

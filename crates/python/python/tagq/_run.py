@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         WatchG2,
         WatchHistogram,
         WatchHistogram2d,
+        WatchImage,
         WatchMicro,
         WatchRates,
     )
@@ -577,6 +578,9 @@ class Run(Requests):
     def watch(self, query: Literal["histogram2d"], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
 
     @overload
+    def watch(self, query: Literal["image"], **words: Unpack[WatchImage]) -> Iterator[Result]: ...
+
+    @overload
     def watch(self, query: Literal["micro"], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
 
     @overload
@@ -644,6 +648,9 @@ class Run(Requests):
 
     @overload
     def live(self, query: Literal["histogram2d"], *of: Channel, **words: Unpack[WatchHistogram2d]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["image"], *of: Channel, **words: Unpack[WatchImage]) -> Live: ...
 
     @overload
     def live(self, query: Literal["micro"], *of: Channel, **words: Unpack[WatchMicro]) -> Live: ...
