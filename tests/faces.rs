@@ -9,7 +9,7 @@ use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, ValueType};
 use crate::support::root;
 
 /// For each method: the columns of its rows with their units, and an example, which is run over data/fixtures/pairs.
-const RETURNS: [(&str, &str, &str); 7] = [
+const RETURNS: [(&str, &str, &str); 8] = [
     (
         "coincidences",
         "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \

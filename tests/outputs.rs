@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The file of a query, and its words. `run` is the fixture; `named` is the same with names, delays and groups.
-const QUERIES: [(&str, &str); 49] = [
+const QUERIES: [(&str, &str); 51] = [
     ("pairs", "coincidences --window 2ns run"),
     ("pairs-exact", "coincidences --window 2ns --exact run"),
     ("pairs-group", "coincidences --window 10ns --group 1,2 --group 3,4,1 run"),
