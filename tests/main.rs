@@ -31,6 +31,7 @@ mod help;
 #[cfg(feature = "serve")]
 mod hostile;
 mod identity;
+mod image;
 mod imports;
 mod info;
 mod kept;

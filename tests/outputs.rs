@@ -84,7 +84,10 @@ const QUERIES: [(&str, &str); 51] = [
         "histogram2d 1,2,3 --range 1us --bin 500ns --g3 --delay 2=5ns --last 100ms run",
     ),
     ("image", "image --line 3 --pixels 3 --lines 4 --channels 1,2 run"),
-    ("image-apart", "image --line 3 --pixels 2 --lines 60 --scan two-way --frames apart --channels 1 run"),
+    (
+        "image-apart",
+        "image --line 3 --pixels 2 --lines 60 --scan two-way --frames apart --channels 1 run",
+    ),
     ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),
     ("g2", "g2 Alice,Bob --bin 625ps --range 5ns named"),
