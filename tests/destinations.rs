@@ -13,7 +13,7 @@ const WRITING: [&str; 23] = [
     "coincidences --window 2ns run --format json -o OUT",
     "coincidences --window 2ns run --list --format csv -o OUT",
     "histogram --start 1 --stop 2 --range 5ns run --explain --format json -o OUT",
-    "image --line 3 --pixels 4 --lines 4 --format tiff -o OUT",
+    "image --line 3 --pixels 4 --lines 4 run --format tiff -o OUT",
     "histogram2d 1,2,3 --bin 100ns --range 1us run --format csv -o OUT",
     "micro 1 flim.ptu --format json -o OUT",
     "g2 1,2 --range 100ns run --format parquet -o OUT",

@@ -141,7 +141,7 @@ const FLOORS: [Floors; 11] = [
         of: "export",
         floors: &[
             &["error", "selection", "unit", "view"],
-            &["schema", "plan", "text"],
+            &["schema", "plan", "text", "tiff"],
             &["answers", "batches", "form"],
             &["tags_out"],
             &["catalogue", "write"],

@@ -216,7 +216,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates --format xml run",
         2,
-        "error: invalid value 'xml' for '--format <FORMAT>'; write one of table, json, csv, arrow, parquet",
+        "error: invalid value 'xml' for '--format <FORMAT>'; write one of table, json, csv, arrow, parquet, tiff",
         "json",
     ),
     (

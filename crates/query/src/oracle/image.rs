@@ -1,6 +1,6 @@
 //! Images by markers.
 
-use super::{delayed, is_within};
+use super::scope::{delayed, is_within};
 use crate::kinds::{Markers, Raster};
 
 /// Where a photon is in an image.

@@ -6,7 +6,6 @@ mod count;
 mod lines;
 mod pixels;
 
-use self::lines::MarkerCounts;
 use super::{histogram::Bins, kind::Kind};
 use crate::{
     counters::{Countable, Ledger, Needs},
@@ -284,7 +283,7 @@ impl Countable for Image {
         let (lines, rest) = counts[pixels * self.stride()..].split_at_mut(self.frames);
         let mut report = report;
         for scan in &scans {
-            let MarkerCounts { report: of_markers, lines: of_frames } = &scan.counts;
+            let lines::MarkerCounts { report: of_markers, lines: of_frames } = &scan.counts;
             report = report.and(of_markers);
             let own = lines.get_mut(scan.first_frame..).unwrap_or_default();
             own.iter_mut().zip(of_frames).for_each(|(sum, more)| *sum += more);

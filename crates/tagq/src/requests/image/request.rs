@@ -79,15 +79,14 @@ pub const IMAGE: RequestType = RequestType {
     preset: &[],
     unlisted: None,
     examples: &[
-        &[],
+        &[("line", "3"), ("line_end", "4"), ("pixels", "256"), ("lines", "256")],
         &[
-            ("line", "101"),
-            ("line_end", "102"),
-            ("frame", "103"),
-            ("pixels", "256"),
-            ("lines", "256"),
+            ("line", "3"),
+            ("pixels", "64"),
+            ("lines", "64"),
+            ("scan", "two-way"),
+            ("frames", "apart"),
         ],
-        &[("frames", "apart"), ("scan", "two-way")],
     ],
     cases,
 };
