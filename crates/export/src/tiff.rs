@@ -88,12 +88,13 @@ pub fn write_tiff<W: Write + ?Sized>(answers: &[Answer], out: &mut W) -> Result<
     };
     let frames = rows.len() / of_frame.max(1);
     let pages = frames * bins.unwrap_or(1);
-    let shape: Vec<usize> = [Some(frames), bins, Some(lines as usize), Some(pixels as usize)]
+    // Not `shape`: readers take that for pages whose values follow each other without a gap.
+    let sides: Vec<usize> = [Some(frames), bins, Some(lines as usize), Some(pixels as usize)]
         .into_iter()
         .flatten()
         .collect();
     let page_bytes = 4 * of_frame as u64;
-    let description = json!({"shape": shape, "header": answer.header}).to_string();
+    let description = json!({"sides": sides, "header": answer.header}).to_string();
     let fields =
         |page: usize| fields((pixels, lines), pixel_um, (page == 0).then_some(&*description));
     let small = Layout { is_big: false };

@@ -98,7 +98,8 @@ def test_tiff_is_read_by_others(tmp_path: Path) -> None:
     assert numpy.array_equal(tifffile.imread(tmp_path / "image.tif"), image.counts)
     cube = run.image(micro=True, bin="2ns", range=("0ns", "6ns"), **words)
     cube.save(tmp_path / "cube.tif")
-    assert numpy.array_equal(tifffile.imread(tmp_path / "cube.tif"), numpy.moveaxis(cube.cube, 3, 1))
+    pages = tifffile.imread(tmp_path / "cube.tif").reshape(FRAMES, 3, LINES, PIXELS)
+    assert numpy.array_equal(pages, numpy.moveaxis(cube.cube, 3, 1))
 
 
 def test_an_image_is_drawn_from_the_top(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 //! Images equal the oracle: scans, frames, missing and double markers, level, threads, seams, delays, ranges.
 
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
 mod support;
 
 use proptest::prelude::*;
@@ -14,13 +16,16 @@ const LINE: u16 = 4;
 const LINE_END: u16 = 5;
 const FRAME: u16 = 6;
 
+/// The pause before a line, its length, its photons, and what is odd about its markers.
+type LineDrawn = (i64, i64, Vec<(i64, u16)>, u8);
+
 /// Returns what a recording of a scan has, with markers missing and doubled: lines and frames of about equal lengths.
 fn scans() -> impl Strategy<Value = Vec<Vec<(i64, u16)>>> {
     let line = (0_i64..3, 1_i64..23, prop::collection::vec((0_i64..30, 0_u16..3), 0..9), 0_u8..24);
     let source = prop::collection::vec(line, 0..24);
     prop::collection::vec(source, 1..3).prop_map(|sources| {
         let mut time = -90;
-        let of_source = |lines: Vec<(i64, i64, Vec<(i64, u16)>, u8)>| {
+        let of_source = |lines: Vec<LineDrawn>| {
             let mut tags = Vec::new();
             for (number, (pause, length, photons, odd)) in lines.into_iter().enumerate() {
                 time += pause;

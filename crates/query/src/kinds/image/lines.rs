@@ -65,7 +65,7 @@ pub(super) fn of_sources(
     let mut first_frame = 0;
     let of_source = |source: &Source<'_>| {
         let markers = markers(image, source, execution);
-        let mut lines = Lines::new(image, range, first_frame);
+        let mut lines = LineMaker::new(image, range, first_frame);
         for (time, marker) in markers {
             lines.take(time, marker);
         }
@@ -129,14 +129,14 @@ fn markers_among(
     found
 }
 
-/// Whether any of these rows is of one of the channels.
+/// Whether any of these rows is of one of the channels. All labels are compared, so that many are compared at once.
 fn has_any(labels: Channels<'_>, channels: &[(u16, Marker, i64)], rows: Range<usize>) -> bool {
     channels.iter().any(|&(channel, ..)| match labels {
         Channels::U8(labels) => u8::try_from(channel).is_ok_and(|channel| {
-            labels[rows.clone()].iter().fold(false, |any, &of| any | (of == channel))
+            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
         }),
         Channels::U16(labels) => {
-            labels[rows.clone()].iter().fold(false, |any, &of| any | (of == channel))
+            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
         }
     })
 }
@@ -149,7 +149,7 @@ struct OpenLine {
 }
 
 /// Makes lines of markers that arrive in order.
-struct Lines<'a> {
+struct LineMaker<'a> {
     image: &'a Image,
     range: TimeRange,
     lines: Vec<Line>,
@@ -161,7 +161,7 @@ struct Lines<'a> {
     open: Option<OpenLine>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineMaker<'a> {
     fn new(image: &'a Image, range: TimeRange, first_frame: usize) -> Self {
         let (lines, frames) = (Vec::new(), Vec::new());
         Self {

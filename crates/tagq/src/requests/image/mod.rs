@@ -6,6 +6,8 @@ mod request;
 
 pub use request::{Frames, IMAGE, Image, ScanPath};
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
@@ -224,10 +226,11 @@ impl RequestKind for Image {
         used.selection.sums_up(all.len());
         notes::note(first, &counts);
         let header = format!(
-            "{}; {} photons in pixels of {} frames; tick {}",
+            "{}; {} photons in pixels of {} frame{}; tick {}",
             self.words(first, &used),
             counts.report.photons,
             counts.frames.count,
+            if counts.frames.count == 1 { "" } else { "s" },
             first.tick()
         );
         let figure = FigureKind::Image {
@@ -330,7 +333,7 @@ impl Image {
         };
         let scan = self.scan;
         let is_sinusoidal =
-            scan.map_or(stated.scan.sine_percent.is_some(), |of| of.is_sinusoidal());
+            scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
         if self.sine.is_some() && !is_sinusoidal {
             return Err(Error::Request("`sine` is of a `scan` that is sinusoidal".into()));
         }
@@ -345,7 +348,7 @@ impl Image {
         Ok(Raster {
             pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
             lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
-            is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), |of| of.is_two_way()),
+            is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
             sine: is_sinusoidal.then_some(thousandths),
         })
     }
@@ -409,7 +412,7 @@ impl Image {
             scan.push_str("; two-way");
         }
         if let Some(percent) = used.sine_percent {
-            scan.push_str(&format!("; sine of {percent} %"));
+            let _ = write!(scan, "; sine of {percent} %");
         }
         let micro = match (used.bin_ticks, micro_tick(resolved.run)) {
             (Some(bin), Ok(unit)) => {

@@ -51,5 +51,7 @@ pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
             report.frames_inside_lines
         ));
     }
-    notes.iter().for_each(|note| resolved.context.progress.note(note));
+    for note in &notes {
+        resolved.context.progress.note(note);
+    }
 }
