@@ -206,7 +206,7 @@ fn missing_and_double_markers_are_told() {
 }
 
 /// Reads the pages of a TIFF of 32-bit values that are not compressed, by the text of the format.
-fn pages(bytes: &[u8]) -> Vec<(u32, u32, Vec<u32>)> {
+fn pages(bytes: &[u8]) -> Vec<(usize, usize, Vec<usize>)> {
     let at = |at: usize, len: usize| {
         bytes[at..at + len].iter().rev().fold(0_usize, |sum, &byte| sum << 8 | usize::from(byte))
     };
@@ -222,8 +222,8 @@ fn pages(bytes: &[u8]) -> Vec<(u32, u32, Vec<u32>)> {
         };
         assert_eq!([258, 259, 262, 277, 339].map(value), [32, 1, 1, 1, 1]);
         let (data, len) = (value(273), value(279));
-        let values = (data..data + len).step_by(4).map(|place| at(place, 4) as u32).collect();
-        pages.push((value(256) as u32, value(257) as u32, values));
+        let values = (data..data + len).step_by(4).map(|place| at(place, 4)).collect();
+        pages.push((value(256), value(257), values));
         page = at(page + 2 + 12 * fields, 4);
     }
     pages
