@@ -158,7 +158,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "an unknown format",
         lambda run, folder: run.rates().save(folder / "rates.xlsx"),
         ValueError,
-        "FOLDER/rates.xlsx: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .svg, .png or .html",
+        "FOLDER/rates.xlsx: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .tif, .svg, .png or .html",
     ),
     (
         "a file that is there",
