@@ -9,10 +9,11 @@ use std::{
 use crate::support::{Output, command, fixture_copy, output, tagq};
 
 /// The commands that write a file, with `OUT` in its place. `PLAN` and `PART` are a plan and its partial result.
-const WRITING: [&str; 22] = [
+const WRITING: [&str; 23] = [
     "coincidences --window 2ns run --format json -o OUT",
     "coincidences --window 2ns run --list --format csv -o OUT",
     "histogram --start 1 --stop 2 --range 5ns run --explain --format json -o OUT",
+    "image --line 3 --pixels 4 --lines 4 run --format tiff -o OUT",
     "histogram2d 1,2,3 --bin 100ns --range 1us run --format csv -o OUT",
     "micro 1 flim.ptu --format json -o OUT",
     "g2 1,2 --range 100ns run --format parquet -o OUT",

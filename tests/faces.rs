@@ -9,7 +9,7 @@ use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, ValueType};
 use crate::support::root;
 
 /// For each method: the columns of its rows with their units, and an example, which is run over data/fixtures/pairs.
-const RETURNS: [(&str, &str, &str); 7] = [
+const RETURNS: [(&str, &str, &str); 8] = [
     (
         "coincidences",
         "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \
@@ -44,6 +44,15 @@ const RETURNS: [(&str, &str, &str); 7] = [
         ">>> cells = run.histogram2d(1, 2, 3, bin=\"10ns\", range=\"50ns\")\n\
          >>> int(cells[\"count\"].sum())\n\
          3",
+    ),
+    (
+        "image",
+        "One row for each pixel: `line`, `pixel`, `count` with `count_err`, of frames apart also `frame`; of a run with micro \
+         times `micro_mean_s` with its error, and with `micro` the list `micro_counts`. `counts` is an array of all pixels, \
+         `cube` one of their micro times.",
+        ">>> image = run.image(line=3, pixels=4, lines=2, channels=[1, 2])\n\
+         >>> image.counts.shape\n\
+         (1, 2, 4)",
     ),
     (
         "micro",

@@ -152,7 +152,7 @@ const FLOORS: [Floors; 12] = [
         of: "export",
         floors: &[
             &["error", "selection", "unit", "view"],
-            &["schema", "plan", "text"],
+            &["schema", "plan", "text", "tiff"],
             &["answers", "batches", "form"],
             &["tags_out"],
             &["catalogue", "write"],

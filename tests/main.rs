@@ -32,6 +32,7 @@ mod help;
 #[cfg(feature = "serve")]
 mod hostile;
 mod identity;
+mod image;
 mod imports;
 mod info;
 mod kept;

@@ -216,7 +216,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates --format xml run",
         2,
-        "error: invalid value 'xml' for '--format <FORMAT>'; write one of table, json, csv, arrow, parquet",
+        "error: invalid value 'xml' for '--format <FORMAT>'; write one of table, json, csv, arrow, parquet, tiff",
         "json",
     ),
     (
@@ -254,7 +254,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "watch info run",
         2,
-        "error: only these can be watched: coincidences, histogram, g2, histogram2d, micro, rates, delays",
+        "error: only these can be watched: coincidences, histogram, g2, histogram2d, image, micro, rates, delays",
         "coincidences",
     ),
     (
@@ -329,7 +329,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates table",
         2,
-        "error: table/tagq.toml: no setup of tagq: unknown field `coincidense`: [coincidense] is no query; expected one of `tick`, `channels`, `delays`, `groups` or a table of options: [coincidences], [histogram], [g2], [histogram2d], [micro], [rates]",
+        "error: table/tagq.toml: no setup of tagq: unknown field `coincidense`: [coincidense] is no query; expected one of `tick`, `channels`, `delays`, `groups` or a table of options: [coincidences], [histogram], [g2], [histogram2d], [image], [micro], [rates]",
         "[coincidences]",
     ),
     (

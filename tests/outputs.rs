@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The file of a query, and its words. `run` is the fixture; `named` is the same with names, delays and groups.
-const QUERIES: [(&str, &str); 49] = [
+const QUERIES: [(&str, &str); 51] = [
     ("pairs", "coincidences --window 2ns run"),
     ("pairs-exact", "coincidences --window 2ns --exact run"),
     ("pairs-group", "coincidences --window 10ns --group 1,2 --group 3,4,1 run"),
@@ -83,6 +83,11 @@ const QUERIES: [(&str, &str); 49] = [
         "histogram2d-g3",
         "histogram2d 1,2,3 --range 1us --bin 500ns --g3 --delay 2=5ns --last 100ms run",
     ),
+    ("image", "image --line 3 --pixels 3 --lines 4 --channels 1,2 run"),
+    (
+        "image-apart",
+        "image --line 3 --pixels 2 --lines 60 --scan two-way --frames apart --channels 1 run",
+    ),
     ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),
     ("g2", "g2 Alice,Bob --bin 625ps --range 5ns named"),
@@ -96,7 +101,8 @@ const QUERIES: [(&str, &str); 49] = [
 ];
 
 /// Those that are drawn, too.
-const FIGURES: [&str; 12] = [
+const FIGURES: [&str; 13] = [
+    "image",
     "histogram2d",
     "pairs",
     "pairs-bins",

@@ -73,6 +73,7 @@ fn the_answer_of_all_parts_is_that_of_one_process() {
         "histogram --start 1 --stop 2 --range 5ns run",
         "histogram --start 1 --stop 2 --mode next --bin 64t --range 0ns..10us --sum run later",
         "g2 1,2 --range 100ns --bin 16t --errors blocks:5 --covariance --sum run later",
+        "image --line 3 --pixels 5 --lines 7 --frames apart --channels 1,2 run",
         "histogram2d 1,2,3 --bin 100ns --range 1us run",
         "rates --bin 50ms --sum run later",
     ]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{command, fixture_copy, output};
 
 /// An older or another spelling, and the one in the documents. `run` is the fixture.
-const SPELLINGS: [(&str, &str); 21] = [
+const SPELLINGS: [(&str, &str); 22] = [
     // A width that is rounded, before all widths were.
     ("g2 1,2 --bin ~1ns --range 20ns run", "g2 1,2 --bin 1ns --range 20ns run"),
     ("rates --bin ~30ms run", "rates --bin 30ms run"),
@@ -29,6 +29,7 @@ const SPELLINGS: [(&str, &str); 21] = [
     ("startstop 1,2 --range 20ns run", "histogram 1,2 --range 20ns run"),
     ("correlate 1,2 --range 20ns run", "g2 1,2 --range 20ns run"),
     ("hbt 1,2 --range 20ns run", "g2 1,2 --range 20ns run"),
+    ("flim --line 3 --pixels 2 --lines 2 run", "image --line 3 --pixels 2 --lines 2 run"),
     ("hist2d 1,2,3 --range 1us run", "histogram2d 1,2,3 --range 1us run"),
     ("singles run", "rates run"),
     ("countrate run", "rates run"),

@@ -204,7 +204,8 @@ fn bars(numbers: &mut Numbers) -> Vec<Bars> {
 /// Returns the colours of the scale beside a map, from the lowest to the highest.
 fn scale() -> Vec<String> {
     let axis = || Axis::linear("", Quantity::Time, 0.0, 1.0);
-    let map = Map { x: axis(), y: axis(), values: axis(), columns: 1, cells: vec![None] };
+    let map =
+        Map { x: axis(), y: axis(), values: axis(), columns: 1, cells: vec![None], image: None };
     let (title, header) = (String::new(), String::new());
     let figure = Figure { title, header, note: None, plot: Plot::Map(map), page: Page::default() };
     let svg = Picture::element(&figure);

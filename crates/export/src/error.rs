@@ -31,6 +31,16 @@ pub enum Error {
         ".h5 and .npz hold times, channels and micro times of tags, and nothing else; write .parquet or .arrow"
     )]
     NoArrays,
+    /// Only one image can be written as TIFF.
+    #[error(
+        "a TIFF holds one image: what `tagq image` counts in one run or in a sum of runs; write another format"
+    )]
+    NoImage,
+    /// A count is too large for a pixel of a TIFF.
+    #[error(
+        "a pixel counts {0}, and pixels of a TIFF hold numbers below 2^32; write .arrow or .parquet"
+    )]
+    Pixel(u64),
     /// A count is too large for a column of Arrow.
     #[error("a count is {0}, and columns of counts hold numbers below 2^63")]
     Count(u64),

@@ -24,6 +24,7 @@ mod schema;
 mod selection;
 mod tags_out;
 mod text;
+mod tiff;
 mod unit;
 mod view;
 mod write;

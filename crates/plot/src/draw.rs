@@ -81,6 +81,11 @@ impl Figure {
                     map::over_time(answer, *labels, (*unit, *is_logarithmic), *width_s);
                 (title.clone(), note, plot)
             }
+            Some(FigureKind::Image { title, pixels, lines, pixel_um }) => {
+                let values = or(Values::of("count", "counts", Quantity::Count));
+                let (note, plot) = map::image(answer, (*pixels, *lines), *pixel_um, &values);
+                (title.clone(), note, plot)
+            }
             Some(FigureKind::Lanes { names, times_s }) => {
                 ("Tags and gates".to_owned(), None, lanes::of(answer, names, *times_s))
             }

@@ -173,9 +173,33 @@ pub struct Map {
     pub columns: usize,
     /// Column by column from the left, each from bottom to top; `None` if a value is undefined.
     pub cells: Vec<Option<f64>>,
+    /// The cells are the pixels of an image: as wide as high, and numbers of the vertical axis go down from the top.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageScale>,
+}
+
+/// The scale of an image.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImageScale {
+    /// A bar that shows a length, if the size of a pixel is known.
+    pub bar: Option<ScaleBar>,
+}
+
+/// A bar that shows a length.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScaleBar {
+    /// How many cells it is long.
+    pub cells: f64,
+    /// Its length with a unit.
+    pub label: String,
 }
 
 impl Map {
+    /// Returns the place on the vertical axis of a number that stands beside it.
+    pub(crate) fn beside(&self, number: f64) -> f64 {
+        if self.image.is_some() { self.y.low + self.y.high - number } else { number }
+    }
+
     /// Returns the number of cells along the vertical axis.
     pub fn rows(&self) -> usize {
         self.cells.len() / self.columns.max(1)
@@ -190,7 +214,11 @@ impl Map {
     /// Returns the same map with at most this many columns and rows: neighbouring cells are averaged.
     pub(crate) fn at_most(&self, columns: usize, rows: usize) -> Self {
         let step = |have: usize, most: usize| have.div_ceil(most.max(1)).max(1);
-        let (wide, high) = (step(self.columns, columns), step(self.rows(), rows));
+        let (mut wide, mut high) = (step(self.columns, columns), step(self.rows(), rows));
+        if self.image.is_some() {
+            wide = wide.max(high);
+            high = wide;
+        }
         if (wide, high) == (1, 1) {
             return self.clone();
         }

@@ -56,7 +56,9 @@ mod error;
 pub use axis::{Axis, Mark, Scale, Ticks};
 pub use drawn::DrawnFigure;
 pub use error::Error;
-pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Panel, Plot, Point, Series, Shape};
+pub use figure::{
+    Bar, Bars, Chart, Figure, ImageScale, Map, Matrix, Panel, Plot, Point, ScaleBar, Series, Shape,
+};
 pub use look::Look;
 pub use marks::{Line, SeriesMarks, Step};
 pub use page::Page;

@@ -6,7 +6,7 @@ use tagq::{Answer, Cell, store::Tick};
 
 use crate::{
     axis::Axis,
-    figure::{Map, Plot, floats},
+    figure::{ImageScale, Map, Plot, ScaleBar, floats},
     quantity::Quantity,
     values::Values,
 };
@@ -21,7 +21,7 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
     let (low, high) = ends(answer);
     let axis = |label: &str| Axis::linear(label, Quantity::Time, low, high);
     let values = axis_of(&values.label, values.quantity, &cells);
-    let map = Map { x: axis(x), y: axis(y), values, columns: rows, cells };
+    let map = Map { x: axis(x), y: axis(y), values, columns: rows, cells, image: None };
     (note, Plot::Map(map))
 }
 
@@ -75,7 +75,64 @@ pub(crate) fn over_time(
     });
     let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
     let values = axis_of(counted, Quantity::Count, &cells);
-    (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells }))
+    (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))
+}
+
+/// Returns a note and the values in the pixels of an image with so many pixels and lines; counts of several frames are added
+/// up.
+pub(crate) fn image(
+    answer: &Answer,
+    (pixels, lines): (u32, u32),
+    pixel_um: Option<f64>,
+    values: &Values,
+) -> (Option<String>, Plot) {
+    let rows = floats(&answer.rows, &values.key);
+    let (wide, high) = (pixels as usize, lines as usize);
+    let frames = rows.len() / (wide * high).max(1);
+    let is_sum = values.quantity == Quantity::Count;
+    let mut cells = vec![None; wide * high];
+    for frame in rows.chunks(wide * high).take(if is_sum { frames } else { 1 }) {
+        for (at, value) in frame.iter().enumerate() {
+            let Some(value) = value else { continue };
+            // The first line is at the top.
+            let cell: &mut Option<f64> = &mut cells[at % wide * high + (high - 1 - at / wide)];
+            *cell = Some(cell.unwrap_or(0.0) + value);
+        }
+    }
+    let note = (frames > 1).then(|| {
+        if is_sum {
+            format!("{frames} frames added up")
+        } else {
+            format!("the first of {frames} frames")
+        }
+    });
+    let axis = |label: &str, end: u32| Axis::linear(label, Quantity::Count, 0.0, f64::from(end));
+    let bar = pixel_um.and_then(|size| bar(size, pixels));
+    let map = Map {
+        x: axis("pixel", pixels),
+        y: axis("line", lines),
+        values: axis_of(&values.label, values.quantity, &cells),
+        columns: wide,
+        cells,
+        image: Some(ImageScale { bar }),
+    };
+    (note, Plot::Map(map))
+}
+
+/// Returns a bar of a round length, about a quarter of the width of an image with pixels of this size.
+fn bar(pixel_um: f64, pixels: u32) -> Option<ScaleBar> {
+    let most = pixel_um * f64::from(pixels) / 4.0;
+    let decade = 10_f64.powf(most.log10().floor());
+    let length =
+        [5.0, 2.0, 1.0].into_iter().map(|step| step * decade).find(|&length| length <= most)?;
+    let (unit, size) = match length {
+        1e3.. => ("mm", 1e3),
+        1.0.. => ("\u{b5}m", 1.0),
+        _ => ("nm", 1e-3),
+    };
+    let number = length / size;
+    let number = if number < 1.0 { format!("{number:.3}") } else { format!("{number:.0}") };
+    Some(ScaleBar { cells: length / pixel_um, label: format!("{number} {unit}") })
 }
 
 /// Returns the axis of these values, from zero on.

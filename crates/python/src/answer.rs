@@ -396,6 +396,32 @@ impl Answer {
         }
     }
 
+    /// Returns the query as it was counted, as JSON.
+    fn query_json(&self) -> String {
+        self.content.query.to_string()
+    }
+
+    /// Returns a column of lists of counts, all of one length: their bytes as 64-bit integers one after the other, and the
+    /// length.
+    fn count_lists<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        let mut values: Vec<i64> = Vec::new();
+        let mut length = 0;
+        for cell in self.content.rows.get(name).into_iter().flat_map(|column| column.cells.iter()) {
+            let Cell::List(items) = cell else { continue };
+            length = items.len();
+            for item in items {
+                let Cell::Count(count) = item else { continue };
+                let count = i64::try_from(count).map_err(|_| tagq_export::Error::Count(count));
+                values.push(count.map_err(errors::of_export)?);
+            }
+        }
+        Ok((PyBytes::new(py, bytemuck::cast_slice(&values)), length))
+    }
+
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

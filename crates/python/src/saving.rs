@@ -28,7 +28,7 @@ impl Content {
         let figure = || Picture::of_name(path).map(Self::Figure);
         Format::of_name(path).map(Self::Rows).or_else(figure).ok_or_else(|| {
             question(format!(
-                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .svg, \
+                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .tif, .svg, \
                  .png or .html",
                 path.display()
             ))

@@ -158,7 +158,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "an unknown format",
         lambda run, folder: run.rates().save(folder / "rates.xlsx"),
         ValueError,
-        "FOLDER/rates.xlsx: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .svg, .png or .html",
+        "FOLDER/rates.xlsx: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .tif, .svg, .png or .html",
     ),
     (
         "a file that is there",
@@ -170,7 +170,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "a kind that is none",
         lambda run, folder: run.watch("g3"),  # type: ignore[call-overload]
         ValueError,
-        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, micro, rates or a function; did you mean g2?",
+        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, image, micro, rates or a function; did you mean g2?",
     ),
     (
         "a range that is reversed",

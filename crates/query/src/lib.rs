@@ -53,9 +53,10 @@ pub use estimate::{
 pub use kernels::Simd;
 pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
-    Histogram2d, Kind, ListedTag, MicroTimes, Mode, OverWindows, Period, Rated, Rates,
-    ShortestInterval, SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan,
-    Windows, normalised, shortest_intervals,
+    Histogram2d, IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Kind, ListedTag, Markers, MicroTimes,
+    Mode, OverWindows, Period, PixelCounts, PixelMicro, Raster, Rated, Rates, ShortestInterval,
+    SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan, Windows, normalised,
+    shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Matching, Rule, Timed, Veto};

@@ -22,9 +22,9 @@ use std::{
 
 use proptest::prelude::*;
 use tagq_query::{
-    Bins, Coincidences, Delay, Execution, Fold, Groups, Histogram, Histogram2d, Kind, Ledger,
-    Lookup, MicroTimes, Mode, Period, Rates, Recording, Rule, Scan, Scope, Simd, Source,
-    TimeDivision, TimeRange, Veto, oracle, shortest_intervals,
+    Bins, Coincidences, Delay, Execution, Fold, Groups, Histogram, Histogram2d, Image, Kind,
+    Ledger, Lookup, Markers, MicroTimes, Mode, Period, PixelMicro, Raster, Rates, Recording, Rule,
+    Scan, Scope, Simd, Source, TimeDivision, TimeRange, Veto, oracle, shortest_intervals,
 };
 use tagq_store::{
     Access, Channels, Creation, MicroColumn, RunId, SourceFacts, Store, Tags, Tick, Writer,
@@ -275,6 +275,18 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
     let width = (!random.one_in(3)).then(|| 1 + widest / random.between(1..40));
     all.push(question(&Rates { scope: scope.clone(), trace: width.map(TimeDivision::Width) }));
     let bins = Bins::linear(random.between(0..20), 90, random.between(1..7)).unwrap();
+    let markers = Markers { line: 2, line_end: (!random.one_in(3)).then_some(3), frame: None };
+    let raster = Raster { pixels: 5, lines: 9, is_two_way: random.one_in(2), sine: None };
+    // Frames that are added up need no place of their own; there are fewer than lines.
+    all.push(question(&Image {
+        markers,
+        photons: vec![0, 1],
+        raster,
+        micro: PixelMicro::Bins(bins.clone()),
+        is_apart: false,
+        frames: run.times.len(),
+        scope: scope.clone(),
+    }));
     all.push(question(&MicroTimes { channels: vec![0, 1], bins, scope }));
     all.push(Question {
         name: "shortest intervals".into(),

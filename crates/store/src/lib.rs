@@ -60,6 +60,7 @@ pub use leftovers::Leftover;
 pub use manifest::{
     MANIFEST_NAME, Manifest,
     identity::{Crc, RowsId},
+    scan_facts::ScanFacts,
     source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, Stated, SyncPulses},
 };
 pub use names::VIEWS_NAME;

@@ -88,6 +88,17 @@ pub enum FigureKind {
         /// Whether the value is a ratio; otherwise a count.
         is_ratio: bool,
     },
+    /// One count per pixel (`line`, `pixel`), as a map of colours with the first line at the top. Frames are added up.
+    Image {
+        /// The title.
+        title: String,
+        /// Pixels of a line.
+        pixels: u32,
+        /// Lines of a frame.
+        lines: u32,
+        /// The side of a pixel in micrometres.
+        pixel_um: Option<f64>,
+    },
     /// One rate per bin of time (`start_s`) and key.
     Trace {
         /// The counted quantity, in singular for one key and in plural for several.

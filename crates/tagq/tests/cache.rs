@@ -282,7 +282,7 @@ fn has_n_of_rows(question: &Request) -> bool {
             let are_chosen = of.bin.is_none() && of.log.is_none();
             of.g2 || are_chosen || of.errors != Errors::Formula
         }
-        Request::Histogram2d(_) | Request::MicroTimes(_) => false,
+        Request::Histogram2d(_) | Request::Image(_) | Request::MicroTimes(_) => false,
         Request::Rates(_) => true,
     }
 }

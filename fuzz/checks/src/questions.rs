@@ -158,7 +158,7 @@ fn bounded(question: &Request, run: &Run) -> Request {
         Request::Coincidences(of) => &mut of.bin,
         Request::MicroTimes(of) => &mut of.trace,
         Request::Rates(of) => &mut of.bin,
-        Request::Histogram(_) | Request::Histogram2d(_) => {
+        Request::Histogram(_) | Request::Histogram2d(_) | Request::Image(_) => {
             return question;
         }
     };

@@ -99,4 +99,12 @@ export interface CellMap {
   columns: number;
   /** Column by column from the left, each from bottom to top. */
   cells: (number | null)[];
+  /** The cells are the pixels of an image: as wide as high, and numbers of the vertical axis go down from the top. */
+  image?: { bar: ScaleBar | null };
+}
+
+/** A bar that shows a length: how many cells it is long. */
+export interface ScaleBar {
+  cells: number;
+  label: string;
 }

@@ -59,12 +59,13 @@ impl HelpArgs {
 }
 
 /// Other words for commands. The beginning of a word answers, too, if it is that of no other command.
-const SYNONYMS: [(&str, &[&str]); 14] = [
+const SYNONYMS: [(&str, &[&str]); 15] = [
     ("coincidences", &["count", "pairs"]),
     ("histogram", &["hist", "startstop", "start-stop"]),
     ("g2", &["correlate", "correlation", "hbt"]),
     ("histogram2d", &["hist2d", "g3", "map"]),
-    ("micro", &["lifetime", "tcspc", "flim"]),
+    ("image", &["scan", "flim"]),
+    ("micro", &["lifetime", "tcspc"]),
     ("rates", &["singles", "counts", "countrate", "trace"]),
     ("delays", &["align"]),
     ("runs", &["ls", "list", "find"]),

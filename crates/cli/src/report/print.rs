@@ -45,7 +45,9 @@ impl<'a> Output<'a> {
 pub(crate) fn check(output: Output<'_>) -> anyhow::Result<()> {
     let format = chosen(output.args)?;
     let Some(out) = &output.args.output else {
-        if matches!(format, Format::Arrow | Format::Parquet) && io::stdout().is_terminal() {
+        if matches!(format, Format::Arrow | Format::Parquet | Format::Tiff)
+            && io::stdout().is_terminal()
+        {
             return Err(Usage(
                 "what would be written is not for a terminal; name a file with --output FILE"
                     .into(),
@@ -107,7 +109,7 @@ pub(crate) fn print_list(
 pub(crate) fn check_explained(output: Output<'_>) -> anyhow::Result<()> {
     match chosen(output.args)? {
         Format::Table | Format::Json => Ok(()),
-        Format::Csv | Format::Arrow | Format::Parquet => {
+        Format::Csv | Format::Arrow | Format::Parquet | Format::Tiff => {
             Err(Usage("what would be read has no rows; write it as table or json".into()).into())
         }
     }
@@ -152,7 +154,7 @@ pub(crate) fn print_info(
         Format::Table => info::text(looked, style_of(output.args)),
         Format::Json => info::json(looked)?,
         Format::Csv => csv::info(looked.iter().map(|of| &of.facts)),
-        Format::Arrow | Format::Parquet => {
+        Format::Arrow | Format::Parquet | Format::Tiff => {
             return Err(Usage(
                 "what is known of a run is no table; write it as table, json or csv".into(),
             )
@@ -177,6 +179,7 @@ pub(crate) fn print_runs(
             Format::Csv => runs::csv(runs, out)?,
             Format::Arrow => drop(write_runs(runs, out, form)?),
             Format::Parquet => drop(write_runs(runs, out, Form::Parquet)?),
+            Format::Tiff => return Err(tagq_export::Error::NoImage.into()),
         }
         Ok(())
     })
@@ -187,7 +190,7 @@ pub(crate) fn print_formats(output: Output<'_>, reporter: &Reporter) -> anyhow::
     let text = match chosen(output.args)? {
         Format::Table => formats::text(),
         Format::Json => formats::json()?,
-        Format::Csv | Format::Arrow | Format::Parquet => {
+        Format::Csv | Format::Arrow | Format::Parquet | Format::Tiff => {
             return Err(Usage("the formats of files are written as table or json".into()).into());
         }
     };

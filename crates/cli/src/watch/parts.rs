@@ -299,7 +299,7 @@ fn format_of(output: &OutputArgs) -> Result<Option<Format>, Usage> {
         ));
     }
     match output.format() {
-        Some(Format::Csv | Format::Arrow | Format::Parquet) => {
+        Some(Format::Csv | Format::Arrow | Format::Parquet | Format::Tiff) => {
             Err(Usage("repeated answers are shown as table or as lines of json".into()))
         }
         format => Ok(format),

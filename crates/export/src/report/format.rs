@@ -8,7 +8,7 @@ use super::{
     csv, json, list,
     table::{self, TableStyle},
 };
-use crate::{Error, Form, write_answers, write_listings};
+use crate::{Error, Form, tiff::write_tiff, write_answers, write_listings};
 
 /// How answers and lists are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,22 +23,33 @@ pub enum Format {
     Arrow,
     /// Parquet.
     Parquet,
+    /// Pages of counts; of images alone.
+    Tiff,
 }
 
 impl Format {
     /// All formats, each with its name, the ending of its files and a description in one line.
-    pub const ALL: [(Self, &'static str, &'static str, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str, &'static str, &'static str); 6] = [
         (Self::Table, "table", "txt", "Aligned for a person"),
         (Self::Json, "json", "json", "One object, keys as in docs/queries.md"),
         (Self::Csv, "csv", "csv", "One line per row, after a comment line"),
         (Self::Arrow, "arrow", "arrow", "Arrow: a stream to a pipe, a file with --output"),
         (Self::Parquet, "parquet", "parquet", "Parquet"),
+        (
+            Self::Tiff,
+            "tiff",
+            "tif",
+            "TIFF of an image: a page for each frame, or bin of micro times",
+        ),
     ];
 
     /// Returns the format that the name of a file selects.
     pub fn of_name(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|(_, _, of, _)| *of == ending).map(|(format, ..)| format)
+        Self::ALL
+            .into_iter()
+            .find(|(_, name, of, _)| [name, of].contains(&&ending))
+            .map(|(format, ..)| format)
     }
 
     /// Writes answers. Of Arrow it writes the form `arrow`: a file, or a stream to a pipe.
@@ -58,6 +69,7 @@ impl Format {
             Self::Csv => Ok(csv::write(answers, out)?),
             Self::Arrow => write_answers(answers, out, arrow).map(drop),
             Self::Parquet => write_answers(answers, out, Form::Parquet).map(drop),
+            Self::Tiff => write_tiff(answers, out),
         }
     }
 
@@ -77,6 +89,7 @@ impl Format {
             Self::Csv => list::csv(listings, &mut out)?,
             Self::Arrow => return write_listings(listings, out, arrow),
             Self::Parquet => return write_listings(listings, out, Form::Parquet),
+            Self::Tiff => return Err(Error::NoImage),
         }
         Ok(out)
     }

@@ -14,19 +14,31 @@ const SCALE: f64 = 110.0;
 const CELLS: usize = 256;
 /// Space between the cells and the scale of colours.
 const SPACE: f64 = 30.0;
+/// Space between the axis below and the bar that shows a length.
+const BAR: f64 = 26.0;
 
 /// Draws below `top`; returns the lower end.
 pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
     let top = space.top;
-    let high = space.height.unwrap_or(SIZE);
+    let mut high = space.height.unwrap_or(SIZE);
     let ticks = ticks_across(&map.y, high);
     let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
     let left = MARGIN + LABEL + 14.0 + numbers + 10.0;
     let widest = drawing.width - MARGIN - SCALE;
-    // Cells of two differences are squares; time goes on across the page.
-    let right = if map.is_square() { (left + high).min(widest) } else { widest };
+    let right = if map.image.is_some() {
+        // Pixels are squares.
+        let (columns, rows) = (map.columns.max(1) as f64, map.rows().max(1) as f64);
+        let side = (high / rows).min((widest - left) / columns);
+        high = side * rows;
+        left + side * columns
+    } else if map.is_square() {
+        // Cells of two differences are squares; time goes on across the page.
+        (left + high).min(widest)
+    } else {
+        widest
+    };
     let frame = Frame { left, right, top, bottom: top + high };
-    let below = draw_x(drawing, &map.x, frame);
+    let mut below = draw_x(drawing, &map.x, frame);
     let map_drawn = map.at_most(CELLS, CELLS);
     let (columns, rows) = (map_drawn.columns.max(1), map_drawn.rows().max(1));
     let (width, height) = ((right - left) / columns as f64, high / rows as f64);
@@ -39,7 +51,7 @@ pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
         drawing.rectangle(from, to, Colour::Map(map_drawn.values.place(*value).clamp(0.0, 1.0)));
     }
     for mark in &ticks.marks {
-        let y = frame.bottom - map.y.place(mark.at).clamp(0.0, 1.0) * high;
+        let y = frame.bottom - map.y.place(map.beside(mark.at)).clamp(0.0, 1.0) * high;
         drawing.line((left - 6.0, y), (left, y), Colour::Faint, 1.0);
         let at = (left - 10.0, y + 0.36 * TICK);
         drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
@@ -47,5 +59,12 @@ pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
     let middle = (MARGIN + LABEL - 4.0, f64::midpoint(top, frame.bottom));
     drawing.turned(&map.y.title(&ticks), middle, LABEL, Anchor::Middle);
     scale::draw(drawing, &map_drawn.values, right + SPACE, (top, frame.bottom));
+    if let Some(bar) = map.image.as_ref().and_then(|image| image.bar.as_ref()) {
+        below += BAR;
+        let end = left + (right - left) * bar.cells / map.columns.max(1) as f64;
+        drawing.line((left, below), (end, below), Colour::Ink, 4.0);
+        let at = (end + 10.0, below + 0.36 * TICK);
+        drawing.words(&bar.label, at, TICK, Colour::Ink, Anchor::Start);
+    }
     below
 }

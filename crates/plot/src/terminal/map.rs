@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 
 use super::{Room, canvas::on_map, right, widest};
-use crate::{Map, Scale, colour::whole, words::cut};
+use crate::{
+    Map, Scale,
+    colour::whole,
+    words::{cut, fixed},
+};
 
 /// Shades from low to high, also where colours are seen.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
@@ -17,7 +21,8 @@ pub(super) fn text(map: &Map, room: Room) -> String {
     let map = map.at_most(columns, room.lines.saturating_sub(4).max(1));
     let rows = map.rows().max(1);
     let mut text = format!("{}\n", map.y.title(&ticks));
-    let row_of = |value: f64| whole((map.y.place(value) * rows as f64).floor()).min(rows - 1);
+    let row_of =
+        |value: f64| whole((map.y.place(map.beside(value)) * rows as f64).floor()).min(rows - 1);
     for row in (0..rows).rev() {
         let label = ticks.marks.iter().find(|mark| row_of(mark.at) == row);
         let mut line = format!("{} ", right(label.map_or("", |mark| &mark.label), numbers));
@@ -58,6 +63,9 @@ pub(super) fn text(map: &Map, room: Room) -> String {
     };
     let most = ticks.marks.last().map_or(String::new(), |mark| mark.label.clone());
     let values = &map.values.label;
+    if let Some(bar) = map.image.as_ref().and_then(|image| image.bar.as_ref()) {
+        let _ = writeln!(text, "{left}{} pixels are {}", fixed(bar.cells, 1), bar.label);
+    }
     let shades: String = SHADES[1..].iter().collect();
     let scale = format!("{left}{values}: {least} to about {most}, blank to {shades}");
     text.push_str(&cut(&scale, room.columns));

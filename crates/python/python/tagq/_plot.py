@@ -349,9 +349,16 @@ def _map(cells: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: 
         numpy.linspace(axis["low"], axis["high"], count + 1) / axis["size"]
         for axis, count in zip((x, y), value.shape, strict=True)
     ]
+    bar = None
+    if "image" in cells:
+        # The first line is at the top, and the cells are in order from the bottom.
+        edges[1] = edges[1][::-1]
+        bar = cells["image"]["bar"]
     image = ax.pcolormesh(*edges, value.T, **{"norm": _norm(values), "cmap": "viridis", "rasterized": True, **style})
     if is_new:
         ax.set_aspect("equal")
-    ax.set_xlabel(_label(x))
+        if "image" in cells:
+            ax.invert_yaxis()
+    ax.set_xlabel(_label(x) if bar is None else f"{_label(x)} ({bar['cells']:.1f} pixels are {bar['label']})")
     ax.set_ylabel(_label(y))
     _colours(ax, image, values)

@@ -442,6 +442,111 @@ class Requests:
         """
         return Result(self._ask("histogram2d", given(locals(), "histogram2d")))
 
+    def image(
+        self,
+        *,
+        line: Channel | None = None,
+        line_end: Channel | None = None,
+        frame: Channel | None = None,
+        pixels: int | None = None,
+        lines: int | None = None,
+        scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None = None,
+        sine: int | None = None,
+        frames: Literal["together", "apart"] = "together",
+        micro: bool = False,
+        bin: Duration | None = None,
+        bin_s: float | None = None,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
+        exact_bins: bool = False,
+        channels: Channel | Iterable[Channel] | None = None,
+        derive: str | Iterable[str] | Mapping[str, str] | None = None,
+        gates: str | Iterable[str] | None = None,
+        delays: Delays | Literal["auto"] | None = None,
+        delays_s: DelaysInSeconds | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
+        join: bool = False,
+        **unknown: NoReturn,
+    ) -> Result:
+        """Count photons in the pixels of a scan, by the markers of its lines and frames.
+
+        A line lasts from its start marker to its end marker, and pixel ⌊(t − start)·N/(end − start)⌋ of it
+        counts the photon at t. Markers and sizes are those of the file's header if it states them.
+
+        line
+            The marker at which a line begins [default: that of the header].
+        line_end
+            The marker at which a line ends [default: that of the header; without one, the next line or
+            frame].
+        frame
+            The marker at which a frame begins [default: that of the header; without one, after so many
+            lines].
+        pixels
+            Pixels of a line [default: as the header says].
+        lines
+            Lines of a frame [default: as the header says].
+        scan
+            How lines are scanned [default: as the header says, or one-way].
+            "one-way": Every line from left to right, at constant speed.
+            "two-way": Every other line from right to left.
+            "sinusoidal": Every line from left to right, along a sine.
+            "two-way-sinusoidal": Every other line from right to left, along a sine.
+        sine
+            The part of the amplitude of the sine that a line covers [default: as the header says, or 100].
+        frames
+            Whether frames are added up.
+            "together": All frames are added up.
+            "apart": Each frame has pixels of its own.
+        micro
+            Also count the micro times of each pixel, in bins.
+        bin
+            With micro: width of a bin, rounded to units of the micro times [default: one unit].
+        range
+            With micro: micro times to count, LO..HI [default: 0 to the largest].
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
+        channels
+            Only these channels, by number or name.
+        derive
+            Make a channel from others: ``X = 1 | 2``, ``X = 1 & 2 within 2ns``, and as ``tagq help derive``
+            says; may be repeated.
+        gates
+            Only tags inside of gate G: the name of one in tagq.toml, ``A .. B`` from tag to tag, or ``A for
+            D``; may be repeated.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated. ``auto`` adds what
+            moves the peaks to zero, as ``tagq delays`` finds them.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            One row for each pixel: ``line``, ``pixel``, ``count`` with ``count_err``, of frames apart also
+            ``frame``; of a run with micro times ``micro_mean_s`` with its error, and with ``micro`` the list
+            ``micro_counts``. ``counts`` is an array of all pixels, ``cube`` one of their micro times.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> image = run.image(line=3, pixels=4, lines=2, channels=[1, 2])
+            >>> image.counts.shape
+            (1, 2, 4)
+        """
+        return Result(self._ask("image", given(locals(), "image")))
+
     def micro(
         self,
         channels: Channel | Iterable[Channel] | None = None,
@@ -807,6 +912,36 @@ if TYPE_CHECKING:
         range: Duration | tuple[Duration, Duration] | None
         range_s: float | tuple[float, float] | None
         g3: bool
+        exact_bins: bool
+        channels: Channel | Iterable[Channel] | None
+        derive: str | Iterable[str] | Mapping[str, str] | None
+        gates: str | Iterable[str] | None
+        delays: Delays | Literal["auto"] | None
+        delays_s: DelaysInSeconds | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool
+
+    class WatchImage(Waits, total=False):
+        """The keywords of ``Run.watch("image", …)``."""
+
+        line: Channel | None
+        line_end: Channel | None
+        frame: Channel | None
+        pixels: int | None
+        lines: int | None
+        scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None
+        sine: int | None
+        frames: Literal["together", "apart"]
+        micro: bool
+        bin: Duration | None
+        bin_s: float | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None

@@ -104,6 +104,30 @@ class Result(Table):
         """The names of the columns."""
         return self._answer.columns
 
+    @property
+    def counts(self) -> numpy.ndarray:
+        """The photons of an image in each pixel: int64, shape (frames, lines, pixels). One frame if they are added up."""
+        return self["count"].reshape(-1, *self._sides())
+
+    @property
+    def cube(self) -> numpy.ndarray:
+        """The photons of an image, counted with ``micro=True``, in each pixel and bin of micro times: int64, shape (frames,
+        lines, pixels, bins)."""
+        sides = self._sides()
+        if "micro_counts" not in self.columns:
+            raise AttributeError("the image has no bins of micro times; count it with micro=True")
+        import numpy
+
+        values, bins = self._answer.count_lists("micro_counts")
+        return numpy.frombuffer(values, dtype="<i8").reshape(-1, *sides, bins)
+
+    def _sides(self) -> tuple[int, int]:
+        """Returns the lines and pixels of an image."""
+        query = json.loads(self._answer.query_json())
+        if query["kind"] != "image":
+            raise AttributeError("only images have pixels; a column is result[NAME]")
+        return query["lines"], query["pixels"]
+
     def to_json(self) -> str:
         """Returns the JSON that the command line prints with ``--format json``."""
         return self._answer.to_json()
@@ -134,7 +158,7 @@ class Result(Table):
         dark: bool = False,
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
-        the rows, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
+        the rows, or .tif with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
         allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
         pixels, and ``dark`` draws for a dark background."""
         from ._plot import look_of

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         WatchG2,
         WatchHistogram,
         WatchHistogram2d,
+        WatchImage,
         WatchMicro,
         WatchRates,
     )
@@ -601,6 +602,9 @@ class Run(Requests, Fits):
     def watch(self, query: Literal["histogram2d"], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
 
     @overload
+    def watch(self, query: Literal["image"], **words: Unpack[WatchImage]) -> Iterator[Result]: ...
+
+    @overload
     def watch(self, query: Literal["micro"], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
 
     @overload
@@ -668,6 +672,9 @@ class Run(Requests, Fits):
 
     @overload
     def live(self, query: Literal["histogram2d"], *of: Channel, **words: Unpack[WatchHistogram2d]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["image"], *of: Channel, **words: Unpack[WatchImage]) -> Live: ...
 
     @overload
     def live(self, query: Literal["micro"], *of: Channel, **words: Unpack[WatchMicro]) -> Live: ...

@@ -6,6 +6,7 @@
 mod coincidences;
 mod histogram;
 mod histogram2d;
+mod image;
 pub(crate) mod kind;
 mod micro;
 mod rates;
@@ -16,6 +17,9 @@ mod windows;
 pub use coincidences::{Coincidences, Counted, GroupCount, SinglesInScope};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
 pub use histogram2d::{Binned2d, Histogram2d};
+pub use image::{
+    IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Markers, PixelCounts, PixelMicro, Raster,
+};
 pub use kind::Kind;
 pub use micro::MicroTimes;
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};

@@ -44,6 +44,8 @@ pub(crate) enum Route {
     Triples,
     /// Reads micro times.
     MicroTimes,
+    /// Finds the pixels of photons.
+    Pixels,
     /// Computes the times of sync pulses.
     SyncPulses,
 }
@@ -104,6 +106,7 @@ impl Route {
             Self::Nearest => "neighbours, starts and stops taken out",
             Self::Triples => "triples, lists of three channels",
             Self::MicroTimes => "micro times",
+            Self::Pixels => "pixels of photons",
             Self::SyncPulses => "sync pulses",
         }
     }
@@ -119,6 +122,7 @@ impl Route {
             | Self::Nearest
             | Self::Triples
             | Self::MicroTimes
+            | Self::Pixels
             | Self::SyncPulses => Reads::Times,
         }
     }

@@ -13,6 +13,7 @@ use tagq_store::{
 pub(crate) type Sources = Vec<Vec<(i64, u16)>>;
 
 /// Generates sources of few tags with many equal times. With `in_order` each begins after the previous one.
+#[allow(dead_code, reason = "tests of scans have tags of their own")]
 pub(crate) fn sources(in_order: bool) -> impl Strategy<Value = Sources> {
     let label = prop_oneof![4 => 0_u16..4, 1 => prop::sample::select(vec![254_u16, 255, 1_255])];
     let source = prop::collection::vec((-60_i64..60, label), 0..90);
@@ -32,6 +33,7 @@ pub(crate) fn sources(in_order: bool) -> impl Strategy<Value = Sources> {
 }
 
 /// Returns the sources with two-byte labels.
+#[allow(dead_code, reason = "tests of scans have tags of their own")]
 pub(crate) fn recording(sources: &Sources) -> Recording<'static> {
     recordings(sources, None).remove(0)
 }

@@ -6,6 +6,7 @@
 mod check;
 pub(crate) mod dead;
 pub(crate) mod identity;
+pub(crate) mod scan_facts;
 pub(crate) mod source;
 
 use std::{io, path::Path};

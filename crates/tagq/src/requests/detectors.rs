@@ -42,6 +42,19 @@ pub(crate) fn detectors(
     Some(kept)
 }
 
+/// Returns the channels in use that are neither markers nor sync inputs of instruments, nor one of `markers`.
+pub(super) fn photons(run: &Run, in_use: Vec<u16>, markers: &[u16]) -> Vec<u16> {
+    let sources = &run.store().manifest().sources;
+    let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
+    let has_role = |channel: u16| {
+        recordings().flat_map(|of| &of.channel_names).any(|(number, name)| {
+            *number == channel && (name.starts_with(MARKER) || name.starts_with(SYNC))
+        })
+    };
+    let is_photon = |channel: &u16| !markers.contains(channel) && !has_role(*channel);
+    in_use.into_iter().filter(is_photon).collect()
+}
+
 /// Returns the N channels of a request; if none of them is named, the detectors of the run, if it has exactly N.
 ///
 /// `names` are the options that name them.

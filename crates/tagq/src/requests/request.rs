@@ -10,6 +10,7 @@ use super::{
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
+    image::{IMAGE, Image},
     kind::{self, OfRun, RequestKind as _, Seams},
     micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
@@ -28,6 +29,8 @@ pub enum Request {
     Histogram(Histogram),
     /// Counts two time differences at once, in cells.
     Histogram2d(Histogram2d),
+    /// Counts photons in pixels.
+    Image(Image),
     /// Counts micro times, in bins.
     MicroTimes(MicroTimes),
     /// Counts tags.
@@ -38,11 +41,12 @@ pub enum Request {
 type Make = fn(OptionValues) -> Result<Request, Error>;
 
 /// The types of requests, each with the function that creates one.
-const TYPES: [(&RequestType, Make); 6] = [
+const TYPES: [(&RequestType, Make); 7] = [
     (&COINCIDENCES, |fields| deserialize(fields).map(Request::Coincidences)),
     (&HISTOGRAM, |fields| deserialize(fields).map(Request::Histogram)),
     (&G2, |fields| deserialize(fields).map(Request::Histogram)),
     (&HISTOGRAM2D, |fields| deserialize(fields).map(Request::Histogram2d)),
+    (&IMAGE, |fields| deserialize(fields).map(Request::Image)),
     (&MICRO, |fields| deserialize(fields).map(Request::MicroTimes)),
     (&RATES, |fields| deserialize(fields).map(Request::Rates)),
 ];
@@ -75,6 +79,7 @@ macro_rules! with_kind {
             Request::Coincidences($of) => $value,
             Request::Histogram($of) => $value,
             Request::Histogram2d($of) => $value,
+            Request::Image($of) => $value,
             Request::MicroTimes($of) => $value,
             Request::Rates($of) => $value,
         }
@@ -109,9 +114,11 @@ impl Request {
         let viewed = self.viewed((run, context))?;
         match self {
             Self::Coincidences(of) => of.listing(viewed.run(), &viewed.context(), context),
-            Self::Histogram(_) | Self::Histogram2d(_) | Self::MicroTimes(_) | Self::Rates(_) => {
-                Err(Error::Request("only coincidences can be listed".into()))
-            }
+            Self::Histogram(_)
+            | Self::Histogram2d(_)
+            | Self::Image(_)
+            | Self::MicroTimes(_)
+            | Self::Rates(_) => Err(Error::Request("only coincidences can be listed".into())),
         }
     }
 

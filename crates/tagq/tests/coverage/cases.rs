@@ -60,7 +60,7 @@ impl Ask {
         match &mut question {
             Request::Coincidences(of) => of.errors = errors,
             Request::Histogram(of) => of.errors = errors,
-            Request::Histogram2d(_) | Request::MicroTimes(_) => {}
+            Request::Histogram2d(_) | Request::Image(_) | Request::MicroTimes(_) => {}
             Request::Rates(of) => of.errors = errors,
         }
         question

@@ -55,6 +55,11 @@ pub fn questions() -> Vec<Question> {
             "histogram2d",
             json!({"herald": "1", "a": "2", "b": "3", "bin": "20t", "range": "-60t..60t"}),
         ),
+        of(
+            "image",
+            "image",
+            json!({"line": "3", "line_end": "4", "pixels": 8, "lines": 16, "channels": ["1", "2"]}),
+        ),
         of("g2", "g2", json!({"start": "1", "stop": "2", "bin": "10t", "range": "-500t..500t"})),
         of(
             "g2, wide bins",

@@ -12,6 +12,8 @@ import { fixed, places, rangeText } from "../scales/words";
 
 /** Largest number of cells drawn along an axis; more are averaged. */
 const CELLS = 256;
+/** Room below the axis for the bar that shows a length. */
+const BAR = 26;
 
 export class MapContent implements Content {
   readonly zooms = { x: true, y: true };
@@ -37,14 +39,23 @@ export class MapContent implements Content {
   }
 
   height(width: number): number {
-    return clamp(this.isSquare() ? width - SCALE - 80 : 0.6 * width, 240, 620) + BELOW + 24;
+    const wide = width - SCALE - 80;
+    const high = this.map.image ? (wide * this.rows) / Math.max(this.map.columns, 1) : this.isSquare() ? wide : 0.6 * width;
+    return clamp(high, 240, 620) + this.below() + 24;
   }
 
   area(pen: Pen, width: number, height: number, room = 0): Box {
-    const bottom = height - BELOW;
+    const bottom = height - this.below();
     const high = bottom - 24;
-    const left = Math.max(Math.ceil(roomBeside(pen, ticksAcross(pen, this.axes.y[1], high)) / 8) * 8, room);
+    const left = Math.max(Math.ceil(roomBeside(pen, ticksAcross(pen, this.beside(), high)) / 8) * 8, room);
     const widest = Math.max(width - (this.hasScale(width) ? SCALE + 24 : MARGIN), left + 40);
+    if (this.map.image) {
+      // Pixels are squares, in view, too.
+      const length = ([whole, view]: [Axis, Axis], count: number) => ((view.high - view.low) / (whole.high - whole.low)) * count;
+      const [columns, rows] = [length(this.axes.x, this.map.columns), length(this.axes.y, this.rows)];
+      const side = Math.min(high / rows, (widest - left) / columns);
+      return { left, top: 24, right: left + side * columns, bottom: 24 + side * rows };
+    }
     // Cells of two differences are squares; time goes on across the page.
     const right = this.isSquare() ? Math.min(left + high, widest) : widest;
     return { left, top: 24, right, bottom };
@@ -54,8 +65,10 @@ export class MapContent implements Content {
     const [, x] = this.axes.x;
     const [, y] = this.axes.y;
     drawBelow(pen, palette, x, area, width);
-    const { first, end, step } = this.shownColumns();
+    const columns = this.shownColumns();
     const rows = this.shownRows();
+    if (this.map.image) columns.step = rows.step = Math.max(columns.step, rows.step);
+    const { first, end, step } = columns;
     const [wide, high] = [Math.ceil((end - first) / step), Math.ceil((rows.end - rows.first) / rows.step)];
     const across = (column: number) => area.left + place(x, this.edge(this.map.x, column, this.map.columns)) * (area.right - area.left);
     const up = (row: number) => area.bottom - place(y, this.edge(this.map.y, row, this.rows)) * (area.bottom - area.top);
@@ -68,14 +81,21 @@ export class MapContent implements Content {
         return value === null ? null : rgbOnMap(clamp(place(this.values, value), 0, 1));
       }),
     );
-    const ticks = ticksAcross(pen, y, area.bottom - area.top);
+    const ticks = ticksAcross(pen, this.beside(), area.bottom - area.top);
     for (const mark of ticks.marks) {
-      const at = area.bottom - clamp(place(y, mark.at), 0, 1) * (area.bottom - area.top);
+      const at = area.bottom - clamp(place(y, this.turned(mark.at)), 0, 1) * (area.bottom - area.top);
       pen.lines([[[area.left - 6, at], [area.left, at]]], palette.faint, 1, SOLID);
       pen.words(mark.label, [area.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
     }
     drawTitleBeside(pen, palette, y, ticks, area);
     if (this.hasScale(width)) drawScale(pen, palette, this.values, area.right + 24, area.top, area.bottom);
+    const bar = this.map.image?.bar;
+    if (bar) {
+      const end = area.left + (place(x, x.low + this.edge(this.map.x, bar.cells, this.map.columns) - this.map.x.low)) * (area.right - area.left);
+      const down = area.bottom + BELOW + BAR / 2;
+      pen.lines([[[area.left, down], [end, down]]], palette.ink, 4, SOLID);
+      pen.words(bar.label, [end + 10, down + 0.36 * TICK], TICK, palette.ink, "start");
+    }
   }
 
   spotAt(at: Fraction): Spot | null {
@@ -93,12 +113,18 @@ export class MapContent implements Content {
   csv(): (string | number | null)[][] {
     const { map } = this;
     const [columns, rows] = [this.shownColumns(), this.shownRows()];
-    const lines: (string | number | null)[][] = [["x_from_s", "x_to_s", "y_from_s", "y_to_s", "value"]];
+    const head = map.image ? ["pixel", "line", "value"] : ["x_from_s", "x_to_s", "y_from_s", "y_to_s", "value"];
+    const lines: (string | number | null)[][] = [head];
     for (let column = columns.first; column < columns.end; column += 1) {
       for (let row = rows.first; row < rows.end; row += 1) {
+        const value = map.cells[column * this.rows + row] ?? null;
+        if (map.image) {
+          lines.push([column, this.rows - 1 - row, value]);
+          continue;
+        }
         const x = [column, column + 1].map((edge) => this.edge(map.x, edge, map.columns));
         const y = [row, row + 1].map((edge) => this.edge(map.y, edge, this.rows));
-        lines.push([...x, ...y, map.cells[column * this.rows + row] ?? null]);
+        lines.push([...x, ...y, value]);
       }
     }
     return lines;
@@ -122,10 +148,15 @@ export class MapContent implements Content {
       row,
       at: { x: middle(this.axes.x[1], x), y: 1 - middle(this.axes.y[1], y) },
       heading: `${map.values.label}: ${text}`,
-      readings: [
-        { name: map.x.label, text: rangeText(map.x, ...x) },
-        { name: map.y.label, text: rangeText(map.y, ...y) },
-      ],
+      readings: map.image
+        ? [
+            { name: map.x.label, text: fixed(column, 0) },
+            { name: map.y.label, text: fixed(this.rows - 1 - row, 0) },
+          ]
+        : [
+            { name: map.x.label, text: rangeText(map.x, ...x) },
+            { name: map.y.label, text: rangeText(map.y, ...y) },
+          ],
     };
   }
 
@@ -153,6 +184,23 @@ export class MapContent implements Content {
       }
     }
     return count > 0 ? sum / count : null;
+  }
+
+  /** Returns the room below the cells. */
+  private below(): number {
+    return BELOW + (this.map.image?.bar ? BAR : 0);
+  }
+
+  /** Returns the axis of the numbers beside the cells, from the lowest to the highest. */
+  private beside(): Axis {
+    const view = this.axes.y[1];
+    return this.map.image ? { ...view, low: this.turned(view.high), high: this.turned(view.low) } : view;
+  }
+
+  /** Returns the place on the vertical axis of a number that stands beside it. */
+  private turned(number: number): number {
+    const { low, high } = this.map.y;
+    return this.map.image ? low + high - number : number;
   }
 
   private isSquare(): boolean {

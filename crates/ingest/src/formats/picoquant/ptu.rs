@@ -1,7 +1,7 @@
 //! PTU files: what the tags of their header say.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tagq_store::{Recording, Stated, Tick};
+use tagq_store::{Recording, ScanFacts, Stated, Tick};
 
 use super::{
     facts::{Facts, milliseconds, no_tick},
@@ -163,14 +163,32 @@ fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
         let divider = tags.int("HWSync_Divider").filter(|&divider| divider > 1);
         facts.add("sync divider", divider.map(|n| format!("{n} (pulses are counted after it)")));
     }
-    for (what, name) in [
-        ("line start", "ImgHdr_LineStart"),
-        ("line stop", "ImgHdr_LineStop"),
-        ("frame", "ImgHdr_Frame"),
-    ] {
-        facts.add(what, flag(name).map(|marker| format!("marker{marker}")));
-    }
+    facts.0.extend(scan(tags).to_facts());
     facts.0
+}
+
+/// Returns the scan of an image.
+fn scan(tags: &Tags) -> ScanFacts {
+    let positive = |name: &str| tags.int(name).filter(|&value| value > 0);
+    let marker = |name: &str| positive(name).map(|marker| format!("marker{marker}"));
+    let side = |name: &str| positive(name).and_then(|side| u32::try_from(side).ok());
+    let line = marker("ImgHdr_LineStart");
+    let number = |name: &str| {
+        #[expect(clippy::cast_precision_loss, reason = "a percentage, or a size in micrometres")]
+        let whole = tags.int(name).map(|value| value as f64);
+        tags.float(name).or(whole).filter(|&value| value.is_finite() && value > 0.0)
+    };
+    ScanFacts {
+        // Files of points have a direction, too.
+        is_two_way: tags.int("ImgHdr_BiDirect").filter(|_| line.is_some()).map(|is| is != 0),
+        line,
+        line_end: marker("ImgHdr_LineStop"),
+        frame: marker("ImgHdr_Frame"),
+        pixels: side("ImgHdr_PixX"),
+        lines: side("ImgHdr_PixY"),
+        sine_percent: number("ImgHdr_SinCorrection"),
+        pixel_um: number("ImgHdr_PixResol"),
+    }
 }
 
 /// Returns the time of the beginning, as local time of the recording computer.

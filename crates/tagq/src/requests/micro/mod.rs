@@ -212,7 +212,7 @@ impl RequestKind for MicroTimes {
 }
 
 impl MicroTimes {
-    fn bins(
+    pub(super) fn bins(
         &self,
         run: &Run,
         channels: &[u16],
@@ -272,7 +272,7 @@ impl MicroTimes {
 }
 
 /// Returns the unit of the micro times of a run.
-fn micro_tick(run: &Run) -> Result<Tick, Error> {
+pub(super) fn micro_tick(run: &Run) -> Result<Tick, Error> {
     run.store().manifest().micro_tick.ok_or_else(|| {
         Error::Request(format!(
             "{} has no micro times, or their unit is not known; files of mode T3 have them",

@@ -3,6 +3,14 @@
 //! These functions share no code with the engine. They follow docs/queries.md sentence by sentence and
 //! compute in `i128`, where nothing overflows.
 
+mod image;
+mod scope;
+
+pub use image::{
+    ImageFrame, ImageLine, ImagePlace, image, image_faults, image_frames, image_lines,
+};
+
+use self::scope::{delayed, is_within};
 use crate::rules::rule::Rule;
 
 /// Counts pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one source
@@ -30,17 +38,6 @@ pub fn pairs(
         }
     }
     count
-}
-
-/// Returns the time of a tag after the delay of its channel.
-fn delayed(time: i64, channel: u16, delays: &[(u16, i64)]) -> i128 {
-    let mut delayed = i128::from(time);
-    for &(of_channel, delay) in delays {
-        if of_channel == channel {
-            delayed += i128::from(delay);
-        }
-    }
-    delayed
 }
 
 /// Counts coincidences of a group by a rule. They are the ways to take one tag of each channel of `group`,
@@ -164,10 +161,6 @@ pub fn live(sources: &[Vec<(i64, u16)>], [from, to]: [Option<i64>; 2]) -> i128 {
         }
     }
     live
-}
-
-fn is_within(time: i128, from: Option<i64>, to: Option<i64>) -> bool {
-    from.is_none_or(|from| time >= i128::from(from)) && to.is_none_or(|to| time < i128::from(to))
 }
 
 /// Returns every Δ of the starts and stops of one source, in ticks, with the time by which it is selected:

@@ -1,0 +1,131 @@
+"""Images by markers, compared with a decoding in NumPy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+
+LINE, LINE_END, FRAME = 4, 5, 6
+PIXELS, LINES, FRAMES = 7, 5, 3
+
+
+def scan(seed: int) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ma.MaskedArray]:
+    """Returns times, channels and micro times of a scan with lines of slightly different lengths."""
+    draw = numpy.random.default_rng(seed)
+    tags = []
+    time = 1_000
+    for _ in range(FRAMES):
+        tags.append((time, FRAME, None))
+        for _ in range(LINES):
+            length = int(draw.integers(900, 1_100))
+            tags += [(time, LINE, None), (time + length, LINE_END, None)]
+            at = draw.integers(time - 50, time + length + 50, size=200)
+            tags += [(int(t), int(draw.integers(1, 3)), int(draw.integers(0, 60))) for t in at]
+            time += length + int(draw.integers(0, 200))
+    tags.sort(key=lambda tag: tag[0])
+    micro = numpy.ma.MaskedArray([m or 0 for *_, m in tags], mask=[m is None for *_, m in tags], dtype="u2")
+    return numpy.array([t for t, *_ in tags]), numpy.array([c for _, c, _ in tags], dtype="u2"), micro
+
+
+def decoded(time, channel, micro, *, two_way: bool, sine: float | None, edges) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Returns the photons of each pixel, and those of each bin of micro times."""
+    counts = numpy.zeros((FRAMES, LINES, PIXELS), dtype="i8")
+    cube = numpy.zeros((FRAMES, LINES, PIXELS, len(edges) - 1), dtype="i8")
+    starts, ends, frames = (time[channel == of] for of in (LINE, LINE_END, FRAME))
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        frame = int(numpy.searchsorted(frames, start, side="right")) - 1
+        line = number % LINES
+        of_line = (channel < LINE) & (start <= time) & (time < end)
+        ticks = time[of_line] - start
+        if sine is None:
+            pixel = ticks * PIXELS // (end - start)
+        else:
+            k = numpy.arange(PIXELS + 1)
+            first = 0.5 + numpy.arcsin((2 * k / PIXELS - 1) * sine) / (2 * numpy.arcsin(sine))
+            pixel = numpy.searchsorted(numpy.ceil((end - start) * first), ticks, side="right") - 1
+        if two_way and line % 2:
+            pixel = PIXELS - 1 - pixel
+        numpy.add.at(counts, (frame, line, pixel), 1)
+        bins = numpy.searchsorted(edges, micro[of_line].data, side="right") - 1
+        inside = (bins >= 0) & (bins < len(edges) - 1)
+        numpy.add.at(cube, (frame, line, pixel[inside], bins[inside]), 1)
+    return counts, cube
+
+
+@pytest.mark.parametrize("two_way", [False, True])
+@pytest.mark.parametrize("sine", [None, 80, 100])
+def test_pixels_are_those_of_numpy(tmp_path: Path, two_way: bool, sine: int | None) -> None:
+    time, channel, micro = scan(3)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    counts, cube = decoded(
+        time, channel, micro, two_way=two_way, sine=None if sine is None else sine / 100, edges=numpy.arange(0, 61, 10)
+    )
+    how = {(False, False): "one-way", (True, False): "two-way", (False, True): "sinusoidal"}
+    words = dict(
+        line=LINE,
+        line_end=LINE_END,
+        frame=FRAME,
+        pixels=PIXELS,
+        lines=LINES,
+        scan=how.get((two_way, sine is not None), "two-way-sinusoidal"),
+        **({} if sine is None else {"sine": sine}),
+    )
+    image = run.image(frames="apart", micro=True, bin="1ns", range=("0ns", "6ns"), **words)
+    assert image.counts.shape == (FRAMES, LINES, PIXELS) and numpy.array_equal(image.counts, counts)
+    assert image.cube.shape == (FRAMES, LINES, PIXELS, 6) and numpy.array_equal(image.cube, cube)
+    together = run.image(**words)
+    assert numpy.array_equal(together.counts, counts.sum(axis=0, keepdims=True))
+    assert together.query["seen"]["photons_in_pixels"] == counts.sum()
+    with pytest.raises(AttributeError, match="micro=True"):
+        _ = together.cube
+    with pytest.raises(AttributeError, match="only images"):
+        _ = run.rates().counts
+
+
+def test_tiff_is_read_by_others(tmp_path: Path) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    time, channel, micro = scan(4)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    words = dict(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES, frames="apart")
+    image = run.image(**words)
+    image.save(tmp_path / "image.tif")
+    assert numpy.array_equal(tifffile.imread(tmp_path / "image.tif"), image.counts)
+    cube = run.image(micro=True, bin="2ns", range=("0ns", "6ns"), **words)
+    cube.save(tmp_path / "cube.tif")
+    pages = tifffile.imread(tmp_path / "cube.tif").reshape(FRAMES, 3, LINES, PIXELS)
+    assert numpy.array_equal(pages, numpy.moveaxis(cube.cube, 3, 1))
+
+
+def test_an_image_is_drawn_from_the_top(tmp_path: Path) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    time, channel, micro = scan(5)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    image = run.image(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES)
+    ax = image.plot()
+    low, high = ax.get_ylim()
+    assert low > high
+    mesh = ax.collections[0]
+    drawn = numpy.asarray(mesh.get_array()).reshape(LINES, PIXELS)
+    # The rows of the mesh go with their edges: those of the last line come first.
+    assert numpy.array_equal(drawn[::-1], image.counts[0])
+    pyplot.close(ax.figure)
+
+
+def test_a_real_image_is_that_of_ptufile(tmp_path: Path) -> None:
+    ptufile = pytest.importorskip("ptufile")
+    if "TAGQ_REAL_DATA" not in os.environ:
+        pytest.skip("TAGQ_REAL_DATA names no folder of real data")
+    file = tmp_path / "cells.ptu"
+    shutil.copyfile(Path(os.environ["TAGQ_REAL_DATA"]) / "instruments/picoharp300_t3_image.ptu", file)
+    with ptufile.PtuFile(file) as ptu:
+        known = ptu.decode_image(channel=0, keepdims=False)
+    run = tagq.ingest(file)
+    image = run.image(micro=True, range=("0t", f"{known.shape[-1]}t"))
+    assert numpy.array_equal(image.cube, known)
+    assert numpy.array_equal(image.counts, known.sum(axis=-1))

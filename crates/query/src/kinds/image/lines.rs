@@ -1,0 +1,253 @@
+//! Lines and frames from the tags of markers.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use tagq_store::Channels;
+
+use super::{Image, ImageReport};
+use crate::{
+    run::{
+        recording::{Recording, Source},
+        time_range::TimeRange,
+    },
+    scan::{morsels::Execution, route::COLUMN_ROWS},
+};
+
+/// Rows in which markers are searched together: their times are decoded if one of them is a marker.
+const SEARCHED: usize = 1 << 10;
+
+/// A line that has an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line {
+    /// The times of the line: from the first to before the second.
+    pub start: i64,
+    pub end: i64,
+    /// Its number in the frame.
+    pub number: u64,
+    /// The frame, numbered in the run.
+    pub frame: usize,
+}
+
+/// The lines of a source.
+#[derive(Debug)]
+pub(super) struct SourceLines {
+    /// In order of time, and apart from each other.
+    pub lines: Vec<Line>,
+    /// The number of its first frame.
+    pub first_frame: usize,
+    pub counts: MarkerCounts,
+}
+
+/// The markers in a range.
+#[derive(Debug)]
+pub(super) struct MarkerCounts {
+    pub report: ImageReport,
+    /// The lines of each frame of the source that begins there.
+    pub lines: Vec<u64>,
+}
+
+/// A marker, in the order in which markers of the same time count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Marker {
+    End,
+    Frame,
+    Start,
+}
+
+/// Returns the lines of each source, and what is counted of the markers in `range`.
+pub(super) fn of_sources(
+    image: &Image,
+    recording: &Recording<'_>,
+    range: TimeRange,
+    execution: &Execution,
+) -> Vec<SourceLines> {
+    let mut first_frame = 0;
+    let of_source = |source: &Source<'_>| {
+        let markers = markers(image, source, execution);
+        let mut lines = LineMaker::new(image, range, first_frame);
+        for (time, marker) in markers {
+            lines.take(time, marker);
+        }
+        let lines = lines.finish();
+        first_frame += lines.counts.lines.len();
+        lines
+    };
+    recording.sources.iter().map(of_source).collect()
+}
+
+/// Returns the delayed times of the markers of a source, in order.
+fn markers(image: &Image, source: &Source<'_>, execution: &Execution) -> Vec<(i64, Marker)> {
+    let markers = image.markers;
+    let channels = [
+        (Some(markers.line), Marker::Start),
+        (markers.line_end, Marker::End),
+        (markers.frame, Marker::Frame),
+    ];
+    let channels: Vec<(u16, Marker, i64)> = channels
+        .into_iter()
+        .filter_map(|(channel, of)| channel.map(|channel| (channel, of)))
+        .map(|(channel, of)| (channel, of, image.scope.delay_of(channel)))
+        .collect();
+    let starts: Vec<usize> = (0..source.tags.len()).step_by(COLUMN_ROWS).collect();
+    let of_piece = |&start: &usize| {
+        let rows = start..source.tags.len().min(start + COLUMN_ROWS);
+        markers_among(source, &channels, rows, execution)
+    };
+    let mut found = starts.par_iter().map(of_piece).collect::<Vec<_>>().concat();
+    // Delays can change the order.
+    found.sort_unstable();
+    found
+}
+
+fn markers_among(
+    source: &Source<'_>,
+    channels: &[(u16, Marker, i64)],
+    rows: Range<usize>,
+    execution: &Execution,
+) -> Vec<(i64, Marker)> {
+    let mut found = Vec::new();
+    let mut buffer = Vec::new();
+    for start in rows.clone().step_by(SEARCHED) {
+        let rows = start..rows.end.min(start + SEARCHED);
+        if !has_any(source.tags.channels, channels, rows.clone()) {
+            continue;
+        }
+        if !source.is_in_order(execution.simd, rows.clone()) {
+            continue;
+        }
+        let times = source.tags.time.read(rows.clone(), &mut buffer);
+        for (row, &time) in rows.zip(times) {
+            let label = source.tags.channels.label(row);
+            for &(channel, marker, delay) in channels {
+                if channel == label {
+                    found.push((time.wrapping_add(delay), marker));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether any of these rows is of one of the channels. All labels are compared, so that many are compared at once.
+fn has_any(labels: Channels<'_>, channels: &[(u16, Marker, i64)], rows: Range<usize>) -> bool {
+    channels.iter().any(|&(channel, ..)| match labels {
+        Channels::U8(labels) => u8::try_from(channel).is_ok_and(|channel| {
+            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
+        }),
+        Channels::U16(labels) => {
+            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
+        }
+    })
+}
+
+/// A line that has begun.
+struct OpenLine {
+    start: i64,
+    number: u64,
+    frame: usize,
+}
+
+/// Makes lines of markers that arrive in order.
+struct LineMaker<'a> {
+    image: &'a Image,
+    range: TimeRange,
+    lines: Vec<Line>,
+    first_frame: usize,
+    report: ImageReport,
+    /// The first time of each frame so far, and its lines: those in the range are reported.
+    frames: Vec<(i64, u64)>,
+    /// The line that has begun and has no end yet.
+    open: Option<OpenLine>,
+}
+
+impl<'a> LineMaker<'a> {
+    fn new(image: &'a Image, range: TimeRange, first_frame: usize) -> Self {
+        let (lines, frames) = (Vec::new(), Vec::new());
+        Self {
+            image,
+            range,
+            lines,
+            first_frame,
+            report: ImageReport::default(),
+            frames,
+            open: None,
+        }
+    }
+
+    fn take(&mut self, time: i64, marker: Marker) {
+        let in_range = u64::from(self.range.contains(time));
+        let has_ends = self.image.markers.line_end.is_some();
+        match marker {
+            Marker::End => {
+                if self.open.is_none() {
+                    self.report.ends_without_start += in_range;
+                }
+                self.close(time);
+            }
+            Marker::Frame => {
+                if !has_ends {
+                    self.close(time);
+                } else if self.open.is_some() {
+                    self.report.frames_inside_lines += in_range;
+                }
+                self.frames.push((time, 0));
+            }
+            Marker::Start => {
+                if has_ends {
+                    self.abandon();
+                } else {
+                    self.close(time);
+                }
+                self.report.line_starts += in_range;
+                let lines = u64::from(self.image.raster.lines);
+                let is_full = self.frames.last().is_none_or(|&(_, of)| of >= lines);
+                if self.frames.is_empty() || (self.image.markers.frame.is_none() && is_full) {
+                    self.frames.push((time, 0));
+                }
+                let frame = self.first_frame + self.frames.len() - 1;
+                if let Some((_, of_frame)) = self.frames.last_mut() {
+                    self.open = Some(OpenLine { start: time, number: *of_frame, frame });
+                    *of_frame += 1;
+                }
+            }
+        }
+    }
+
+    /// Ends the open line, if there is one, at a time.
+    fn close(&mut self, time: i64) {
+        let Some(OpenLine { start, number, frame }) = self.open.take() else { return };
+        if start < time {
+            self.lines.push(Line { start, end: time, number, frame });
+        } else {
+            self.report.starts_without_end += u64::from(self.range.contains(start));
+        }
+    }
+
+    /// Leaves out the open line, because it has no end.
+    fn abandon(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.report.starts_without_end += u64::from(self.range.contains(open.start));
+        }
+    }
+
+    fn finish(mut self) -> SourceLines {
+        self.abandon();
+        // After the last frame marker no frame begins if no line does.
+        if self.frames.last().is_some_and(|&(_, lines)| lines == 0) {
+            self.frames.pop();
+        }
+        let mut report = self.report;
+        let mut lines = Vec::new();
+        for &(begin, of_frame) in &self.frames {
+            let in_range = self.range.contains(begin);
+            report.frames_empty += u64::from(in_range && of_frame == 0);
+            lines.push(if in_range { of_frame } else { 0 });
+        }
+        SourceLines {
+            lines: self.lines,
+            first_frame: self.first_frame,
+            counts: MarkerCounts { report, lines },
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The pixel of a time in a line.
+//!
+//! At constant speed the pixel of the tick d of a line of L ticks and N pixels is ⌊d·N/L⌋. A division per photon is slow, so
+//! it is a product with a reciprocal: with b such that L ≤ 2^b, k = 2b and m = ⌈N·2^k/L⌉ it is ⌊d·m/2^k⌋.
+//!
+//! Proof: m·L = N·2^k + r with 0 ≤ r < L, so d·m/2^k = d·N/L + d·r/(L·2^k). The fraction of d·N/L is at most (L − 1)/L, and
+//! d·r < L² ≤ 2^k, so the second term is below 1/L: the whole part is that of d·N/L. m fits in 64 bits if N·2^(b+1) ≤ 2^64.
+
+use super::Raster;
+
+/// Finds the pixels of the ticks of lines of one length.
+#[derive(Debug, Clone)]
+pub(super) enum LinePixels {
+    /// ⌊d·m/2^k⌋.
+    Reciprocal { m: u64, k: u32 },
+    /// Lines so long that the reciprocal does not fit: ⌊d·N/L⌋.
+    Division { pixels: u64, length: u64 },
+    /// The first tick of each pixel, and the length of the line.
+    Edges(Vec<u64>),
+}
+
+/// The sine of a raster: the first place of each pixel and the end, as parts of the length of a line.
+#[derive(Debug, Clone)]
+pub(super) struct SineEdges(Vec<f64>);
+
+impl SineEdges {
+    /// Pixel k begins at ½ + arcsin((2k/N − 1)·s)/(2·arcsin s) of the line.
+    pub(super) fn of(raster: &Raster) -> Option<Self> {
+        let amplitude = f64::from(raster.sine?) / 1_000.0;
+        let pixels = f64::from(raster.pixels);
+        let whole = amplitude.asin();
+        let edge =
+            |k: u32| 0.5 + ((2.0 * f64::from(k) / pixels - 1.0) * amplitude).asin() / (2.0 * whole);
+        Some(Self((0..=raster.pixels).map(edge).collect()))
+    }
+}
+
+impl LinePixels {
+    pub(super) fn of(raster: &Raster, sine: Option<&SineEdges>, length: u64) -> Self {
+        if let Some(SineEdges(edges)) = sine {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between 0 and the length of the line"
+            )]
+            let tick = |edge: &f64| (edge * length as f64).ceil() as u64;
+            return Self::Edges(edges.iter().map(tick).collect());
+        }
+        let pixels = u64::from(raster.pixels);
+        let b = length.next_power_of_two().trailing_zeros();
+        if length > 1 << 62 || u128::from(pixels) << (b + 1) > 1 << 64 {
+            return Self::Division { pixels, length };
+        }
+        let k = 2 * b;
+        let m = (u128::from(pixels) << k).div_ceil(length.into());
+        // m ≤ N·2^(b+1), see above; if it is equal to 2^64, N·2^k/L was not below it.
+        u64::try_from(m).map_or(Self::Division { pixels, length }, |m| Self::Reciprocal { m, k })
+    }
+
+    /// Returns the pixel of a tick of the line; those of later ticks are not before it.
+    #[cfg(test)]
+    fn at(&self, tick: u64) -> u64 {
+        match self {
+            Self::Reciprocal { m, k } => by_reciprocal(tick, *m, *k),
+            Self::Division { pixels, length } => by_division(tick, *pixels, *length),
+            Self::Edges(edges) => edges.partition_point(|&edge| edge <= tick) as u64 - 1,
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a pixel is below 65,535")]
+#[inline]
+pub(super) fn by_reciprocal(tick: u64, m: u64, k: u32) -> u64 {
+    ((u128::from(tick) * u128::from(m)) >> k) as u64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a pixel is below 65,535")]
+#[inline]
+pub(super) fn by_division(tick: u64, pixels: u64, length: u64) -> u64 {
+    (u128::from(tick) * u128::from(pixels) / u128::from(length)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn raster(pixels: u32, sine: Option<u16>) -> Raster {
+        Raster { pixels, lines: 1, is_two_way: false, sine }
+    }
+
+    proptest! {
+        #[test]
+        fn the_reciprocal_is_the_quotient(
+            pixels in 1_u32..=65_535,
+            bits in 0_u32..63,
+            part in 0_u64..u64::MAX,
+            ticks in prop::collection::vec(0_u64..u64::MAX, 20),
+        ) {
+            let length = 1 + part % (1 << bits);
+            let of = LinePixels::of(&raster(pixels, None), None, length);
+            // Ticks at the edges of pixels, and others.
+            let edges = ticks.iter().flat_map(|tick| {
+                let pixel = u128::from(tick % u64::from(pixels));
+                let edge = u64::try_from((pixel * u128::from(length)).div_ceil(pixels.into())).unwrap();
+                [edge, edge.saturating_sub(1), tick % length]
+            });
+            for tick in edges.chain([0, length - 1]).filter(|&tick| tick < length) {
+                let expected = u128::from(tick) * u128::from(pixels) / u128::from(length);
+                prop_assert_eq!(u128::from(of.at(tick)), expected, "tick {} of {}", tick, length);
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_sine_is_slow_at_its_ends() {
+        // Four pixels of a half period: the edges are at arccos(1 − 2k/4)/π = 0, 1/3, 1/2, 2/3, 1.
+        let sine = raster(4, Some(1_000));
+        let of = LinePixels::of(&sine, SineEdges::of(&sine).as_ref(), 600);
+        let LinePixels::Edges(edges) = &of else { panic!("a sine has edges") };
+        for (edge, expected) in edges.iter().zip([0, 200, 300, 400, 600]) {
+            // Rounded up, an edge can be one tick later.
+            assert!((expected..=expected + 1).contains(edge), "{edges:?}");
+        }
+        assert_eq!((of.at(0), of.at(350), of.at(599)), (0, 2, 3));
+    }
+}

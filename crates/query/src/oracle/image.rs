@@ -1,0 +1,216 @@
+//! Images by markers.
+
+use super::scope::{delayed, is_within};
+use crate::kinds::{Markers, Raster};
+
+/// Where a photon is in an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImagePlace {
+    /// In a pixel.
+    Pixel {
+        /// The number of its frame in the run.
+        frame: usize,
+        /// The number of its line in the frame.
+        line: u64,
+        /// The pixel of the line.
+        pixel: u64,
+    },
+    /// In a line after the last one of a frame.
+    Beyond,
+    /// In no line.
+    Outside,
+}
+
+/// A line, or the beginning of one that has no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLine {
+    /// The number of its frame in the run.
+    pub frame: usize,
+    /// Its number in the frame.
+    pub number: u64,
+    /// The delayed time at which it begins.
+    pub start: i128,
+    /// The delayed time at which it has ended.
+    pub end: Option<i128>,
+}
+
+/// A frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageFrame {
+    /// The delayed time of its marker, else of its first line.
+    pub begin: i128,
+    /// How many lines begin in it.
+    pub lines: u64,
+}
+
+/// Returns the delayed times of a channel, in order.
+fn times_of(
+    tags: &[(i64, u16, Option<u32>)],
+    channel: Option<u16>,
+    delays: &[(u16, i64)],
+) -> Vec<i128> {
+    let mut times = Vec::new();
+    for &(time, of, _) in tags {
+        if Some(of) == channel {
+            times.push(delayed(time, of, delays));
+        }
+    }
+    times.sort_unstable();
+    times
+}
+
+/// Returns the frames of a source.
+///
+/// `tags` holds the (time, channel, micro time) of every tag, `delays` the (channel, ticks) of the delayed channels.
+pub fn image_frames(
+    tags: &[(i64, u16, Option<u32>)],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+) -> Vec<ImageFrame> {
+    let starts = times_of(tags, Some(markers.line), delays);
+    if markers.frame.is_none() {
+        let of_frame =
+            |starts: &[i128]| ImageFrame { begin: starts[0], lines: starts.len() as u64 };
+        return starts.chunks(raster.lines as usize).map(of_frame).collect();
+    }
+    let begins = times_of(tags, markers.frame, delays);
+    let mut frames = Vec::new();
+    // Lines before the first marker are a frame of their own.
+    let is_early = |start: &&i128| begins.first().is_none_or(|first| *start < first);
+    if let Some(&begin) = starts.first().filter(is_early) {
+        frames.push(ImageFrame { begin, lines: starts.iter().filter(is_early).count() as u64 });
+    }
+    for (at, &begin) in begins.iter().enumerate() {
+        let next = begins.get(at + 1);
+        let is_in = |start: &&i128| begin <= **start && next.is_none_or(|next| *start < next);
+        let lines = starts.iter().filter(is_in).count() as u64;
+        // After the last marker there is a frame if a line begins.
+        if lines > 0 || next.is_some() {
+            frames.push(ImageFrame { begin, lines });
+        }
+    }
+    frames
+}
+
+/// Returns the lines of each source. The arguments are those of [`image_frames`], for each source.
+pub fn image_lines(
+    sources: &[Vec<(i64, u16, Option<u32>)>],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+) -> Vec<Vec<ImageLine>> {
+    let mut all = Vec::new();
+    let mut frames_before = 0;
+    for tags in sources {
+        let starts = times_of(tags, Some(markers.line), delays);
+        let ends = times_of(tags, markers.line_end, delays);
+        let frame_markers = times_of(tags, markers.frame, delays);
+        let mut lines = Vec::new();
+        let mut at = 0;
+        let frames = image_frames(tags, markers, raster, delays);
+        for (frame, of_frame) in frames.iter().enumerate() {
+            for number in 0..of_frame.lines {
+                let start = starts[at];
+                at += 1;
+                let next = starts.get(at).copied();
+                let end = if markers.line_end.is_some() {
+                    let end = ends.iter().copied().find(|&end| end > start);
+                    end.filter(|&end| next.is_none_or(|next| end <= next))
+                } else {
+                    let frame = frame_markers.iter().copied().find(|&frame| frame > start);
+                    next.into_iter().chain(frame).min().filter(|&end| end > start)
+                };
+                lines.push(ImageLine { frame: frames_before + frame, number, start, end });
+            }
+        }
+        frames_before += frames.len();
+        all.push(lines);
+    }
+    all
+}
+
+/// Returns how many markers in a range are not as expected: ends outside of a line, and frame markers inside of one.
+pub fn image_faults(
+    sources: &[Vec<(i64, u16, Option<u32>)>],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> (u64, u64) {
+    let (mut ends_outside, mut frames_inside) = (0, 0);
+    if markers.line_end.is_none() {
+        return (0, 0);
+    }
+    for (tags, lines) in sources.iter().zip(image_lines(sources, markers, raster, delays)) {
+        let ends = times_of(tags, markers.line_end, delays);
+        let count = |times: &mut dyn Iterator<Item = i128>| {
+            times.filter(|&time| is_within(time, from, to)).count() as u64
+        };
+        // Each line has at most one end; the others are outside.
+        ends_outside += count(&mut ends.iter().copied());
+        ends_outside -= count(&mut lines.iter().filter_map(|line| line.end));
+        for frame in times_of(tags, markers.frame, delays) {
+            let last = lines.iter().rfind(|line| line.start < frame);
+            let is_open =
+                last.is_some_and(|line| !ends.iter().any(|&end| line.start < end && end <= frame));
+            frames_inside += u64::from(is_open && is_within(frame, from, to));
+        }
+    }
+    (ends_outside, frames_inside)
+}
+
+/// Returns the place of each photon in a range, with its micro time. Photons are the tags of the channels `photons`.
+pub fn image(
+    sources: &[Vec<(i64, u16, Option<u32>)>],
+    photons: &[u16],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<(ImagePlace, Option<u32>)> {
+    let mut places = Vec::new();
+    let lines = image_lines(sources, markers, raster, delays);
+    for (tags, lines) in sources.iter().zip(lines) {
+        for &(time, channel, micro) in tags {
+            let time = delayed(time, channel, delays);
+            if !photons.contains(&channel) || !is_within(time, from, to) {
+                continue;
+            }
+            let mut place = ImagePlace::Outside;
+            for ImageLine { frame, number, start, end } in &lines {
+                let Some(end) = end.filter(|&end| *start <= time && time < end) else { continue };
+                place = ImagePlace::Beyond;
+                if *number < u64::from(raster.lines) {
+                    let pixel = pixel_at(time - start, end - start, raster);
+                    let is_backward = raster.is_two_way && number % 2 == 1;
+                    let pixel =
+                        if is_backward { u64::from(raster.pixels) - 1 - pixel } else { pixel };
+                    place = ImagePlace::Pixel { frame: *frame, line: *number, pixel };
+                }
+            }
+            places.push((place, micro));
+        }
+    }
+    places
+}
+
+/// Returns the pixel of a tick of a line of `length` ticks.
+fn pixel_at(tick: i128, length: i128, raster: Raster) -> u64 {
+    let mut pixel = 0;
+    for k in 1..raster.pixels {
+        let is_reached = match raster.sine {
+            None => tick * i128::from(raster.pixels) >= i128::from(k) * length,
+            Some(sine) => {
+                let amplitude = f64::from(sine) / 1_000.0;
+                let place = (2.0 * f64::from(k) / f64::from(raster.pixels) - 1.0) * amplitude;
+                let part = 0.5 + place.asin() / (2.0 * amplitude.asin());
+                tick as f64 >= part * length as f64
+            }
+        };
+        if is_reached {
+            pixel = u64::from(k);
+        }
+    }
+    pixel
+}

@@ -1,0 +1,159 @@
+//! The counts of an image, and the table made from them.
+
+use std::sync::Arc;
+
+use tagq_query::{ImageReport, Imaged, PixelCounts, Raster};
+use tagq_store::Tick;
+
+use crate::{
+    cells::Cells,
+    table::{Column, Table, Unit},
+};
+
+/// Frames with another number of lines that an answer lists.
+const LISTED_MAX: usize = 100;
+
+/// The counts of one run or of several.
+#[derive(Debug, Default)]
+pub(crate) struct ImageCounts {
+    /// The numbers of each pixel, frame by frame.
+    pub counts: Vec<u64>,
+    /// How many numbers a pixel has.
+    pub stride: usize,
+    pub report: ImageReport,
+    pub frames: FramesSeen,
+    /// The lines that begin in each frame, added up over the runs.
+    lines: Vec<u64>,
+}
+
+/// The frames that were found.
+#[derive(Debug, Default)]
+pub(crate) struct FramesSeen {
+    /// Frames with a line.
+    pub count: u64,
+    /// Frames with fewer lines than were asked for, and with more.
+    pub fewer: u64,
+    pub more: u64,
+    /// The number of a frame with another number of lines, and these: the first ones.
+    pub other: Vec<(usize, u64)>,
+}
+
+impl ImageCounts {
+    pub(super) fn of(imaged: Imaged, raster: Raster) -> Self {
+        let Imaged { counts, stride, lines, report } = imaged;
+        let expected = u64::from(raster.lines);
+        let mut frames = FramesSeen::default();
+        for (frame, &lines) in lines.iter().enumerate().filter(|(_, lines)| **lines > 0) {
+            frames.count += 1;
+            frames.fewer += u64::from(lines < expected);
+            frames.more += u64::from(lines > expected);
+            if lines != expected && frames.other.len() < LISTED_MAX {
+                frames.other.push((frame, lines));
+            }
+        }
+        Self { counts, stride, report, frames, lines }
+    }
+
+    /// Adds the counts of another run, frame by frame.
+    pub(super) fn added(mut self, more: Self) -> Self {
+        let add = |sum: &mut Vec<u64>, more: Vec<u64>| {
+            sum.resize(sum.len().max(more.len()), 0);
+            sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        };
+        add(&mut self.counts, more.counts);
+        add(&mut self.lines, more.lines);
+        self.report = self.report.and(&more.report);
+        let FramesSeen { count, fewer, more, other } = more.frames;
+        self.frames.count += count;
+        self.frames.fewer += fewer;
+        self.frames.more += more;
+        self.frames.other.extend(other);
+        self.frames.other.truncate(LISTED_MAX);
+        self
+    }
+
+    /// Returns the frames that have rows: those from the first to the last with a line or a photon.
+    fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
+        let has = |frame: &usize| {
+            let at = frame * of_frame * self.stride;
+            let counts = self.counts.get(at..at + of_frame * self.stride).unwrap_or_default();
+            self.lines.get(*frame).is_some_and(|&lines| lines > 0)
+                || counts.iter().step_by(self.stride).any(|&count| count > 0)
+        };
+        let all = 0..self.counts.len() / (of_frame * self.stride).max(1);
+        let (first, last) = (all.clone().find(has), all.rev().find(has));
+        first.zip(last).map_or(0..0, |(first, last)| first..last + 1)
+    }
+
+    /// Returns one row for each pixel: frame by frame if they are apart, line by line. Errors are those of counts,
+    /// √max(C, 1).
+    pub(super) fn table(self, raster: Raster, is_apart: bool, micro: Option<Tick>) -> Table {
+        let side = raster.pixels as usize;
+        let of_frame = side * raster.lines as usize;
+        let frames = if is_apart { self.frames_shown(of_frame) } else { 0..1 };
+        let rows = frames.len() * of_frame;
+        let first = frames.start * of_frame;
+        let stride = self.stride;
+        let has_bins = stride > 5;
+        let counts = Arc::new(self.counts);
+        let number = move |of: usize| i64::try_from(of).unwrap_or(i64::MAX);
+        let mut table = Table::default();
+        if is_apart {
+            let frame = move |row: usize| number((first + row) / of_frame);
+            table = table.with(Column::integers("frame", Cells::made(rows, frame)).key());
+        }
+        let of_row = move |row: usize| {
+            let at = (first + row) * stride;
+            at..at + stride
+        };
+        let count = {
+            let counts = Arc::clone(&counts);
+            Cells::made(rows, move |row| PixelCounts(&counts[of_row(row)]).count())
+        };
+        let err = count.clone().map(|count| Some((count.max(1) as f64).sqrt()));
+        table = table
+            .with(
+                Column::integers(
+                    "line",
+                    Cells::made(rows, move |row| number(row % of_frame / side)),
+                )
+                .key(),
+            )
+            .with(Column::integers("pixel", Cells::made(rows, move |row| number(row % side))).key())
+            .with(Column::counts("count", count).err("count_err").compared())
+            .with(Column::floats("count_err", err).hidden());
+        let Some(unit) = micro else { return table };
+        let mean = {
+            let counts = Arc::clone(&counts);
+            Cells::made(rows, move |row| mean_of(PixelCounts(&counts[of_row(row)]), unit))
+        };
+        table = table
+            .with(
+                Column::floats("micro_mean_s", mean.clone().map(|mean| Some(mean?.0)))
+                    .heading("mean micro time")
+                    .unit(Unit::Seconds)
+                    .err("micro_mean_s_err"),
+            )
+            .with(Column::floats("micro_mean_s_err", mean.map(|mean| mean?.1)).hidden());
+        if !has_bins {
+            return table;
+        }
+        let bins = move |row: usize| PixelCounts(&counts[of_row(row)]).bins().to_vec();
+        table.with(Column::count_lists("micro_counts", Cells::made(rows, bins)).hidden())
+    }
+}
+
+/// Returns the mean micro time of a pixel in seconds with its standard error, √(Σ(m − m̄)²/(n − 1)/n); that of one photon
+/// is not known.
+fn mean_of(pixel: PixelCounts<'_>, unit: Tick) -> Option<(f64, Option<f64>)> {
+    let (n, sum, squares) = pixel.micro().filter(|&(n, ..)| n > 0)?;
+    let tick = unit.seconds_of(1);
+    let mean = sum as f64 / n as f64;
+    // n·Σm² − (Σm)² is exact in whole numbers.
+    let spread = u128::from(n)
+        .checked_mul(squares)
+        .and_then(|all| all.checked_sub(u128::from(sum) * u128::from(sum)))
+        .filter(|_| n > 1);
+    let err = spread.map(|spread| (spread as f64 / (n - 1) as f64).sqrt() / n as f64 * tick);
+    Some((mean * tick, err))
+}

@@ -1,0 +1,454 @@
+//! The request for images by markers.
+
+mod counts;
+mod notes;
+mod request;
+
+pub use request::{Frames, IMAGE, Image, ScanPath};
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tagq_query::{
+    Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
+    Raster, ReadPlan, Recording, TimeDivision,
+};
+use tagq_store::{ScanFacts, Tick};
+
+use self::counts::{FramesSeen, ImageCounts};
+use super::{
+    context::QueryContext,
+    detectors,
+    header::bin_width,
+    kind::{Finished, RequestKind, Resolved},
+    limits,
+    micro::{MicroTimes, micro_tick},
+    options::RequestType,
+    selection::{Selected, Selection},
+    used::{MOVES, SelectionUsed},
+};
+use crate::setup::arguments::Channel;
+use crate::{error::Error, figure::FigureKind, run::Run};
+
+/// Bytes of a number while it is counted, in each thread.
+const NUMBER_BYTES: u64 = 8;
+/// Reason why an image is counted from scratch each time.
+const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it and after it";
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    line: u16,
+    line_end: Option<u16>,
+    frame: Option<u16>,
+    photons: Vec<u16>,
+    pixels: u32,
+    lines: u32,
+    two_way: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sine_percent: Option<f64>,
+    /// `together` or `apart`.
+    frames: &'static str,
+    /// The side of a pixel in micrometres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pixel_um: Option<f64>,
+    /// The unit of micro times, as a fraction of attoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    micro_tick: Option<String>,
+    /// Width of a bin of micro times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ticks: Option<[i64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Seen>,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+/// The photons and the markers in the selection.
+#[derive(Debug, Serialize)]
+struct Seen {
+    photons_in_pixels: u64,
+    photons_outside_lines: u64,
+    photons_beyond_lines: u64,
+    line_starts: u64,
+    line_starts_without_end: u64,
+    line_ends_without_start: u64,
+    frames_with_lines: u64,
+    frames_with_fewer_lines: u64,
+    frames_with_more_lines: u64,
+    frames_without_lines: u64,
+    frame_markers_inside_lines: u64,
+    /// The number of a frame with another number of lines, and these: the first 100.
+    frames_of_other_lines: Vec<(usize, u64)>,
+}
+
+impl RequestKind for Image {
+    const TYPES: &'static [&'static RequestType] = &[&IMAGE];
+
+    type Query = Query;
+    type Counts = ImageCounts;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    fn channels(&self) -> Vec<&Channel> {
+        self.line.iter().chain(&self.line_end).chain(&self.frame).collect()
+    }
+
+    fn is_of_named(&self) -> bool {
+        false
+    }
+
+    fn recount_reason(&self) -> Option<&'static str> {
+        Some(if self.selection.moves() { MOVES } else { MARKERS_MATTER })
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        bins: Option<&Bins>,
+    ) -> Result<Query, Error> {
+        let stated = Stated::of(run)?;
+        let markers = self.markers(&stated, context)?;
+        let raster = self.raster(&stated)?;
+        let named: Vec<u16> =
+            [Some(markers.line), markers.line_end, markers.frame].into_iter().flatten().collect();
+        let scope = selected.scope.clone();
+        let facts = run.facts(self.selection.join);
+        let in_use = scope.in_use(&facts);
+        let photons = if let Some(channels) = &scope.channels {
+            if let Some(both) = channels.iter().find(|channel| named.contains(channel)) {
+                return Err(Error::Request(format!(
+                    "channel {} is a marker; `channels` are those of the photons",
+                    context.setup.name_of(*both)
+                )));
+            }
+            channels.clone()
+        } else {
+            detectors::photons(run, in_use, &named)
+        };
+        context.note_dark(run, named.into_iter().chain(photons.iter().copied()).collect());
+        let micro = if self.micro {
+            let bins = match bins {
+                Some(bins) if self.range.is_none() => bins.clone(),
+                _ => self.micro_times().bins(run, &photons, &scope, context)?,
+            };
+            PixelMicro::Bins(bins)
+        } else if run.store().manifest().micro_tick.is_some() {
+            PixelMicro::Mean
+        } else {
+            PixelMicro::None
+        };
+        let frames = Query::frames_max(&facts, markers, raster.lines);
+        let is_apart = self.frames == Frames::Apart;
+        Ok(Query { markers, photons, raster, micro, is_apart, frames, scope })
+    }
+
+    fn chosen_bins(&self, query: &Query) -> Option<Bins> {
+        match &query.micro {
+            PixelMicro::Bins(bins) if self.range.is_none() => Some(bins.clone()),
+            PixelMicro::Bins(_) | PixelMicro::Mean | PixelMicro::None => None,
+        }
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        // Without `..`: a new field must be compared or ignored on purpose.
+        let alike = |query: &Query| {
+            let Query { markers, photons: _, raster, micro, is_apart, frames: _, scope } = query;
+            (*markers, *raster, micro.clone(), *is_apart, scope.delays.clone())
+        };
+        alike(one) == alike(other)
+    }
+
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
+        let Some((first, others)) = all.split_first() else { return Ok(()) };
+        let unit = |run: &Run| run.store().manifest().micro_tick;
+        if others.iter().any(|other| unit(other.run) != unit(first.run)) {
+            return Err(Error::Request("the runs have micro times of different units".into()));
+        }
+        Ok(())
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let (pixels, numbers) = query.size();
+        let copies = (context.pool.current_num_threads() + runs) as u64;
+        let of_pixel = copies * NUMBER_BYTES * query.stride() as u64;
+        limits::check(pixels as u128, "pixels", of_pixel, |most| {
+            let fewer = if query.is_apart { "`frames` together, " } else { "" };
+            let bins = if self.micro { ", wider bins" } else { "" };
+            format!("{most} pixels would fit; {fewer}a part of the run{bins} or fewer `pixels`")
+        })?;
+        limits::check(
+            numbers as u128,
+            "frames and numbers of pixels",
+            copies * NUMBER_BYTES,
+            |most| format!("{most} would fit; give a part of the run"),
+        )?;
+        let taken = run.count_as(self.selection.join, None, |recording| {
+            Ok(context.pool.install(|| query.plan(recording, &Execution::best()))?.rows_taken())
+        })?;
+        limits::note_long(context, 1.0, taken as f64);
+        Ok(())
+    }
+
+    fn count(
+        &self,
+        query: &Query,
+        _: Option<&TimeDivision>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<ImageCounts, QueryError> {
+        Ok(ImageCounts::of(query.ask(ledger)?, query.raster))
+    }
+
+    fn add(
+        &self,
+        _: &[Resolved<'_, Query>],
+        counts: Vec<ImageCounts>,
+    ) -> Result<ImageCounts, Error> {
+        let sum = counts.into_iter().reduce(ImageCounts::added);
+        sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], counts: ImageCounts) -> Result<Finished, Error> {
+        let first = &all[0];
+        let query = &first.query;
+        let mut used = self.used(first)?;
+        used.selection.sums_up(all.len());
+        notes::note(first, &counts);
+        let header = format!(
+            "{}; {} photons in pixels of {} frame{}; tick {}",
+            self.words(first, &used),
+            counts.report.photons,
+            counts.frames.count,
+            if counts.frames.count == 1 { "" } else { "s" },
+            first.tick()
+        );
+        let figure = FigureKind::Image {
+            title: "Image".into(),
+            pixels: query.raster.pixels,
+            lines: query.raster.lines,
+            pixel_um: used.pixel_um,
+        };
+        used.seen = Some(Seen::of(&counts));
+        let has_micro = !matches!(query.micro, PixelMicro::None);
+        let micro = has_micro.then(|| micro_tick(first.run)).transpose()?;
+        let rows = counts.table(query.raster, query.is_apart, micro);
+        let query = serde_json::to_value(used)?;
+        Ok(Finished { header, query, singles: None, rows, total: None, figure })
+    }
+
+    fn plan(
+        &self,
+        query: &Query,
+        _: Option<&TimeDivision>,
+        _: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<ReadPlan, QueryError> {
+        query.plan(recording, &Execution::best())
+    }
+
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let used = self.used(resolved)?;
+        let header = format!("{}; tick {}", self.words(resolved, &used), resolved.tick());
+        Ok((header, serde_json::to_value(used)?))
+    }
+}
+
+/// The scan as the headers of the files state it, all alike, and the channels of its markers.
+struct Stated {
+    scan: ScanFacts,
+    line: Option<u16>,
+    line_end: Option<u16>,
+    frame: Option<u16>,
+}
+
+impl Stated {
+    fn of(run: &Run) -> Result<Self, Error> {
+        let sources = &run.store().manifest().sources;
+        let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
+        let mut scans = recordings().map(ScanFacts::of).filter(|of| *of != ScanFacts::default());
+        let scan = scans.next().unwrap_or_default();
+        if scans.any(|other| other != scan) {
+            return Err(Error::Request(format!(
+                "the files of {} state different scans; ask each of them alone",
+                run.path().display()
+            )));
+        }
+        let channel = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            let mut names = recordings().flat_map(|of| &of.channel_names);
+            names.find(|(_, of)| of == name).map(|&(channel, _)| channel)
+        };
+        let [line, line_end, frame] = [&scan.line, &scan.line_end, &scan.frame].map(channel);
+        Ok(Self { scan, line, line_end, frame })
+    }
+}
+
+impl Image {
+    /// Returns the markers. If the marker of lines is given, those of the header are of another scan.
+    fn markers(&self, stated: &Stated, context: &QueryContext<'_>) -> Result<Markers, Error> {
+        let given = |channel: &Option<Channel>| {
+            channel.as_ref().map(|channel| context.setup.channel(channel)).transpose()
+        };
+        let missing = || {
+            Error::Request(
+                "`line` is missing: the marker at which lines begin; the files do not state it"
+                    .into(),
+            )
+        };
+        let line = given(&self.line)?;
+        let or = |stated: Option<u16>| stated.filter(|_| line.is_none());
+        let markers = Markers {
+            line: line.or(stated.line).ok_or_else(missing)?,
+            line_end: given(&self.line_end)?.or(or(stated.line_end)),
+            frame: given(&self.frame)?.or(or(stated.frame)),
+        };
+        let Markers { line, line_end, frame } = markers;
+        if line_end == Some(line) || frame == Some(line) || (frame.is_some() && frame == line_end) {
+            return Err(Error::Request(
+                "`line`, `line_end` and `frame` are different channels".into(),
+            ));
+        }
+        Ok(markers)
+    }
+
+    fn raster(&self, stated: &Stated) -> Result<Raster, Error> {
+        let missing = |option: &str| {
+            Error::Request(format!(
+                "`{option}` is missing, and the files do not state their number"
+            ))
+        };
+        let scan = self.scan;
+        let is_sinusoidal =
+            scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
+        if self.sine.is_some() && !is_sinusoidal {
+            return Err(Error::Request("`sine` is of a `scan` that is sinusoidal".into()));
+        }
+        let percent = self.sine.map(f64::from).or(stated.scan.sine_percent).unwrap_or(100.0);
+        if is_sinusoidal && !(0.1..=100.0).contains(&percent) {
+            return Err(Error::Request(format!(
+                "a line covers 1 to 100 percent of a sine, not {percent}"
+            )));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1,000")]
+        let thousandths = (percent * 10.0).round() as u16;
+        Ok(Raster {
+            pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
+            lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
+            is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
+            sine: is_sinusoidal.then_some(thousandths),
+        })
+    }
+
+    /// Returns the request for micro times with the same bins.
+    fn micro_times(&self) -> MicroTimes {
+        MicroTimes {
+            bin: self.bin.clone(),
+            exact_bins: self.exact_bins,
+            range: self.range.clone(),
+            selection: self.selection.clone(),
+            ..MicroTimes::default()
+        }
+    }
+
+    fn used(&self, resolved: &Resolved<'_, Query>) -> Result<Used, Error> {
+        let Query { markers, photons, raster, micro, .. } = &resolved.query;
+        let has_micro = !matches!(micro, PixelMicro::None);
+        let unit = has_micro.then(|| micro_tick(resolved.run)).transpose()?;
+        let bins = if let PixelMicro::Bins(bins) = micro { Some(bins) } else { None };
+        let bin = bins.map(|bins| bins.edge(1) - bins.edge(0));
+        let stated = Stated::of(resolved.run)?;
+        // Other numbers of pixels would be of another size.
+        let is_as_stated =
+            |asked: Option<u32>, of: Option<u32>| asked.is_none_or(|n| of == Some(n));
+        let pixel_um = stated.scan.pixel_um.filter(|_| {
+            is_as_stated(self.pixels, stated.scan.pixels)
+                && is_as_stated(self.lines, stated.scan.lines)
+        });
+        Ok(Used {
+            kind: "image",
+            line: markers.line,
+            line_end: markers.line_end,
+            frame: markers.frame,
+            photons: photons.clone(),
+            pixels: raster.pixels,
+            lines: raster.lines,
+            two_way: raster.is_two_way,
+            sine_percent: raster.sine.map(|sine| f64::from(sine) / 10.0),
+            frames: self.frames.name(),
+            pixel_um,
+            micro_tick: unit.map(Tick::fraction),
+            bin_ticks: bin,
+            bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
+            range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
+            seen: None,
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
+        })
+    }
+
+    /// Returns the request as text for the header.
+    fn words(&self, resolved: &Resolved<'_, Query>, used: &Used) -> String {
+        let (context, tick) = (resolved.context, resolved.tick());
+        let name = |channel: u16| context.setup.name_of(channel);
+        let end =
+            used.line_end.map_or(" to the next line".to_owned(), |of| format!(" to {}", name(of)));
+        let frame = used.frame.map_or(String::new(), |of| format!(", frames at {}", name(of)));
+        let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
+        let mut scan = String::new();
+        if used.two_way {
+            scan.push_str("; two-way");
+        }
+        if let Some(percent) = used.sine_percent {
+            let _ = write!(scan, "; sine of {percent} %");
+        }
+        let micro = match (used.bin_ticks, micro_tick(resolved.run)) {
+            (Some(bin), Ok(unit)) => {
+                format!("; micro times in bins of {}", bin_width(bin, self.bin.as_ref(), unit))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "image of {} x {} pixels, lines from {}{end}{frame}{scan}; frames {}; photons of {}{micro}{}",
+            used.pixels,
+            used.lines,
+            name(used.line),
+            used.frames,
+            if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
+            used.selection.words(context.setup, tick)
+        )
+    }
+}
+
+impl Seen {
+    fn of(counts: &ImageCounts) -> Self {
+        let (report, frames) = (&counts.report, &counts.frames);
+        let FramesSeen { count, fewer, more, other } = frames;
+        Self {
+            photons_in_pixels: report.photons,
+            photons_outside_lines: report.photons_outside,
+            photons_beyond_lines: report.photons_beyond,
+            line_starts: report.line_starts,
+            line_starts_without_end: report.starts_without_end,
+            line_ends_without_start: report.ends_without_start,
+            frames_with_lines: *count,
+            frames_with_fewer_lines: *fewer,
+            frames_with_more_lines: *more,
+            frames_without_lines: report.frames_empty,
+            frame_markers_inside_lines: report.frames_inside_lines,
+            frames_of_other_lines: other.clone(),
+        }
+    }
+}
