@@ -5,6 +5,7 @@
 
 mod checks;
 mod compare;
+mod lifetimes;
 mod list;
 mod ours;
 mod outside;

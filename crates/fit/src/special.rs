@@ -48,7 +48,7 @@ fn beyond(at: f64, tau: f64, sigma: f64) -> f64 {
     let half = s * s / 2.0;
     let falling = (half - at / tau + log_erfc((s - z) * FRAC_1_SQRT_2)).exp();
     let rising = (half + at / tau + log_erfc((s + z) * FRAC_1_SQRT_2)).exp();
-    (erfc(z * FRAC_1_SQRT_2) + (falling - rising) / 2.0) / 2.0
+    0.5 * (erfc(z * FRAC_1_SQRT_2) + 0.5 * (falling - rising))
 }
 
 /// Returns the logarithm of the complementary error function.

@@ -11,6 +11,9 @@ use crate::{
     values::Values,
 };
 
+/// A place with its value and error.
+type Placed = (f64, Option<f64>, f64);
+
 /// Returns the values as points with errors.
 pub(crate) fn of(
     answer: &Answer,
@@ -22,7 +25,7 @@ pub(crate) fn of(
     let places = floats(rows, key);
     let values = floats(rows, &shown.key);
     let errors = floats(rows, &shown.errors);
-    let mut series: BTreeMap<Vec<u16>, Vec<(f64, Option<f64>, f64)>> = BTreeMap::new();
+    let mut series: BTreeMap<Vec<u16>, Vec<Placed>> = BTreeMap::new();
     for (row, place) in places.iter().enumerate() {
         let Some(place) = *place else { continue };
         let group = column.map_or(Vec::new(), |column| column.cells.at(row).group());

@@ -283,11 +283,12 @@ impl Answer {
 
     /// Fits a function to the answer: of the bytes of the places and the parameters, it returns those of one value for each
     /// place. Parameters have a name, a starting value and bounds.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
     fn fit_function(
         &self,
         py: Python<'_>,
         name: String,
-        function: Py<PyAny>,
+        function: &Bound<'_, PyAny>,
         parameters: Vec<(String, f64, (f64, f64))>,
         fixed: Vec<String>,
         between: Option<(f64, f64)>,
@@ -296,9 +297,9 @@ impl Answer {
         let raised = RefCell::new(None);
         let values = |places: &[f64], parameters: &[f64]| {
             let bytes = PyBytes::new(py, bytemuck::cast_slice(places));
-            let called = function.call1(py, (bytes, parameters.to_vec()));
+            let called = function.call1((bytes, parameters.to_vec()));
             let values = called.and_then(|values| {
-                let bytes: Vec<u8> = values.extract(py)?;
+                let bytes: Vec<u8> = values.extract()?;
                 Ok(bytes.chunks_exact(8).map(f64_of).collect())
             });
             values.map_err(|error| {

@@ -90,6 +90,7 @@ impl Run {
     }
 
     /// Answers the request with this name, and fits a model to the answer.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
     fn fit(
         &self,
         py: Python<'_>,
@@ -97,7 +98,7 @@ impl Run {
         name: &str,
         keywords: &Bound<'_, PyDict>,
     ) -> PyResult<Answer> {
-        let fit = options::fit(fit.0, &fit.1)?;
+        let fit = Box::new(options::fit(fit.0, &fit.1)?);
         ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), &Then::Fit(fit))
     }
 
@@ -307,7 +308,7 @@ impl Run {
 enum Then {
     Answer,
     /// A fit.
-    Fit(Fit),
+    Fit(Box<Fit>),
     /// A scan, with the setting of each run.
     Scan(Option<Setting>),
 }
@@ -417,7 +418,7 @@ pub(crate) fn fit_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    let fit = options::fit(fit.0, &fit.1)?;
+    let fit = Box::new(options::fit(fit.0, &fit.1)?);
     ask_all(py, &runs, (name, &options::named(name, keywords)?), &Then::Fit(fit))
 }
 

@@ -73,7 +73,7 @@ impl Decay {
         let mut earlier = self.period.map_or(0.0, |period| {
             let repeated = -(-period / tau).exp_m1();
             let of = |(k, share): (usize, &f64)| {
-                let lag = (offset - start - k as i64 - 1) as f64;
+                let lag = (offset - start - 1) as f64 - k as f64;
                 share * (-(lag.mul_add(width, period)).max(0.0) / tau).exp()
             };
             shares.iter().enumerate().map(of).sum::<f64>() / repeated
@@ -158,17 +158,14 @@ impl Model for Decay {
         values.fill(others[0]);
         for of in exponentials.chunks_exact(2) {
             let (photons, tau) = (of[0], of[1]);
-            match &self.response {
-                Some(response) => {
-                    self.add_convolved((response, others[1]), (photons, tau), bins, values);
-                }
-                None => {
-                    let first = bins[0].from;
-                    for (value, bin) in values.iter_mut().zip(bins) {
-                        let left = (-(bin.from - first) / tau).exp();
-                        *value -= photons * left * (-bin.width() / tau).exp_m1();
-                    }
-                }
+            if let Some(response) = &self.response {
+                self.add_convolved((response, others[1]), (photons, tau), bins, values);
+                continue;
+            }
+            let first = bins[0].from;
+            for (value, bin) in values.iter_mut().zip(bins) {
+                let left = (-(bin.from - first) / tau).exp();
+                *value -= photons * left * (-bin.width() / tau).exp_m1();
             }
         }
         Ok(())

@@ -92,10 +92,10 @@ impl Response {
         let square = part * part;
         let cube = square * part;
         let weights = [
-            (2.0 * square - cube - part) / 2.0,
-            (3.0 * cube - 5.0 * square + 2.0) / 2.0,
-            (4.0 * square - 3.0 * cube + part) / 2.0,
-            (cube - square) / 2.0,
+            0.5 * (2.0 * square - cube - part),
+            0.5 * (3.0 * cube - 5.0 * square + 2.0),
+            0.5 * (4.0 * square - 3.0 * cube + part),
+            0.5 * (cube - square),
         ];
         let at = |edges: &[f64]| edges.iter().zip(weights).map(|(sum, by)| sum * by).sum::<f64>();
         let edges: Vec<f64> = sums.windows(4).map(at).collect();

@@ -175,7 +175,7 @@ impl FitOf<'_> {
             answer.header
         );
         let rows = self.rows(&all).with_names(&answer.run.names);
-        let series = all.into_iter().map(|one| self.series(one)).collect();
+        let series = all.into_iter().map(drawn).collect();
         let figure = FigureKind::Fit {
             title: self.named.1.to_owned(),
             labels: self.labels.clone(),
@@ -197,13 +197,8 @@ impl FitOf<'_> {
 
     /// Notes what a reader of the numbers has to know.
     fn note(&self, observed: &Observed, fitted: &Fitted) {
-        let of = match observed.group[..] {
-            [] => String::new(),
-            _ => {
-                let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
-                format!("channel {group}: ")
-            }
-        };
+        let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+        let of = if group.is_empty() { group } else { format!("channel {group}: ") };
         for parameter in fitted.parameters.iter().filter(|parameter| parameter.is_at_bound) {
             self.progress.note(&format!(
                 "{of}{} is at its bound, {}: the other errors hold if it is this value; fix it, or fit a simpler model",
@@ -278,29 +273,29 @@ impl FitOf<'_> {
                     .unit(Unit::Brief),
             )
     }
+}
 
-    /// Returns the values and the curve as they are drawn.
-    fn series(&self, one: FittedOne) -> FittedSeries {
-        let FittedOne { observed: Observed { group, data, .. }, fitted } = one;
-        let values = (0..data.bins.len()).map(|k| {
-            let exposure = data.exposure(k);
-            let err = match &data.noise {
-                tagq_fit::Noise::Normal(errors) => errors[k],
-                _ => data.values[k].max(1.0).sqrt(),
-            };
-            (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
-        });
-        let values = values.collect();
-        let curve = fitted.curve.iter().enumerate().map(|(k, mean)| {
-            let exposure = data.exposure(k);
-            (exposure > 0.0).then(|| mean / exposure)
-        });
-        FittedSeries {
-            group,
-            values,
-            curve: curve.collect(),
-            bins: data.bins.iter().map(|bin| (bin.from, bin.to)).collect(),
-            residuals: fitted.residuals,
-        }
+/// Returns the values and the curve as they are drawn.
+fn drawn(one: FittedOne) -> FittedSeries {
+    let FittedOne { observed: Observed { group, data, .. }, fitted } = one;
+    let values = (0..data.bins.len()).map(|k| {
+        let exposure = data.exposure(k);
+        let err = match &data.noise {
+            tagq_fit::Noise::Normal(errors) => errors[k],
+            _ => data.values[k].max(1.0).sqrt(),
+        };
+        (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
+    });
+    let values = values.collect();
+    let curve = fitted.curve.iter().enumerate().map(|(k, mean)| {
+        let exposure = data.exposure(k);
+        (exposure > 0.0).then(|| mean / exposure)
+    });
+    FittedSeries {
+        group,
+        values,
+        curve: curve.collect(),
+        bins: data.bins.iter().map(|bin| (bin.from, bin.to)).collect(),
+        residuals: fitted.residuals,
     }
 }

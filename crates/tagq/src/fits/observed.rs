@@ -118,7 +118,9 @@ impl AllObserved {
                 let labels = [label.clone(), "counts".to_owned()];
                 let mut series = of_counts(answer, &bins);
                 with_live_times(answer, &mut series);
-                series.iter_mut().for_each(|of| in_order(&mut of.data));
+                for of in &mut series {
+                    in_order(&mut of.data);
+                }
                 Ok(Self { axis, labels, is_ratio: false, series })
             }
             _ => Err(Error::Request(

@@ -192,10 +192,8 @@ impl Scan {
         options: &OptionValues,
         runs: &[(&Run, &QueryContext<'_>)],
     ) -> Result<Answer, Error> {
-        let setting = match stated.is_empty() {
-            true => None,
-            false => Some(serde_json::from_value(Value::Object(stated.clone()))?),
-        };
+        let of_runs = (!stated.is_empty()).then(|| Value::Object(stated.clone()));
+        let setting = of_runs.map(serde_json::from_value).transpose()?;
         Self::of_options(name, options.clone(), setting)?.ask(runs)
     }
 

@@ -52,16 +52,19 @@ impl SettingOf {
     /// # Errors
     /// [`Error::Request`] for a run without a setting, or one that is no number.
     pub fn of<'a>(&self, runs: impl Iterator<Item = &'a Path>) -> Result<RunSetting, Error> {
-        let (name, value): (String, Box<dyn Fn(&Path) -> Result<f64, Error>>) = match self {
+        let name = match self {
             Self::Name(pattern) => {
                 let named = pattern.capture_names().flatten().next().map(str::to_owned);
                 // The word before the group: `phase` of `phase=(\d+)`.
                 let before = pattern.as_str().split('(').next().unwrap_or_default();
                 let word: String = before.chars().filter(|c| c.is_alphanumeric()).collect();
-                let name = named.unwrap_or(if word.is_empty() { "setting".into() } else { word });
-                (name, Box::new(|run| of_name(pattern, run)))
+                named.unwrap_or(if word.is_empty() { "setting".into() } else { word })
             }
-            Self::Column(column) => (column.clone(), Box::new(|run| of_table(column, run))),
+            Self::Column(column) => column.clone(),
+        };
+        let value = |run| match self {
+            Self::Name(pattern) => of_name(pattern, run),
+            Self::Column(column) => of_table(column, run),
         };
         let values = runs.map(value).collect::<Result<_, _>>()?;
         Ok(RunSetting { name, values })

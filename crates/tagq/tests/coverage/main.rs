@@ -3,6 +3,11 @@
 //! `cargo xtask coverage` runs all cases and writes docs/coverage.md; the ordinary tests run a few.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "numbers of photons are small and not negative"
+)]
 
 mod cases;
 #[path = "../../../fit/tests/fits/cases.rs"]
