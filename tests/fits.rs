@@ -109,7 +109,7 @@ fn mistakes_say_what_to_write() {
         ("fit peak --between 5ns histogram 1,2 --range 9ns p.tags.zst", 2, "A..B"),
         ("fit peak --between 1us..2us histogram 1,2 --range 9ns p.tags.zst", 1, "widen the range"),
         ("fit decay --irf irf.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 2, "no numbers"),
-        ("fit decay --irf none.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 2, "none.txt"),
+        ("fit decay --irf none.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 1, "none.txt"),
         ("fit decay histogram 1,2 --log 10 --range 1ns..1us p.tags.zst", 1, "one width"),
         ("scan coincidences 1,2 --window 1ns p.tags.zst", 2, "FIRST..LAST:N"),
         ("scan coincidences 1,2 --window 1ns..3ns:x p.tags.zst", 2, "number of values"),

@@ -132,6 +132,9 @@ fn run_name(answer: &Answer) -> String {
     if let Some(runs) = answer.query["runs_summed"].as_u64() {
         return format!("{runs} runs added up");
     }
+    if answer.provenance.runs.len() > 1 {
+        return format!("{} runs", answer.provenance.runs.len());
+    }
     let path = Path::new(&answer.run.path);
     match path.file_name() {
         _ if answer.run.path == "-" => "standard input".to_owned(),

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The least end of the axis of residuals, in standard errors.
-const RESIDUALS: f64 = 4.0;
+const RESIDUALS: f64 = 5.0;
 
 /// Returns the values, the curves and the residuals. All values of a channel or group come before the first curve, so that
 /// its residuals have the colour of its values.
@@ -47,14 +47,14 @@ pub(crate) fn of(
         series.push(Series { name: named("data", of), shape: None, points });
     }
     for of in &all {
-        let point = |(&(from, to), &value): (&(f64, f64), &Option<f64>)| Point {
+        let point = |&(from, to, value): &(f64, f64, Option<f64>)| Point {
             from,
             to,
             value,
             err: 0.0,
             is_partial: false,
         };
-        let points = of.bins.iter().zip(&of.curve).map(point).collect();
+        let points = of.curve.iter().map(point).collect();
         series.push(Series { name: named("fit", of), shape: Some(Shape::Line), points });
     }
     let [x_label, y_label] = labels;

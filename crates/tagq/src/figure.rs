@@ -13,8 +13,8 @@ pub struct FittedSeries {
     pub bins: Vec<(f64, f64)>,
     /// Each value with its standard error, if it is defined.
     pub values: Vec<Option<[f64; 2]>>,
-    /// The fitted value of each bin.
-    pub curve: Vec<Option<f64>>,
+    /// The fitted curve: start and end of bins, and its value.
+    pub curve: Vec<(f64, f64, Option<f64>)>,
     /// The difference of each value and its fit in standard errors: its part of the deviance, as a root with a sign.
     pub residuals: Vec<f64>,
 }

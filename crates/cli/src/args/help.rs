@@ -64,7 +64,7 @@ const SYNONYMS: [(&str, &[&str]); 15] = [
     ("histogram", &["hist", "startstop", "start-stop"]),
     ("g2", &["correlate", "correlation", "hbt"]),
     ("histogram2d", &["hist2d", "g3", "map"]),
-    ("image", &["scan", "flim"]),
+    ("image", &["flim"]),
     ("micro", &["lifetime", "tcspc"]),
     ("rates", &["singles", "counts", "countrate", "trace"]),
     ("delays", &["align"]),

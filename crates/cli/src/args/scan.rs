@@ -20,8 +20,7 @@ use super::{
 #[command(subcommand_value_name = "QUERY", subcommand_help_heading = "Queries")]
 #[command(after_help = "Examples:
   tagq scan coincidences 3,15 --window 0.5ns..10ns:20 run/
-  tagq scan coincidences 3,15 --window 2ns --delay 15=-10ns..10ns:41 run/ --plot
-  tagq scan rates 3 run/ run2/ --x 'run(\\d*)'")]
+  tagq scan coincidences 3,15 --window 2ns --delay 15=-10ns..10ns:41 run/ --plot")]
 pub(crate) struct ScanCommand {
     #[command(subcommand)]
     pub query: RequestCommand<ScanArgs>,

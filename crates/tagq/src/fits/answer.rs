@@ -1,7 +1,7 @@
 //! The answer of a fit.
 
 use serde_json::{Map, Value, json};
-use tagq_fit::{Estimate, Fitted, Model, Quantity, Settings, fit, models::Response};
+use tagq_fit::{Bin, Data, Estimate, Fitted, Model, Quantity, Settings, fit, models::Response};
 
 use super::{
     observed::{AllObserved, Axis, Observed},
@@ -16,6 +16,8 @@ use crate::{
     table::{Cell, CellType, Column, Table, Unit},
 };
 
+/// A curve over fewer values is drawn at so many places.
+const SMOOTH: usize = 200;
 /// More photons a pulse than this distort a decay: a detector sees the first photon alone (pile-up).
 const PILE_UP: f64 = 0.05;
 /// A deviance this many standard deviations above its expectation shows that the model is not what was measured.
@@ -51,6 +53,39 @@ pub(super) struct Instrument {
 struct FittedOne {
     observed: Observed,
     fitted: Fitted,
+    /// The curve at more places than there are values, if these are few.
+    smooth: Option<Curve>,
+}
+
+/// Start, end and value of the bins of a curve.
+type Curve = Vec<(f64, f64, Option<f64>)>;
+
+impl FittedOne {
+    fn of(model: &dyn Model, observed: Observed, fitted: Fitted) -> Self {
+        let smooth = smooth(model, &observed.data, &fitted);
+        Self { observed, fitted, smooth }
+    }
+}
+
+/// Returns the curve at many places if there are few values, which are points or bins of one width.
+fn smooth(model: &dyn Model, data: &Data, fitted: &Fitted) -> Option<Curve> {
+    let (first, last) = (data.bins.first()?, data.bins.last()?);
+    let is_even =
+        data.bins.iter().all(|bin| (bin.width() - first.width()).abs() < 1e-9 * bin.width());
+    if data.bins.len() >= SMOOTH || !(first.width() <= 0.0 || is_even) {
+        return None;
+    }
+    let step = (last.middle() - first.middle()) / (SMOOTH - 1) as f64;
+    let middle = |k: usize| step.mul_add(k as f64, first.middle());
+    let half = first.width() / 2.0;
+    let bins: Vec<Bin> =
+        (0..SMOOTH).map(|k| Bin { from: middle(k) - half, to: middle(k) + half }).collect();
+    let parameters: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
+    let mut values = vec![0.0; SMOOTH];
+    model.predict(&parameters, &bins, &mut values).ok()?;
+    let drawn =
+        |(k, value): (usize, f64)| (middle(k) - step / 2.0, middle(k) + step / 2.0, Some(value));
+    Some(values.into_iter().enumerate().map(drawn).collect())
 }
 
 impl Answer {
@@ -66,7 +101,7 @@ impl Answer {
                 observed.data = observed.data.between(from, to)?;
             }
             let fitted = fit(own.model, &observed.data, &own.settings)?;
-            all.push(FittedOne { observed, fitted });
+            all.push(FittedOne::of(own.model, observed, fitted));
         }
         let named = |settings: &[(String, f64)]| -> Map<String, Value> {
             settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
@@ -110,7 +145,13 @@ impl Fit {
             }
             let settings = self.settings(&*model, &observed.data, axis)?;
             let fitted = fit(&*model, &observed.data, &settings)?;
-            all.push(FittedOne { observed, fitted });
+            let one = if self.of.name == "decay" {
+                // Its bins are those of the response.
+                FittedOne { observed, fitted, smooth: None }
+            } else {
+                FittedOne::of(&*model, observed, fitted)
+            };
+            all.push(one);
         }
         let mut query = Map::from_iter([("kind".to_owned(), json!("fit"))]);
         query.insert("model".into(), self.of.name.into());
@@ -162,7 +203,7 @@ struct FitOf<'a> {
 
 impl FitOf<'_> {
     fn answer(self, answer: &Answer, query: Value, all: Vec<FittedOne>) -> Answer {
-        for FittedOne { observed, fitted } in &all {
+        for FittedOne { observed, fitted, .. } in &all {
             self.note(observed, fitted);
         }
         let words = all.iter().map(|FittedOne { fitted, .. }| {
@@ -277,7 +318,7 @@ impl FitOf<'_> {
 
 /// Returns the values and the curve as they are drawn.
 fn drawn(one: FittedOne) -> FittedSeries {
-    let FittedOne { observed: Observed { group, data, .. }, fitted } = one;
+    let FittedOne { observed: Observed { group, data, .. }, fitted, smooth } = one;
     let values = (0..data.bins.len()).map(|k| {
         let exposure = data.exposure(k);
         let err = match &data.noise {
@@ -287,14 +328,15 @@ fn drawn(one: FittedOne) -> FittedSeries {
         (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
     });
     let values = values.collect();
-    let curve = fitted.curve.iter().enumerate().map(|(k, mean)| {
+    let of_bins = fitted.curve.iter().zip(&data.bins).enumerate().map(|(k, (mean, bin))| {
         let exposure = data.exposure(k);
-        (exposure > 0.0).then(|| mean / exposure)
+        (bin.from, bin.to, (exposure > 0.0).then(|| mean / exposure))
     });
+    let curve = smooth.unwrap_or_else(|| of_bins.collect());
     FittedSeries {
         group,
         values,
-        curve: curve.collect(),
+        curve,
         bins: data.bins.iter().map(|bin| (bin.from, bin.to)).collect(),
         residuals: fitted.residuals,
     }

@@ -53,7 +53,7 @@ pub(super) fn together(
     let places = Arc::new(places);
     let key = axis.key();
     let of_axis: Vec<Option<f64>> = places.iter().map(|&(at, _)| Some(axis.places[at])).collect();
-    let unit = if axis.is_time { Unit::Seconds } else { Unit::None };
+    let unit = if axis.is_time { Unit::Seconds } else { Unit::Plain };
     let column = Column::floats(key.clone(), of_axis.into()).heading(axis.name.clone());
     let mut rows = Table::default().with(column.unit(unit).key());
     if let Some(runs) = &axis.runs {

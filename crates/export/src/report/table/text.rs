@@ -79,6 +79,7 @@ pub fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> Str
         },
         Cell::Integer(value) if unit == Unit::Plain => value.to_string(),
         Cell::Integer(value) => ticks(value),
+        Cell::Float(value) if unit == Unit::Plain && err.is_none() => value.to_string(),
         Cell::Float(value) => float(value, err, unit),
         Cell::Flag(true) => column.key.to_string(),
         Cell::Flag(false) => String::new(),
