@@ -78,3 +78,64 @@ fn what_cannot_be_a_peak_is_refused() {
     let nothing = ask("--pulsed 12.5ns --sides 1 --from 1s --format table");
     assert!(nothing.text().contains("no pairs are expected there"), "{}", nothing.text());
 }
+
+/// Writes tags of a laser with pulses every 12.5 ns: channel 0 at each 16th pulse, photons on channels 1 and 2.
+fn with_sync(folder: &Path) {
+    let mut lines = String::new();
+    for pulse in 0_i64..64_000 {
+        let time = pulse * 12_500;
+        if pulse % 16 == 0 {
+            lines += &format!("0\t{time}\n");
+        }
+        // Multiples of primes: no pattern with the sync.
+        if pulse % 7 < 2 {
+            lines += &format!("1\t{}\n", time + 3_000 + pulse * 37 % 200);
+        }
+        if pulse % 11 < 3 {
+            lines += &format!("2\t{}\n", time + 5_000 + pulse * 53 % 200);
+        }
+    }
+    fs::write(folder.join("s.tsv"), lines).unwrap();
+}
+
+#[test]
+fn the_period_of_a_sync_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    with_sync(folder.path());
+    let ask = |words: &str| {
+        let words = format!("g2 1,2 --tick 1ps --sides 3 --format json {words} s.tsv");
+        output(command().args(words.split_whitespace()).current_dir(folder.path()))
+    };
+    let stated = ask("--pulsed 12.5ns");
+    for words in ["--pulsed sync=0/16", "--pulsed=sync=0/16"] {
+        let of_sync = ask(words);
+        assert_eq!(of_sync.code, 0, "{}", of_sync.stderr);
+        let (answer, stated) = (of_sync.json(), stated.json());
+        assert_eq!(answer["rows"], stated["rows"], "{words}");
+        assert_eq!(answer["query"]["pulsed"]["period_ticks"], 12_500.0);
+        // 4,000 sync tags are 3,999 distances of 16 periods.
+        let err = answer["query"]["pulsed"]["period_err_ticks"].as_f64().unwrap();
+        assert!((err * 3_999.0 * 16.0 * 6.0f64.sqrt() - 1.0).abs() < 1e-9, "{err}");
+    }
+    // Peaks lie 2 ns after multiples of the period, whoever states it.
+    for words in ["--pulsed 12.5ns", "--pulsed sync=0/16", "--pulsed auto"] {
+        let said = ask(words).stderr;
+        let told = said.split("`delay` 2=").nth(1).unwrap_or_else(|| panic!("{words}: {said}"));
+        let told: f64 = told.split("ns ").next().unwrap().parse().unwrap();
+        assert!((told + 2.0).abs() < 0.1, "{words}: {said}");
+        let moved = ask(&format!("{words} --delay 2=-2ns"));
+        assert!(!moved.stderr.contains("`delay`"), "{words}: {}", moved.stderr);
+    }
+    for (words, reason) in [
+        ("--pulsed sync=9", "no sync"),
+        ("--pulsed sync=0/0", "sync=CH/16"),
+        ("--pulsed sync=laser", "laser"),
+    ] {
+        let refused = ask(words);
+        assert!(
+            refused.code != 0 && refused.stderr.contains(reason),
+            "{words}: {}",
+            refused.stderr
+        );
+    }
+}

@@ -129,3 +129,27 @@ def test_a_real_image_is_that_of_ptufile(tmp_path: Path) -> None:
     image = run.image(micro=True, range=("0t", f"{known.shape[-1]}t"))
     assert numpy.array_equal(image.cube, known)
     assert numpy.array_equal(image.counts, known.sum(axis=-1))
+
+
+def test_errors_of_pixels_cover() -> None:
+    """4,096 pixels of one truth: counts and mean micro times scatter by their errors."""
+    draw = numpy.random.default_rng(8)
+    pixels, length, mean = 64, 64_000, 40.0
+    starts = numpy.arange(pixels) * 100_000
+    photons = draw.poisson(40 * pixels * pixels)
+    lines = draw.integers(0, pixels, photons)
+    at = starts[lines] + draw.integers(0, length, photons)
+    micro = numpy.floor(draw.exponential(mean, photons)).astype("u2")
+    time = numpy.concatenate([at, starts, starts + length])
+    channel = numpy.repeat([1, LINE, LINE_END], [photons, pixels, pixels]).astype("u2")
+    order = numpy.argsort(time, kind="stable")
+    micro = numpy.ma.MaskedArray(numpy.concatenate([micro, numpy.zeros(2 * pixels, "u2")]), mask=channel != 1)
+    run = tagq.from_arrays(time[order], channel[order], tick="1ns", micro=micro[order], micro_tick="100ps")
+    image = run.image(line=LINE, line_end=LINE_END, pixels=pixels, lines=pixels)
+    # The mean of floor(t) is 1 / (exp(1 / mean) - 1).
+    truth = 100e-12 / numpy.expm1(1 / mean)
+    off = (image["micro_mean_s"] - truth) / image["micro_mean_s_err"]
+    assert len(off) == pixels * pixels
+    assert 0.8 < numpy.mean(off**2) < 1.25
+    counts = (image["count"] - 40) / image["count_err"]
+    assert 0.8 < numpy.mean(counts**2) < 1.25

@@ -15,7 +15,7 @@ mod tuples;
 mod windows;
 
 pub use coincidences::{Coincidences, Counted, GroupCount, SinglesInScope};
-pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
+pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, mean_spacing, normalised};
 pub use histogram2d::{Binned2d, Histogram2d};
 pub use image::{
     IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Markers, PixelCounts, PixelMicro, Raster,

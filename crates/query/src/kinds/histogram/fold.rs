@@ -26,11 +26,7 @@ pub struct Period {
 
 /// Returns the mean spacing of a channel's tags divided by `divider`. Returns `None` unless at least one
 /// source has two tags at different times.
-pub(super) fn mean_spacing(
-    recording: &Recording<'_>,
-    channel: u16,
-    divider: u32,
-) -> Option<Period> {
+pub fn mean_spacing(recording: &Recording<'_>, channel: u16, divider: u32) -> Option<Period> {
     let (mut ticks, mut spacings) = (0_u64, 0_u64);
     for source in &recording.sources {
         let Some((first, last)) = first_and_last(source, channel) else { continue };

@@ -13,7 +13,7 @@ mod sides;
 mod tally;
 
 pub use bins::Bins;
-pub use fold::{Fold, Period};
+pub use fold::{Fold, Period, mean_spacing};
 pub use normalise::normalised;
 pub use query::{Binned, Histogram, Mode};
 

@@ -27,7 +27,9 @@ impl Histogram {
     /// two options.
     pub(super) fn chosen(&self) -> &'static [&'static str] {
         match (&self.bin, &self.range) {
-            _ if self.pulsed == Some(PulsePeriod::Auto) => &["pulsed"],
+            _ if matches!(self.pulsed, Some(PulsePeriod::Auto | PulsePeriod::Sync(..))) => {
+                &["pulsed"]
+            }
             _ if self.pulsed.is_some() => &[],
             _ if self.log.is_some() || self.mode == Mode::Grid => &[],
             (None, None) => &["bin", "range"],

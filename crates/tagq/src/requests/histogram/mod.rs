@@ -167,7 +167,7 @@ impl RequestKind for Histogram {
             Some(bins) if !self.chosen().is_empty() => bins.clone(),
             _ => match self.peaks(run, &query, context)? {
                 Some(peaks) => {
-                    peaks.note(&query, tick, context);
+                    peaks.note_period(context);
                     peaks.bins()?
                 }
                 None => {
@@ -305,6 +305,9 @@ impl RequestKind for Histogram {
         let rows = match (&first.trace, peaks) {
             (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
             (None, Some(peaks)) => {
+                if let Some(fine) = &tallied.fine {
+                    peaks.note_aside(query, fine, tick, context);
+                }
                 if let (FigureKind::Bins { title, .. }, Some(fine)) = (&figure, &tallied.fine) {
                     figure = pulsed::figure(title.clone(), fine, tick);
                 }

@@ -1,9 +1,9 @@
 //! g2 of pulsed light: the counts in a window around each multiple of the period, in place of equal bins.
 
-use std::sync::Arc;
+use std::{f64::consts::TAU, sync::Arc};
 
 use serde::Serialize;
-use tagq_query::{Binned, Bins, Histogram as Query, covariance, limit_of_none};
+use tagq_query::{Binned, Bins, Histogram as Query, covariance, limit_of_none, mean_spacing};
 use tagq_store::{Duration, Tick};
 
 use super::{
@@ -26,6 +26,8 @@ const SIDES: u32 = 10;
 const VALLEY: f64 = 4.0;
 /// Peaks on each side, at most, with those that are left out.
 const PEAKS_MAX: u32 = 100_000;
+/// Differences have peaks if their phases add up to so many times what they would by chance.
+const PULSED: f64 = 6.0;
 /// Peaks near zero and far from it that differ by so many errors are correlated.
 const DIFFERS: f64 = 4.0;
 
@@ -34,8 +36,6 @@ const DIFFERS: f64 = 4.0;
 pub(super) struct Peaks {
     period: f64,
     period_err: f64,
-    /// Where in the period undelayed differences were found, from 0 to 1; 0 if they were not looked at.
-    phase: f64,
     width: f64,
     sides: u32,
     skip: u32,
@@ -98,13 +98,17 @@ impl Histogram {
                 "`sides` is at least 1, and at most {PEAKS_MAX} with `skip`"
             )));
         }
-        let stated = |period| Pulses { period, period_err: 0.0, phase: 0.0 };
-        let pulses = match (pulsed, run.pulse_period()) {
-            (PulsePeriod::Stated(period), _) => stated(in_ticks(period)?),
-            (PulsePeriod::Auto, Some(period)) => stated(period),
-            (PulsePeriod::Auto, None) => self.found_pulses(run, query, sides + skip, context)?,
+        let (period, period_err) = match (pulsed, run.pulse_period()) {
+            (PulsePeriod::Stated(period), _) => (in_ticks(period)?, 0.0),
+            (PulsePeriod::Sync(channel, divider), _) => {
+                self.sync_period(run, context, (context.setup.channel(channel)?, *divider))?
+            }
+            (PulsePeriod::Auto, Some(period)) => (period, 0.0),
+            (PulsePeriod::Auto, None) => {
+                let found = self.found_pulses(run, query, sides + skip, context)?;
+                (found.period, found.period_err)
+            }
         };
-        let Pulses { period, period_err, phase } = pulses;
         let width = self.peak.as_ref().map_or(Ok(period / 2.0), in_ticks)?;
         if period.is_nan() || period <= 0.0 {
             return Err(Error::Request("`pulsed` is a period above 0, or `auto`".into()));
@@ -124,7 +128,28 @@ impl Histogram {
             )));
         }
         let is_same = query.start == query.stop;
-        Ok(Some(Peaks { period, period_err, phase, width, sides, skip, is_same }))
+        Ok(Some(Peaks { period, period_err, width, sides, skip, is_same }))
+    }
+
+    /// Returns the mean distance of the pulses that a channel has tags of, with the error that comes from the rounding of its first
+    /// and last tag to ticks.
+    fn sync_period(
+        &self,
+        run: &Run,
+        context: &QueryContext<'_>,
+        (channel, divider): (u16, u32),
+    ) -> Result<(f64, f64), Error> {
+        let spacing = run.count_as(self.selection.join, None, |recording| {
+            Ok(context.pool.install(|| mean_spacing(recording, channel, divider)))
+        })?;
+        let spacing = spacing.ok_or_else(|| {
+            Error::Request(format!(
+                "channel {} has no two tags in a file: it is no sync; state the period: `pulsed` 12.5ns",
+                context.setup.name_of(channel)
+            ))
+        })?;
+        let pulses = spacing.denominator as f64;
+        Ok((spacing.numerator as f64 / pulses, 6.0f64.sqrt().recip() / pulses))
     }
 
     /// Returns the pulses that the tags show.
@@ -189,30 +214,51 @@ impl Sums {
 }
 
 impl Peaks {
-    /// Notes what may be wrong with a period that was found.
-    pub(super) fn note(&self, query: &Query, tick: Tick, context: &QueryContext<'_>) {
-        let delay = |channel| query.scope.delay_of(channel) as f64;
-        let moved = delay(query.stop) - delay(query.start);
-        let aside = (self.phase * self.period + moved).rem_euclid(self.period);
-        let aside = if aside > self.period / 2.0 { aside - self.period } else { aside };
-        if self.period_err > 0.0 && aside.abs() > self.period / 16.0 && !self.is_same {
-            let text = |ticks: f64| {
-                let sign = if ticks < 0.0 { "-" } else { "" };
-                let shown = in_seconds(ticks.abs(), self.period_err.max(1.0), tick);
-                format!("{sign}{}", shown.replace(' ', ""))
-            };
-            context.progress.note(&format!(
-                "the peaks of the differences are {} from multiples of the period; `delay` {}={} moves them there",
-                text(aside.abs()),
-                context.setup.name_of(query.stop),
-                text(delay(query.stop) - aside)
-            ));
-        }
+    /// Notes a period that is too coarse for the last peaks.
+    pub(super) fn note_period(&self, context: &QueryContext<'_>) {
         if self.period_err * self.aside() as f64 > self.period / 20.0 {
             context.progress.note(
                 "the period is not known well enough for the last peaks; give it with `pulsed`, or fewer `sides`",
             );
         }
+    }
+
+    /// Notes peaks that are not at multiples of the period. They are where the phases of all differences in the period have their
+    /// mean.
+    pub(super) fn note_aside(
+        &self,
+        query: &Query,
+        fine: &Binned,
+        tick: Tick,
+        context: &QueryContext<'_>,
+    ) {
+        let (mut cosine, mut sine, mut pairs) = (0.0, 0.0, 0.0);
+        for (bin, &count) in fine.counts.iter().enumerate() {
+            // A bin holds the ticks from its first edge to before the next one.
+            let middle = (fine.bins.edge(bin) as f64 + fine.bins.edge(bin + 1) as f64 - 1.0) / 2.0;
+            let (sin, cos) = (TAU * middle / self.period).sin_cos();
+            cosine += count as f64 * cos;
+            sine += count as f64 * sin;
+            pairs += count as f64;
+        }
+        let strength = cosine.hypot(sine);
+        let aside = sine.atan2(cosine) / TAU * self.period;
+        // Of light without pulses, the square of the strength has the mean `pairs`.
+        if self.is_same || strength < PULSED * f64::sqrt(pairs) || aside.abs() < self.period / 16.0
+        {
+            return;
+        }
+        let err = self.period / TAU * (pairs / 2.0).sqrt() / strength;
+        let text = |ticks: f64| {
+            let sign = if ticks < 0.0 { "-" } else { "" };
+            format!("{sign}{}", in_seconds(ticks.abs(), err.max(1.0), tick).replace(' ', ""))
+        };
+        context.progress.note(&format!(
+            "the peaks of the differences are {} from multiples of the period; `delay` {}={} moves them there",
+            text(aside.abs()),
+            context.setup.name_of(query.stop),
+            text(query.scope.delay_of(query.stop) as f64 - aside)
+        ));
     }
 
     /// Returns the number of peaks on each side of zero.

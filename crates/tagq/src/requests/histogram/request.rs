@@ -186,7 +186,7 @@ const PULSED: [RequestOption; 4] = [
     RequestOption::new(
         "pulsed",
         ValueType::Text("P"),
-        "Light in pulses of period P, or `auto`: g2 of each pulse, from the counts around multiples of P",
+        "Light in pulses of period P, `auto`, or sync=CH: g2 of each pulse, from the counts around multiples of P",
     )
     .excludes(&["bin", "range", "log"]),
     RequestOption::new(
@@ -286,6 +286,8 @@ impl std::str::FromStr for Reach {
 pub enum PulsePeriod {
     /// As the file states it, or as the tags show it.
     Auto,
+    /// The mean distance of the tags of a channel, each of which is of every so many pulses.
+    Sync(Channel, u32),
     /// This one.
     Stated(Duration),
 }
@@ -296,6 +298,8 @@ impl std::fmt::Display for PulsePeriod {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
+            Self::Sync(channel, 1) => write!(f, "sync={channel}"),
+            Self::Sync(channel, divider) => write!(f, "sync={channel}/{divider}"),
             Self::Stated(period) => f.write_str(period.asked()),
         }
     }
@@ -308,6 +312,15 @@ impl std::str::FromStr for PulsePeriod {
         if text == "auto" {
             return Ok(Self::Auto);
         }
-        text.parse::<Duration>().map(Self::Stated).map_err(|e| format!("{e}; or `auto`"))
+        if let Some(sync) = text.strip_prefix("sync=") {
+            let (channel, divider) = sync.rsplit_once('/').unwrap_or((sync, "1"));
+            let divider = divider.parse().ok().filter(|divider| *divider > 0);
+            let divider =
+                divider.ok_or_else(|| format!("`{text}` has no divider; write sync=CH/16"))?;
+            return Ok(Self::Sync(channel.parse()?, divider));
+        }
+        text.parse::<Duration>()
+            .map(Self::Stated)
+            .map_err(|e| format!("{e}; or `auto`, or sync=CH"))
     }
 }
