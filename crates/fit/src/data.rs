@@ -49,12 +49,16 @@ impl Bin {
 }
 
 impl Data {
-    /// Returns the bins between two places, by their middles, with their values.
+    /// Returns the bins between two places, by their middles, with their values. Places at either end belong to it.
     ///
     /// # Errors
     /// [`Error::Empty`] if there is none.
     pub fn between(&self, from: f64, to: f64) -> Result<Self, Error> {
-        let is_inside = |bin: &Bin| (from..to).contains(&bin.middle());
+        // A place is a bin without width; the last one belongs to the range.
+        let is_inside = |bin: &Bin| {
+            (from..to).contains(&bin.middle())
+                || (bin.width() <= 0.0 && bin.from <= to && bin.from >= from)
+        };
         let kept: Vec<usize> = (0..self.bins.len()).filter(|&k| is_inside(&self.bins[k])).collect();
         let of = |values: &[f64]| kept.iter().map(|&k| values[k]).collect::<Vec<_>>();
         if kept.is_empty() {

@@ -7,7 +7,7 @@ use crate::{
     data::Data,
     error::Error,
     model::{Model, Parameter, Quantity},
-    problem::Problem,
+    problem::{Problem, step},
     residual::{expected_deviance, variance},
 };
 
@@ -166,7 +166,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         // The change of the number with each open parameter.
         let slope = |&of: &usize| {
             let Parameter { lower, upper, scale, .. } = parameters[of];
-            let step = 1e-5 * values[of].abs().max(0.1 * scale);
+            let step = step(values[of], scale);
             let at = |value: f64| {
                 let mut values = values.to_vec();
                 values[of] = value;

@@ -77,7 +77,7 @@ impl<'a> Problem<'a> {
         let Parameter { lower, upper, scale, .. } = self.parameters[of];
         let mut values = self.values.clone();
         let centre = values[of];
-        let step = 1e-5 * centre.abs().max(0.1 * scale);
+        let step = step(centre, scale);
         let (low, high) = ((centre - step).max(lower), (centre + step).min(upper));
         values[of] = high;
         let above = self.predict(&values)?;
@@ -104,6 +104,12 @@ impl<'a> Problem<'a> {
     pub fn result(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         Some((self.means.clone()?, self.each()?.map(|(residual, _)| residual).collect()))
     }
+}
+
+/// Returns the change of a parameter from which derivatives are taken: a small part of its value, and of its scale if it is far
+/// from zero, as a place can be.
+pub(crate) fn step(value: f64, scale: f64) -> f64 {
+    1e-5 * value.abs().clamp(0.01 * scale, scale)
 }
 
 impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {

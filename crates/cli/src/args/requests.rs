@@ -34,6 +34,11 @@ pub(crate) trait RequestArgs: Args + FromArgMatches {
     /// The arguments of every query; the first of their runs may be channels.
     fn query(&mut self) -> &mut QueryArgs;
 
+    /// Whether the command takes requests of this type.
+    fn takes(_: &RequestType) -> bool {
+        true
+    }
+
     /// Creates the request with this name, or the first of several.
     fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
         Request::of_options(name, options.clone())
@@ -60,7 +65,10 @@ const LONG_HELP: [(&str, &str); 2] = [
 
 impl<A: RequestArgs> Subcommand for RequestCommand<A> {
     fn augment_subcommands(program: Command) -> Command {
-        REQUEST_TYPES.iter().fold(program, |program, of| program.subcommand(command::<A>(of)))
+        REQUEST_TYPES
+            .iter()
+            .filter(|of| A::takes(of))
+            .fold(program, |program, of| program.subcommand(command::<A>(of)))
     }
 
     fn augment_subcommands_for_update(program: Command) -> Command {
@@ -68,7 +76,7 @@ impl<A: RequestArgs> Subcommand for RequestCommand<A> {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        REQUEST_TYPES.iter().any(|of| of.name == name)
+        REQUEST_TYPES.iter().any(|of| of.name == name && A::takes(of))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tagq::{
     Error, Scan, SettingOf,
-    requests::{OptionValues, Request},
+    requests::{OptionValues, Request, RequestType},
 };
 
 use super::{
@@ -29,7 +29,7 @@ pub(crate) struct ScanCommand {
 /// What a scan takes besides its query.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
-    /// The setting of each run: the number in a group of a pattern that fits its path, 'phase=(\d+)', or a column of
+    /// The setting of each run: the number in a group of a pattern that fits its path, 'phase=([\d.]+)', or a column of
     /// settings.csv beside it, whose first column has names of runs
     #[arg(long, value_name = "X", help_heading = "Scan")]
     pub x: Option<SettingOf>,
@@ -43,6 +43,10 @@ impl RequestArgs for ScanArgs {
 
     fn query(&mut self) -> &mut QueryArgs {
         &mut self.answer.query
+    }
+
+    fn takes(of: &RequestType) -> bool {
+        Scan::takes(of)
     }
 
     fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {

@@ -100,7 +100,7 @@ impl Model for Decay {
         let (from, to) = data.ends();
         let span = to - from;
         let width = span / data.bins.len() as f64;
-        let total: f64 = data.values.iter().sum();
+        let total: f64 = data.ratios().map(|(_, value)| value).sum();
         let mut parameters = Vec::new();
         for number in 0..self.exponentials {
             let photons = self.name("photons", number);
@@ -119,13 +119,14 @@ impl Model for Decay {
 
     fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
         let (from, to) = data.ends();
-        let mut sorted = data.values.clone();
+        let ratios: Vec<(Bin, f64)> = data.ratios().collect();
+        let mut sorted: Vec<f64> = ratios.iter().map(|(_, value)| *value).collect();
         sorted.sort_by(f64::total_cmp);
         let low = &sorted[..sorted.len().div_ceil(20)];
         let background = low.iter().sum::<f64>() / low.len() as f64;
-        let net = || data.values.iter().map(|value| (value - background).max(0.0));
+        let net = || ratios.iter().map(|(_, value)| (value - background).max(0.0));
         let photons = net().sum::<f64>().max(1.0);
-        let mean = data.bins.iter().zip(net()).map(|(bin, net)| bin.middle() * net).sum::<f64>();
+        let mean = ratios.iter().zip(net()).map(|((bin, _), net)| bin.middle() * net).sum::<f64>();
         let mean = mean / photons;
         let at = self.response.as_ref().map_or(from, Response::mean);
         let tau = (mean - at).max((to - from) / data.bins.len() as f64);

@@ -9,7 +9,7 @@ use crate::{
 
 /// A Gaussian peak on a background that is equal in all bins.
 ///
-/// Parameters: `net` (the sum of the peak above the background), `centre`, `fwhm` and `background`, the value of a bin.
+/// Parameters: `net` (the sum of the peak above the background over all bins), `centre`, `fwhm` and `background`, the value of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peak;
 
@@ -46,7 +46,7 @@ impl Model for Peak {
         let (from, to) = data.ends();
         let span = to - from;
         let width = span / data.bins.len() as f64;
-        let total: f64 = data.values.iter().sum();
+        let total: f64 = data.ratios().map(|(_, value)| value).sum();
         vec![
             Parameter::new("net", Quantity::Value, total / 4.0).positive(),
             Parameter::new("centre", Quantity::Place, width).between(from, to),
@@ -60,15 +60,15 @@ impl Model for Peak {
         let (from, to) = data.ends();
         let span = to - from;
         let width = span / data.bins.len() as f64;
-        let mut sorted = data.values.clone();
+        let values: Vec<f64> = data.ratios().map(|(_, value)| value).collect();
+        let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
-        let background = sorted[sorted.len() / 2].max(1e-3);
+        let background = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0).max(1e-3);
         let mut starts = Vec::new();
         for wide in [1, data.bins.len() / 30, data.bins.len() / 6] {
             let wide = wide.max(1);
             let sum = |of: &[f64]| of.iter().sum::<f64>();
-            let highest = data
-                .values
+            let highest = values
                 .windows(wide)
                 .enumerate()
                 .max_by(|one, other| sum(one.1).total_cmp(&sum(other.1)));

@@ -23,6 +23,7 @@ impl Response {
     /// # Errors
     /// [`Error::Model`] if it has no counts, [`Error::UnequalBins`].
     pub fn new(data: &Data) -> Result<Self, Error> {
+        data.check()?;
         let width = data.width()?;
         let highest = data.values.iter().copied().fold(0.0, f64::max);
         if highest <= 0.0 {

@@ -2,6 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use realfft::RealFftPlanner;
+
 use crate::{
     data::{Bin, Data},
     error::Error,
@@ -15,8 +17,33 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sine;
 
-/// Periods that are tried for the start.
-const PERIODS: usize = 400;
+/// More values than this, at equal distances, are searched by a Fourier transform.
+const DIRECT: usize = 200;
+/// The lines of a spectrum that are tried.
+const LINES: usize = 4;
+
+/// Returns the frequencies of the strongest lines of values at equal distances.
+fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
+    let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
+    // Four places in the width of a line.
+    let length = (4 * values.len()).next_power_of_two();
+    let mut padded: Vec<f64> = values.iter().map(|(_, value)| value - mean).collect();
+    padded.resize(length, 0.0);
+    let transform = RealFftPlanner::<f64>::new().plan_fft_forward(length);
+    let mut spectrum = transform.make_output_vec();
+    if transform.process(&mut padded, &mut spectrum).is_err() {
+        return Vec::new();
+    }
+    let power: Vec<f64> = spectrum.iter().map(|line| line.norm_sqr()).collect();
+    let distance = (values[values.len() - 1].0 - values[0].0) / (values.len() - 1) as f64;
+    // From half a period in the span to three values a period.
+    let (first, last) = (length / (2 * values.len()), length / 3);
+    let is_line = |at: &usize| power[*at] >= power[at - 1] && power[*at] >= power[at + 1];
+    let mut lines: Vec<usize> = (first.max(1)..last).filter(is_line).collect();
+    lines.sort_by(|&one, &other| power[other].total_cmp(&power[one]));
+    lines.truncate(LINES);
+    lines.into_iter().map(|line| line as f64 / (length as f64 * distance)).collect()
+}
 
 impl Sine {
     /// Returns the visibility and the maximum of the fringe with this period that is nearest to the values, and the part of their
@@ -54,14 +81,19 @@ impl Model for Sine {
     }
 
     fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
-        let (from, to) = data.ends();
-        let span = to - from;
         let values: Vec<(f64, f64)> =
             data.ratios().map(|(bin, value)| (bin.middle(), value)).collect();
-        // Periods from three bins to twice the span, at equal distances of their inverse.
-        let (slow, fast) = (0.5 / span, (data.bins.len() as f64 / 3.0 / span).max(1.0 / span));
-        let period = |k: usize| 1.0 / (fast - slow).mul_add(k as f64 / (PERIODS - 1) as f64, slow);
-        let tried = (0..PERIODS).map(|k| (period(k), Self::best(&values, period(k))));
+        let frequencies = if values.len() > DIRECT && data.width().is_ok() {
+            strongest(&values)
+        } else {
+            // A line is as wide as the inverse of the span: four places in it, from a half of it to a third of the values.
+            let span =
+                values.last().zip(values.first()).map_or(1.0, |(last, first)| last.0 - first.0);
+            let places = (4 * values.len() / 3).max(40);
+            let frequency = |place: usize| (0.5 + place as f64 / 4.0) / span;
+            (0..places).map(frequency).collect()
+        };
+        let tried = frequencies.into_iter().map(|of| (1.0 / of, Self::best(&values, 1.0 / of)));
         let mut tried: Vec<_> = tried.collect();
         tried.sort_by(|one, other| other.1.3.total_cmp(&one.1.3));
         let start = |(period, (level, visibility, maximum, _)): &(f64, (f64, f64, f64, f64))| {

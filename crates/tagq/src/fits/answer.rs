@@ -206,6 +206,12 @@ impl FitOf<'_> {
         for FittedOne { observed, fitted, .. } in &all {
             self.note(observed, fitted);
         }
+        if matches!(&answer.figure, Some(FigureKind::Scan { is_time: true, .. })) {
+            self.progress.note(
+                "the values of this scan are counted from the same tags: where windows overlap, errors of the fit are too small, and a \
+                 peak is wider by the window",
+            );
+        }
         let words = all.iter().map(|FittedOne { fitted, .. }| {
             format!("deviance {:.1} for {} degrees of freedom", fitted.deviance, fitted.degrees)
         });
@@ -241,9 +247,13 @@ impl FitOf<'_> {
         let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
         let of = if group.is_empty() { group } else { format!("channel {group}: ") };
         for parameter in fitted.parameters.iter().filter(|parameter| parameter.is_at_bound) {
+            let value = match parameter.quantity {
+                Quantity::Place => self.axis.words(parameter.value),
+                Quantity::Value | Quantity::Ratio => format!("{:.4}", parameter.value),
+            };
             self.progress.note(&format!(
-                "{of}{} is at its bound, {}: the other errors hold if it is this value; fix it, or fit a simpler model",
-                parameter.name, parameter.value
+                "{of}{} is at its bound, {value}: the other errors hold if it is this value; `fix` it, or fit a simpler model",
+                parameter.name
             ));
         }
         let is_open = |of: &&Estimate| of.err.is_none() && !of.is_fixed && !of.is_at_bound;

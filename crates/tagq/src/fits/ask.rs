@@ -18,6 +18,8 @@ use crate::{
     settle::settle,
 };
 
+/// The largest count of a bin.
+const COUNT_MAX: f64 = 1e18;
 /// The longest file with a response.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 
@@ -48,6 +50,11 @@ impl Fit {
             instrument.response = match (of_channel, other) {
                 (None, None) => instrument.response,
                 (None, Some(path)) if is_text(path) => instrument.response,
+                (Some(_), Some(path)) if is_text(path) => {
+                    return Err(Error::Request(
+                        "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out".into(),
+                    ));
+                }
                 (channel, path) => {
                     let options = with_channel(name, options, channel)?;
                     let path = path.filter(is_run);
@@ -106,6 +113,9 @@ impl Fit {
         }
         let observed = AllObserved::of(answer)?;
         instrument.period = period.map(|period| observed.axis.length(period)).transpose()?;
+        if instrument.period.is_some_and(|period| period <= 0.0) {
+            return Err(Error::Request("`pulse_period` is longer than zero".into()));
+        }
         if let (Some(path), Some(first)) = (path, observed.series.first()) {
             instrument.response = Some(Response::new(&of_text(path, &first.data)?)?);
         }
@@ -119,7 +129,8 @@ fn is_text(path: &Path) -> bool {
     path.is_file() && ["txt", "dat", "csv", "tsv", "asc"].contains(&extension)
 }
 
-/// Reads one count a bin from a text file, into bins like those of `like`: the last number of each line with one.
+/// Reads one count a bin from a text file, into bins like those of `like`: one number a line, or the column `count` of a table
+/// with a head. Empty lines and those after # are left out.
 fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
     let fault = |reason: String| Error::Request(format!("`irf` {}: {reason}", path.display()));
     let len = fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
@@ -127,11 +138,41 @@ fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
         return Err(fault("longer than 64 MB, and a response has one number a line".into()));
     }
     let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    let number = |line: &str| {
-        let mut words = line.rsplit([',', ';', ' ', '\t']).map(str::trim);
-        words.find(|word| !word.is_empty())?.parse::<f64>().ok()
+    let is_content = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+    let mut lines = text.lines().map(str::trim).enumerate().filter(is_content).peekable();
+    let cells = |line: &'_ str| -> Vec<String> {
+        let cells = line.split([',', ';', '\t', ' ']).map(str::trim);
+        cells.filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
     };
-    let values: Vec<f64> = text.lines().filter_map(number).collect();
+    let head =
+        lines.next_if(|(_, line)| cells(line).iter().all(|cell| cell.parse::<f64>().is_err()));
+    let column = head.map(|(_, line)| {
+        let names = cells(line);
+        let column = names.iter().position(|name| name == "count");
+        column.or((names.len() == 1).then_some(0)).ok_or_else(|| {
+            fault(format!("no column `count`; its columns are {}", names.join(", ")))
+        })
+    });
+    let column = column.transpose()?;
+    let mut values = Vec::new();
+    for (number, line) in lines {
+        let cells = cells(line);
+        let cell = match (column, &cells[..]) {
+            (Some(column), cells) => cells.get(column),
+            (None, [only]) => Some(only),
+            (None, _) => {
+                return Err(fault(format!(
+                    "line {} has several numbers; a response has one count a line, or a head with a column `count`; recorded tags are \
+                     ingested first, and named by their store",
+                    number + 1
+                )));
+            }
+        };
+        let count = cell.and_then(|cell| cell.parse::<f64>().ok());
+        let count = count.filter(|count| (0.0..=COUNT_MAX).contains(count));
+        values
+            .push(count.ok_or_else(|| fault(format!("line {} is no count: {line}", number + 1)))?);
+    }
     if values.is_empty() {
         return Err(fault("no numbers in it".into()));
     }

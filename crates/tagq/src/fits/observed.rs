@@ -62,6 +62,17 @@ impl Axis {
         }
     }
 
+    /// Returns a place in words, with four digits.
+    pub fn words(self, place: f64) -> String {
+        let Self::Time(_) = self else { return format!("{place:.4}") };
+        const UNITS: [(&str, f64); 5] =
+            [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 0.0)];
+        let found = UNITS.iter().find(|(_, size)| place.abs() >= *size);
+        let &(unit, size) = found.unwrap_or(&("ps", 0.0));
+        let size = if size > 0.0 { size } else { 1e-12 };
+        format!("{:.4} {unit}", place / size)
+    }
+
     /// Returns how a place is shown.
     pub fn unit(self) -> Unit {
         match self {
@@ -92,7 +103,7 @@ impl AllObserved {
                 let series = if *is_ratio {
                     vec![of_ratio(answer, bins)?]
                 } else {
-                    of_counts(answer, &bins)
+                    of_counts(answer, &bins, Vec::new())
                 };
                 Ok(Self { axis: Axis::Time(*unit), labels, is_ratio: *is_ratio, series })
             }
@@ -100,7 +111,7 @@ impl AllObserved {
                 let tick = Tick::from_fraction(&answer.run.tick)?;
                 let bins = trace_bins(answer, *width_s);
                 let labels = ["time", "counts"].map(str::to_owned);
-                let series = of_counts(answer, &bins);
+                let series = of_counts(answer, &bins, live_of_bins(answer));
                 Ok(Self { axis: Axis::Time(tick), labels, is_ratio: false, series })
             }
             Some(FigureKind::Scan { label, key, is_time, .. }) => {
@@ -116,16 +127,16 @@ impl AllObserved {
                     .map(|place| (place, place))
                     .collect();
                 let labels = [label.clone(), "counts".to_owned()];
-                let mut series = of_counts(answer, &bins);
-                with_live_times(answer, &mut series);
+                let live = answer.rows.numbers("live_s");
+                let mut series = of_counts(answer, &bins, live);
                 for of in &mut series {
                     in_order(&mut of.data);
                 }
                 Ok(Self { axis, labels, is_ratio: false, series })
             }
             _ => Err(Error::Request(
-                "a fit needs one value for each bin of time or of a setting, and no `trace`, `by` or `pulsed`: the answer of micro, \
-                 histogram, g2, or of rates and coincidences with `bin`"
+                "a fit needs one value for each bin of time or of a setting: rates and coincidences need `bin`, or a scan; micro, \
+                 histogram and g2 have bins, without `trace`, `by` and `pulsed`"
                     .into(),
             )),
         }
@@ -144,8 +155,21 @@ fn trace_bins(answer: &Answer, width_s: Option<f64>) -> Vec<(f64, f64)> {
     starts.into_iter().enumerate().map(bin).collect()
 }
 
-/// Returns the counts of each channel or group, without bins that are cut.
-fn of_counts(answer: &Answer, bins: &[(f64, f64)]) -> Vec<Observed> {
+/// Returns the live time of each bin of a trace: its count over its rate, or what follows from the error of the rate of none.
+fn live_of_bins(answer: &Answer) -> Vec<Option<f64>> {
+    let rows = &answer.rows;
+    let counts = rows.numbers("count");
+    let (rates, errors) = (rows.numbers("rate_hz"), rows.numbers("rate_err_hz"));
+    let live = |(count, (rate, err)): (Option<f64>, (Option<f64>, Option<f64>))| {
+        let live = if count? > 0.0 { count? / rate? } else { 1.0 / err? };
+        Some(live).filter(|live| live.is_finite())
+    };
+    counts.into_iter().zip(rates.into_iter().zip(errors)).map(live).collect()
+}
+
+/// Returns the counts of each channel or group, without bins that are cut. Their exposures are the live times, as parts of their
+/// mean; of those without live times all are 1.
+fn of_counts(answer: &Answer, bins: &[(f64, f64)], live: Vec<Option<f64>>) -> Vec<Observed> {
     let rows = &answer.rows;
     let counts = rows.numbers("count");
     let key = ["channel", "group"].into_iter().find_map(|key| Some((key, rows.get(key)?)));
@@ -154,6 +178,11 @@ fn of_counts(answer: &Answer, bins: &[(f64, f64)]) -> Vec<Observed> {
     for (row, (&(from, to), count)) in bins.iter().zip(counts).enumerate() {
         let is_cut = partial.is_some_and(|partial| partial.cells.at(row) == Cell::Flag(true));
         let Some(count) = count.filter(|_| !is_cut) else { continue };
+        let own = live.get(row).copied().flatten();
+        // A bin without live time says nothing.
+        if own.is_none() && !live.is_empty() {
+            continue;
+        }
         let cell = key.map(|(key, column)| (key, column.cells.at(row)));
         let at = series.iter().rposition(|of| of.key == cell).unwrap_or_else(|| {
             let group = cell.as_ref().map_or(Vec::new(), |(_, cell)| cell.group());
@@ -166,8 +195,16 @@ fn of_counts(answer: &Answer, bins: &[(f64, f64)]) -> Vec<Observed> {
             series.push(Observed { key: cell, group, data });
             series.len() - 1
         });
-        series[at].data.bins.push(Bin { from, to });
-        series[at].data.values.push(count);
+        let data = &mut series[at].data;
+        data.bins.push(Bin { from, to });
+        data.values.push(count);
+        if let Some(live) = own {
+            data.exposure.get_or_insert_default().push(live);
+        }
+    }
+    for exposure in series.iter_mut().filter_map(|of| of.data.exposure.as_mut()) {
+        let mean = exposure.iter().sum::<f64>() / exposure.len() as f64;
+        exposure.iter_mut().for_each(|live| *live /= mean);
     }
     series
 }
@@ -206,27 +243,6 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
     }
     data.exposure = Some(exposure);
     Ok(Observed { key: None, group: Vec::new(), data })
-}
-
-/// Makes the exposure of each run of its live time, as a part of the mean.
-fn with_live_times(answer: &Answer, series: &mut [Observed]) {
-    let live: Vec<f64> = answer.rows.numbers("live_s").into_iter().flatten().collect();
-    if live.len() != answer.rows.len() || live.is_empty() {
-        return;
-    }
-    let mean = live.iter().sum::<f64>() / live.len() as f64;
-    let key = series.first().and_then(|of| of.key.as_ref()).map(|(key, _)| *key);
-    let cells = key.and_then(|key| answer.rows.get(key));
-    for of in series {
-        let is_own = |row: &usize| match (&of.key, cells) {
-            (Some((_, own)), Some(column)) => column.cells.at(*row) == *own,
-            _ => true,
-        };
-        let own: Vec<f64> = (0..live.len()).filter(is_own).map(|row| live[row] / mean).collect();
-        if own.len() == of.data.bins.len() && mean > 0.0 {
-            of.data.exposure = Some(own);
-        }
-    }
 }
 
 /// Puts the values in the order of the axis.

@@ -133,7 +133,18 @@ impl Fit {
             Error::Request(format!("`{model}` is no model; the models are {names}"))
         })?;
         options::check(of.name, || of.options(), &given)?;
-        Ok(Self { of, options: options::deserialize(given)? })
+        let options: FitOptions = options::deserialize(given)?;
+        if options.exponentials.is_some_and(|number| !(1..=3).contains(&number)) {
+            return Err(Error::Request("`exponentials` is 1, 2 or 3".into()));
+        }
+        for (all, option) in [(&options.fix, "fix"), (&options.guess, "guess")] {
+            let is_again =
+                |(at, of): (usize, &Setting)| all[..at].iter().any(|other| other.name == of.name);
+            if all.iter().enumerate().any(is_again) {
+                return Err(Error::Request(format!("`{option}` has one parameter twice")));
+            }
+        }
+        Ok(Self { of, options })
     }
 
     /// Returns its options as a user would state them.
@@ -193,6 +204,11 @@ impl Fit {
             "g2" => {
                 let jitter =
                     options.jitter.as_ref().map(|jitter| axis.length(jitter)).transpose()?;
+                if jitter.is_some_and(|jitter| jitter < 0.0) {
+                    return Err(Error::Request(
+                        "`jitter` is a standard deviation, zero or more".into(),
+                    ));
+                }
                 let emission = match options.emission.as_deref() {
                     Some("three-level") => Emission::ThreeLevel,
                     Some("bunching") => Emission::Bunching,

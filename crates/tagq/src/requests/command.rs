@@ -21,7 +21,11 @@ impl RequestOption {
     /// Returns its name on the command line, without dashes: one that is repeated is named in the singular.
     pub fn flag(&self) -> String {
         let name = self.name.replace('_', "-");
-        if self.is_repeated() { name.trim_end_matches('s').to_owned() } else { name }
+        let singular = name.strip_suffix('s').filter(|stem| !stem.ends_with('s'));
+        match singular.filter(|_| self.is_repeated()) {
+            Some(singular) => singular.to_owned(),
+            None => name,
+        }
     }
 }
 

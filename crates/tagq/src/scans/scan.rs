@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tagq_query::{WindowPlan, Windows};
-use tagq_store::Duration;
+use tagq_store::{Duration, Tick};
 
 use super::{
     setting::RunSetting,
@@ -14,11 +14,16 @@ use crate::{
     error::Error,
     progress::Silent,
     provenance::Provenance,
-    requests::{OptionValues, QueryContext, REQUEST_TYPES, Request, RequestType, windows},
+    requests::{
+        OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption, RequestType, ValueType,
+        windows,
+    },
     run::Run,
     settle::settled,
 };
 
+/// The queries with one number for each channel or group.
+const QUERIES: [&str; 2] = ["coincidences", "rates"];
 /// A pass over the differences of two channels costs at most as much as so many passes over the pairs in a window.
 const PASSES: usize = 2;
 
@@ -44,7 +49,12 @@ impl Scan {
         setting: Option<RunSetting>,
     ) -> Result<Self, Error> {
         let of = REQUEST_TYPES.iter().copied().find(|of| of.name == name);
-        let of = of.ok_or_else(|| Error::Request(format!("`{name}` is no query")))?;
+        let of = of.filter(|of| Self::takes(of)).ok_or_else(|| {
+            let names = QUERIES.join(" or ");
+            Error::Request(format!(
+                "a scan is of {names}, which have one number for each group, not of `{name}`"
+            ))
+        })?;
         let scanned = OptionScan::of(of, &options)?;
         if setting.is_some() && scanned.is_some() {
             return Err(Error::Request(
@@ -54,6 +64,11 @@ impl Scan {
         let scan = Self { of, options, scanned, setting };
         scan.requests()?;
         Ok(scan)
+    }
+
+    /// Whether requests of this type have one number for each channel or group.
+    pub fn takes(of: &RequestType) -> bool {
+        QUERIES.contains(&of.name)
     }
 
     /// Returns the request of each value.
@@ -94,24 +109,28 @@ impl Scan {
     /// # Errors
     /// Those of the query; [`Error::Request`] if nothing is scanned.
     pub fn ask(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
-        let Some((first, _)) = runs.first() else {
+        let Some((first, context)) = runs.first() else {
             return Err(Error::Request("a scan is of at least one run".into()));
         };
         let (axis, answers, stated) = match (&self.scanned, &self.setting) {
             (Some(OptionScan { option, channel, steps }), _) => {
                 let answers = self.ask_steps(steps, runs)?;
                 let tick = first.store().manifest().tick;
-                let places = steps.iter().map(|(value, _)| Ok(value.ticks(tick)? * tick.seconds()));
+                let place = |(value, _): &(Duration, _)| {
+                    let ticks = counted(option, value, tick)?;
+                    Ok::<_, Error>(ticks * tick.seconds())
+                };
+                let places = steps.iter().map(place).collect::<Result<Vec<f64>, _>>()?;
+                if places.windows(2).any(|two| two[0].to_bits() == two[1].to_bits()) {
+                    context.progress.note(
+                        "the values are closer than a tick: some are the same, and are counted more than once",
+                    );
+                }
                 let name = match channel {
                     Some(channel) => format!("delay of {channel}"),
                     None => option.name.replace('_', " "),
                 };
-                let axis = Axis {
-                    name,
-                    is_time: true,
-                    places: places.collect::<Result<_, Error>>()?,
-                    runs: None,
-                };
+                let axis = Axis { name, is_time: true, places, runs: None };
                 (axis, answers, Map::new())
             }
             (None, Some(setting)) => {
@@ -231,4 +250,14 @@ fn windows_of(
         return Ok(None);
     }
     windows(&plan, is_joined, (run, context)).map(Some)
+}
+
+/// Returns a value in ticks as it is counted: a window and a guard have whole ticks that are not longer, a delay the nearest ones.
+fn counted(option: &RequestOption, value: &Duration, tick: Tick) -> Result<f64, Error> {
+    let whole = match option.value {
+        ValueType::Delays(_) => value.nearest(tick)?,
+        _ if ["window", "guard"].contains(&option.name) => value.window(tick)?,
+        _ => return Ok(value.ticks(tick)?),
+    };
+    Ok(whole as f64)
 }

@@ -9,6 +9,8 @@ use crate::error::Error;
 
 /// The table of settings beside runs.
 const TABLE: &str = "settings.csv";
+/// Settings are smaller than this.
+const SETTING_MAX: f64 = 1e100;
 /// The longest table.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 
@@ -73,7 +75,11 @@ impl SettingOf {
 
 fn of_name(pattern: &Regex, run: &Path) -> Result<f64, Error> {
     let path = run.display().to_string();
-    let found = pattern.captures(&path).and_then(|found| found.get(1));
+    let group = pattern.capture_names().flatten().next();
+    let found = pattern.captures(&path).and_then(|found| match group {
+        Some(name) => found.name(name),
+        None => found.get(1),
+    });
     let text = found
         .ok_or_else(|| Error::Request(format!("{path} does not match `{}`", pattern.as_str())))?
         .as_str();
@@ -89,8 +95,10 @@ fn of_table(column: &str, run: &Path) -> Result<f64, Error> {
         return Err(fault("longer than 16 MB".into()));
     }
     let text = fs::read_to_string(&table).map_err(|error| fault(error.to_string()))?;
+    let has_semicolons = text.lines().next().is_some_and(|head| head.contains(';'));
+    let separator = if has_semicolons { ';' } else { ',' };
     let cells = |line: &str| -> Vec<String> {
-        line.split(',').map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
+        line.split(separator).map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
     };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).map(cells);
     let head = lines.next().ok_or_else(|| fault("empty".into()))?;
@@ -99,12 +107,16 @@ fn of_table(column: &str, run: &Path) -> Result<f64, Error> {
         fault(format!("no column `{column}`; its columns of settings are {known}"))
     })?;
     let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let row = lines.find(|row| row.first().is_some_and(|first| *first == name));
+    let mut rows = lines.filter(|row| row.first().is_some_and(|first| *first == name));
+    let row = rows.next();
+    if rows.next().is_some() {
+        return Err(fault(format!("two lines for {name}")));
+    }
     let row = row.ok_or_else(|| fault(format!("no line for {name}")))?;
     let text = row.get(at + 1).map_or("", String::as_str);
     number(text).ok_or_else(|| fault(format!("`{text}` of {name} is no number")))
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    text.trim().parse().ok().filter(|number: &f64| number.abs() < SETTING_MAX)
 }

@@ -45,13 +45,19 @@ pub(super) fn together(
             "a scan has one number for each channel or group: leave bins of time and of differences out".into(),
         ));
     };
+    let key = axis.key();
+    let columns = all_columns(answers);
+    if columns.iter().any(|column| column.key == key) || ["run", "live_s"].contains(&&*key) {
+        return Err(Error::Request(format!(
+            "the setting is called {key}, as a column of the answer; give it another name"
+        )));
+    }
     let places: Vec<(usize, usize)> = answers
         .iter()
         .enumerate()
         .flat_map(|(at, answer)| (0..answer.rows.len()).map(move |row| (at, row)))
         .collect();
     let places = Arc::new(places);
-    let key = axis.key();
     let of_axis: Vec<Option<f64>> = places.iter().map(|&(at, _)| Some(axis.places[at])).collect();
     let unit = if axis.is_time { Unit::Seconds } else { Unit::Plain };
     let column = Column::floats(key.clone(), of_axis.into()).heading(axis.name.clone());
@@ -65,7 +71,7 @@ pub(super) fn together(
         let live: Vec<Option<f64>> = live.collect();
         rows = rows.with(Column::floats("live_s", live.into()).hidden());
     }
-    for column in all_columns(answers) {
+    for column in columns {
         let cells = places.iter().map(|&(at, row)| {
             answers[at].rows.get(&column.key).map_or(Cell::Missing, |of| of.cells.at(row))
         });
