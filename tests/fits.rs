@@ -96,7 +96,14 @@ fn a_peak_of_pairs_has_its_width_and_place() {
 fn mistakes_say_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
     pairs(folder.path());
-    fs::write(folder.path().join("irf.txt"), "no numbers\n").unwrap();
+    for (name, text) in [
+        ("irf.txt", "no numbers\n"),
+        ("two.csv", "1,2\n3,4\n"),
+        ("bad.dat", "5\nnan\n"),
+        ("settings.csv", "run,count,x\np.tags.zst,3,4\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
     for (words, code, reason) in [
         ("fit", 2, "Models"),
         ("fit line micro 1 p.tags.zst", 2, "line"),
@@ -108,14 +115,31 @@ fn mistakes_say_what_to_write() {
         ("fit peak --fix net histogram 1,2 --range 9ns p.tags.zst", 2, "NAME=V"),
         ("fit peak --between 5ns histogram 1,2 --range 9ns p.tags.zst", 2, "A..B"),
         ("fit peak --between 1us..2us histogram 1,2 --range 9ns p.tags.zst", 1, "widen the range"),
-        ("fit decay --irf irf.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 2, "no numbers"),
+        (
+            "fit decay --irf irf.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst",
+            2,
+            "no column `count`",
+        ),
         ("fit decay --irf none.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 1, "none.txt"),
         ("fit decay histogram 1,2 --log 10 --range 1ns..1us p.tags.zst", 1, "one width"),
+        ("fit peak --fix net=1 --fix net=2 histogram 1,2 --range 9ns p.tags.zst", 2, "twice"),
+        ("fit peak --guess centre=1s histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 1, "centre"),
+        ("fit g2 --jitter=-1ns g2 1,2 --bin 1ns --range 9ns p.tags.zst", 2, "zero or more"),
+        ("fit decay --exponentials 4 histogram 1,2 --range 9ns p.tags.zst", 2, "1, 2 or 3"),
+        ("fit decay --irf two.csv histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 2, "line 1 has"),
+        (
+            "fit decay --irf bad.dat histogram 1,2 --bin 1ns --range 9ns p.tags.zst",
+            2,
+            "line 2 is no",
+        ),
+        ("scan histogram 1,2 --bin 1ns..2ns:3 p.tags.zst", 2, "histogram"),
+        ("scan rates 1 --x p.tags=(.) p.tags.zst", 2, "does not match"),
+        ("scan rates 1 --x count p.tags.zst", 2, "another name"),
         ("scan coincidences 1,2 --window 1ns p.tags.zst", 2, "FIRST..LAST:N"),
         ("scan coincidences 1,2 --window 1ns..3ns:x p.tags.zst", 2, "number of values"),
         ("scan coincidences 1,2 --window 1ns --x 'a(' p.tags.zst", 2, "unclosed group"),
         ("scan coincidences 1,2 --window 1ns --x a(b) p.tags.zst", 2, "does not match"),
-        ("scan coincidences 1,2 --window 1ns --x phase p.tags.zst", 2, "settings.csv"),
+        ("scan coincidences 1,2 --window 1ns --x phase p.tags.zst", 2, "no column `phase`"),
     ] {
         let words = format!("{words} --tick 1ps");
         let words = if words.starts_with("fit --tick") || words.starts_with("fit peak --tick") {
@@ -131,4 +155,47 @@ fn mistakes_say_what_to_write() {
             said.stderr
         );
     }
+}
+
+#[test]
+fn a_response_is_a_file_a_channel_or_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    pairs(folder.path());
+    let ask = |words: &str| {
+        let words = format!("{words} --tick 1ps p.tags.zst");
+        output(command().args(words.split_whitespace()).current_dir(folder.path()))
+    };
+    let query = "histogram 1,2 --bin 50ps --range -5ns..5ns";
+    // The table of an answer has the counts in one of its columns; the same counts alone are the same response.
+    assert_eq!(ask(&format!("{query} -o irf.csv")).code, 0);
+    let rows = ask(&format!("{query} --format json")).json();
+    let counts = rows["rows"].as_array().unwrap().iter().map(|row| row["count"].to_string());
+    fs::write(folder.path().join("irf.txt"), counts.collect::<Vec<_>>().join("\n")).unwrap();
+    let fits =
+        ["--irf irf.csv", "--irf irf.txt", "--irf-channel 2", "--irf p.tags.zst"].map(|irf| {
+            let fitted = ask(&format!("fit decay {irf} --fix tau=1ns {query} --format json"));
+            assert_eq!(fitted.code, 0, "{irf}: {}", fitted.stderr);
+            fitted.json()["rows"].clone()
+        });
+    assert!(fits.iter().all(|rows| *rows == fits[0]), "{fits:?}");
+}
+
+#[test]
+fn values_of_a_scan_are_those_that_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    pairs(folder.path());
+    let words = "scan coincidences 1,2 --window 1ns..1.2ns:5 --tick 156ps --format json p.tags.zst";
+    let answer = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+    let rows = answer.json()["rows"].clone();
+    let places: Vec<f64> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["window_s"].as_f64().unwrap() * 1e12)
+        .collect();
+    // 6 ticks up to 1.05 ns, and 7 from 1.1 ns.
+    for (place, ticks) in places.iter().zip([6.0, 6.0, 7.0, 7.0, 7.0]) {
+        assert!((place - 156.0 * ticks).abs() < 1e-6, "{places:?}");
+    }
+    assert!(answer.stderr.contains("closer than a tick"), "{}", answer.stderr);
 }

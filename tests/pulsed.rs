@@ -1,6 +1,6 @@
 //! g2 of pulsed light on the command line: the notes, and the errors for wrong options.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use crate::support::{command, output};
 
@@ -85,14 +85,14 @@ fn with_sync(folder: &Path) {
     for pulse in 0_i64..64_000 {
         let time = pulse * 12_500;
         if pulse % 16 == 0 {
-            lines += &format!("0\t{time}\n");
+            writeln!(lines, "0\t{time}").unwrap();
         }
         // Multiples of primes: no pattern with the sync.
         if pulse % 7 < 2 {
-            lines += &format!("1\t{}\n", time + 3_000 + pulse * 37 % 200);
+            writeln!(lines, "1\t{}", time + 3_000 + pulse * 37 % 200).unwrap();
         }
         if pulse % 11 < 3 {
-            lines += &format!("2\t{}\n", time + 5_000 + pulse * 53 % 200);
+            writeln!(lines, "2\t{}", time + 5_000 + pulse * 53 % 200).unwrap();
         }
     }
     fs::write(folder.join("s.tsv"), lines).unwrap();

@@ -5,6 +5,9 @@ use crate::{
     error::Error,
 };
 
+/// A start is inside of two bounds: at most so far from their middle, as a part of half of their distance.
+const INSIDE: f64 = 1.0 - 1e-7;
+
 /// The physical quantity of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
@@ -111,7 +114,7 @@ impl Parameter {
             (true, true) => {
                 let half = (self.upper - self.lower) / 2.0;
                 let place = (value - f64::midpoint(self.lower, self.upper)) / half;
-                place.clamp(-0.999, 0.999).asin()
+                place.clamp(-INSIDE, INSIDE).asin()
             }
         }
     }

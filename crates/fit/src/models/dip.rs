@@ -75,8 +75,10 @@ impl Model for Dip {
             (bin.middle(), (1.0 - value / highest).clamp(0.05, 0.95))
         });
         let mut starts = Vec::new();
-        for centre in [lowest, f64::midpoint(from, to)] {
-            for part in [20.0, 6.0, 2.0] {
+        // A triangle has corners, at which a search can end beside the best place.
+        let near = span / 40.0;
+        for centre in [lowest, lowest - near, lowest + near, f64::midpoint(from, to)] {
+            for part in [20.0, 10.0, 6.0, 4.0, 2.0] {
                 starts.push(vec![0.95 * highest, depth, centre, span / part]);
             }
         }

@@ -34,7 +34,7 @@ fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
     if transform.process(&mut padded, &mut spectrum).is_err() {
         return Vec::new();
     }
-    let power: Vec<f64> = spectrum.iter().map(|line| line.norm_sqr()).collect();
+    let power: Vec<f64> = spectrum.iter().map(nalgebra::Complex::norm_sqr).collect();
     let distance = (values[values.len() - 1].0 - values[0].0) / (values.len() - 1) as f64;
     // From half a period in the span to three values a period.
     let (first, last) = (length / (2 * values.len()), length / 3);

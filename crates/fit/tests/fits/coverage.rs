@@ -3,8 +3,8 @@
 use std::thread;
 
 use tagq_fit::{
-    Settings, fit,
-    models::{Decay, Response},
+    Data, Noise, Settings, fit,
+    models::{Decay, Peak, Response, Sine},
 };
 
 use super::{
@@ -89,4 +89,34 @@ fn pile_up_shortens_lifetimes() {
     assert!((few - 2.0).abs() < 0.02, "{few}");
     assert!((1.93..1.99).contains(&at_the_limit), "{at_the_limit}");
     assert!(many < 1.8, "{many}");
+}
+
+/// A line of a spectrum is narrow in a long trace, and a place far from zero is still known to a part of a bin.
+#[test]
+fn fringes_in_long_traces_and_peaks_far_away() {
+    let mut random = Random(8);
+    for (bins_, period) in [(150, 7.37), (1_500, 7.37), (20_000, 7.37), (20_000, 9_000.0)] {
+        let bins = bins(0.0, 1.0, bins_);
+        let mean = |bin: &tagq_fit::Bin| {
+            let phase = std::f64::consts::TAU * (bin.middle() - 1.0) / period;
+            30.0 * 0.5f64.mul_add(phase.cos(), 1.0)
+        };
+        let values = bins.iter().map(|bin| random.poisson(mean(bin))).collect();
+        let data = Data { bins, values, noise: Noise::Poisson, exposure: None };
+        let fitted = fit(&Sine, &data, &Settings::default()).unwrap();
+        let found = fitted.get("period").unwrap();
+        assert!((found.value - period).abs() < 4.0 * found.err.unwrap(), "{bins_} {found:?}");
+        assert!(fitted.get("visibility").unwrap().value > 0.35, "{bins_} {period}");
+    }
+    let far = 3e7;
+    let places: Vec<f64> = (0..2_000).map(|_| 3.0f64.mul_add(random.gaussian(), far)).collect();
+    let data = histogram(bins(far - 30.0, 1.0, 60), places.into_iter());
+    let fitted = fit(&Peak, &data, &Settings::default()).unwrap();
+    let centre = fitted.get("centre").unwrap();
+    // 3 over the root of 2,000.
+    let err = centre.err.unwrap();
+    assert!(
+        (err / 0.067 - 1.0).abs() < 0.1 && (centre.value - far).abs() < 4.0 * err,
+        "{centre:?}"
+    );
 }

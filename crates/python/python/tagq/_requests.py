@@ -313,7 +313,8 @@ class Requests:
         covariance
             With g2 and errors from blocks: the covariance of each bin with every bin.
         pulsed
-            Light in pulses of period P, or ``auto``: g2 of each pulse, from the counts around multiples of P.
+            Light in pulses of period P, ``auto``, or sync=CH: g2 of each pulse, from the counts around
+            multiples of P.
         peak
             With pulsed: the full width in which pairs belong to a peak [default: half of the period].
         sides

@@ -10,6 +10,10 @@ use crate::{
     table::{Cell, Unit},
 };
 
+/// Units of times, and their sizes.
+const UNITS: [(&str, f64); 5] =
+    [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)];
+
 /// The horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Axis {
@@ -65,11 +69,8 @@ impl Axis {
     /// Returns a place in words, with four digits.
     pub fn words(self, place: f64) -> String {
         let Self::Time(_) = self else { return format!("{place:.4}") };
-        const UNITS: [(&str, f64); 5] =
-            [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 0.0)];
         let found = UNITS.iter().find(|(_, size)| place.abs() >= *size);
-        let &(unit, size) = found.unwrap_or(&("ps", 0.0));
-        let size = if size > 0.0 { size } else { 1e-12 };
+        let &(unit, size) = found.unwrap_or(&("ps", 1e-12));
         format!("{:.4} {unit}", place / size)
     }
 
@@ -103,7 +104,7 @@ impl AllObserved {
                 let series = if *is_ratio {
                     vec![of_ratio(answer, bins)?]
                 } else {
-                    of_counts(answer, &bins, Vec::new())
+                    of_counts(answer, &bins, &[])
                 };
                 Ok(Self { axis: Axis::Time(*unit), labels, is_ratio: *is_ratio, series })
             }
@@ -111,7 +112,7 @@ impl AllObserved {
                 let tick = Tick::from_fraction(&answer.run.tick)?;
                 let bins = trace_bins(answer, *width_s);
                 let labels = ["time", "counts"].map(str::to_owned);
-                let series = of_counts(answer, &bins, live_of_bins(answer));
+                let series = of_counts(answer, &bins, &live_of_bins(answer));
                 Ok(Self { axis: Axis::Time(tick), labels, is_ratio: false, series })
             }
             Some(FigureKind::Scan { label, key, is_time, .. }) => {
@@ -127,8 +128,10 @@ impl AllObserved {
                     .map(|place| (place, place))
                     .collect();
                 let labels = [label.clone(), "counts".to_owned()];
-                let live = answer.rows.numbers("live_s");
-                let mut series = of_counts(answer, &bins, live);
+                let live = answer.rows.get("live_s").map_or(Vec::new(), |column| {
+                    column.cells.iter().map(|cell| cell.number()).collect()
+                });
+                let mut series = of_counts(answer, &bins, &live);
                 for of in &mut series {
                     in_order(&mut of.data);
                 }
@@ -169,7 +172,7 @@ fn live_of_bins(answer: &Answer) -> Vec<Option<f64>> {
 
 /// Returns the counts of each channel or group, without bins that are cut. Their exposures are the live times, as parts of their
 /// mean; of those without live times all are 1.
-fn of_counts(answer: &Answer, bins: &[(f64, f64)], live: Vec<Option<f64>>) -> Vec<Observed> {
+fn of_counts(answer: &Answer, bins: &[(f64, f64)], live: &[Option<f64>]) -> Vec<Observed> {
     let rows = &answer.rows;
     let counts = rows.numbers("count");
     let key = ["channel", "group"].into_iter().find_map(|key| Some((key, rows.get(key)?)));
@@ -204,7 +207,9 @@ fn of_counts(answer: &Answer, bins: &[(f64, f64)], live: Vec<Option<f64>>) -> Ve
     }
     for exposure in series.iter_mut().filter_map(|of| of.data.exposure.as_mut()) {
         let mean = exposure.iter().sum::<f64>() / exposure.len() as f64;
-        exposure.iter_mut().for_each(|live| *live /= mean);
+        for live in exposure {
+            *live /= mean;
+        }
     }
     series
 }

@@ -298,8 +298,16 @@ impl std::fmt::Display for PulsePeriod {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
-            Self::Sync(channel, 1) => write!(f, "sync={channel}"),
-            Self::Sync(channel, divider) => write!(f, "sync={channel}/{divider}"),
+            Self::Sync(channel, divider) => {
+                let channel = match channel {
+                    Channel::Number(number) => number.to_string(),
+                    Channel::Name(name) => name.clone(),
+                };
+                match divider {
+                    1 => write!(f, "sync={channel}"),
+                    divider => write!(f, "sync={channel}/{divider}"),
+                }
+            }
             Self::Stated(period) => f.write_str(period.asked()),
         }
     }
