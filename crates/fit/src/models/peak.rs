@@ -103,7 +103,10 @@ impl Model for PeakOver {
     }
 
     fn starts(&self, _: &Data) -> Vec<Vec<f64>> {
-        vec![self.start.to_vec()]
+        let [net, centre, sigma, background] = self.start;
+        let narrower = |by: f64| vec![net, centre, (sigma / by).max(self.bounds[1].0), background];
+        // From a wide start beside a narrow peak the search can lose the peak.
+        [1.0, 3.0, 9.0].map(narrower).to_vec()
     }
 
     fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {
