@@ -50,9 +50,9 @@ const RETURNS: [(&str, &str, &str); 8] = [
         "One row for each pixel: `line`, `pixel`, `count` with `count_err`, of frames apart also `frame`; of a run with micro \
          times `micro_mean_s` with its error, and with `micro` the list `micro_counts`. `counts` is an array of all pixels, \
          `cube` one of their micro times.",
-        ">>> image = run.image(line=3, pixels=4, lines=2, channels=[1, 2])\n\
+        ">>> image = run.image(line=3, pixels=4, lines=1, channels=[1, 2])\n\
          >>> image.counts.shape\n\
-         (1, 2, 4)",
+         (1, 1, 4)",
     ),
     (
         "micro",

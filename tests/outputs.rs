@@ -86,7 +86,7 @@ const QUERIES: [(&str, &str); 51] = [
     ("image", "image --line 3 --pixels 3 --lines 4 --channels 1,2 run"),
     (
         "image-apart",
-        "image --line 3 --pixels 2 --lines 60 --scan two-way --frames apart --channels 1 run",
+        "image --line 3 --pixels 2 --lines 3 --scan two-way --frames apart --channels 1 --to 1ms run",
     ),
     ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),

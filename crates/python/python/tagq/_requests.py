@@ -542,9 +542,9 @@ class Requests:
             duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
 
         Example
-            >>> image = run.image(line=3, pixels=4, lines=2, channels=[1, 2])
+            >>> image = run.image(line=3, pixels=4, lines=1, channels=[1, 2])
             >>> image.counts.shape
-            (1, 2, 4)
+            (1, 1, 4)
         """
         return Result(self._ask("image", given(locals(), "image")))
 
