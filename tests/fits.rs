@@ -61,6 +61,20 @@ fn every_model_has_every_form() {
         assert_eq!(ask(&format!("{fit} -o {saved}")).code, 0);
         let again = ask(&format!("reproduce {saved}"));
         assert_eq!(again.code, 0, "{fit}: {}", again.stderr);
+        // Last digits, as of another processor, are equal; half an error is not.
+        let text = fs::read_to_string(folder.path().join(&saved)).unwrap();
+        let row = &json.json()["rows"][0];
+        let is_number = |key: &&String| row[format!("{key}_err")].as_f64().is_some_and(|e| e > 0.0);
+        let key = row.as_object().unwrap().keys().find(is_number).unwrap();
+        let (value, err) = (&row[key], row[format!("{key}_err")].as_f64().unwrap());
+        for (by, code) in [(1e-6, 0), (0.5, 1)] {
+            let other = value.as_f64().unwrap() + by * err;
+            let changed =
+                text.replacen(&format!("\"{key}\": {value}"), &format!("\"{key}\": {other}"), 1);
+            assert_ne!(text, changed, "{key}: {value}");
+            fs::write(folder.path().join("changed.json"), changed).unwrap();
+            assert_eq!(ask("reproduce changed.json").code, code, "{fit}: {key} by {by}");
+        }
         // An answer that says something else is told.
         let text = fs::read_to_string(folder.path().join(&saved)).unwrap();
         let changed = text.replacen("\"deviance\": ", "\"deviance\": 1", 1);

@@ -9,6 +9,9 @@ use crate::{answer::Answer, table::Table};
 /// Measures are equal if they differ by no more than this part of the larger one. Whole numbers are equal only if they
 /// are the same.
 pub const RELATIVE_TOLERANCE: f64 = 1e-12;
+/// Parameters of a fit are equal if they differ by no more than this part of their error, and other numbers of it by no more than this
+/// part of themselves: the search for the best ones ends a little earlier or later on another processor.
+const FITTED_TOLERANCE: f64 = 1e-4;
 /// The differences that are kept.
 const DIFFERENCES_MAX: usize = 20;
 /// Facts about a run that are no counts of its rows, or may change while its rows stay the same.
@@ -122,13 +125,15 @@ impl<'a> Comparison<'a> {
             self.add(place, "all", Some(saved.clone()), Some(Value::Object(now.clone())));
             return;
         };
+        let numbers = saved;
         for (key, saved) in saved {
             // Of several runs: its name, which may be another one.
             if key == "run" {
                 continue;
             }
             let now = now.get(key).unwrap_or(&Value::Null);
-            self.value(place, key, saved, now);
+            let err = numbers.get(&format!("{key}_err")).and_then(Value::as_f64);
+            self.value((place, err), key, saved, now);
         }
         // An answer without its counts has nothing that could differ.
         for key in ["count", "channel", "channels"] {
@@ -139,19 +144,24 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares two values, those of lists and objects of the same size one by one.
-    fn value(&mut self, place: &str, key: &str, saved: &Value, now: &Value) {
+    /// Compares two values, those of lists and objects of the same size one by one; `err` is the error of the value.
+    fn value(&mut self, of: (&str, Option<f64>), key: &str, saved: &Value, now: &Value) {
+        let (place, err) = of;
+        let (relative, absolute) = match self.saved.provenance.fit {
+            None => (RELATIVE_TOLERANCE, 0.0),
+            Some(_) => (FITTED_TOLERANCE, FITTED_TOLERANCE * err.unwrap_or(0.0)),
+        };
         match (saved, now) {
-            _ if is_equal(saved, now) => {}
+            _ if is_equal(saved, now, (relative, absolute)) => {}
             (Value::Array(saved), Value::Array(now)) if saved.len() == now.len() => {
                 for (at, (saved, now)) in saved.iter().zip(now).enumerate() {
-                    self.value(place, &format!("{key}[{at}]"), saved, now);
+                    self.value(of, &format!("{key}[{at}]"), saved, now);
                 }
             }
             (Value::Object(saved), Value::Object(now)) => {
                 for (field, saved) in saved {
                     let now = now.get(field).unwrap_or(&Value::Null);
-                    self.value(place, &format!("{key}.{field}"), saved, now);
+                    self.value(of, &format!("{key}.{field}"), saved, now);
                 }
             }
             (saved, now) => self.add(place, key, Some(saved.clone()), Some(now.clone())),
@@ -174,20 +184,22 @@ fn fields(value: Value) -> Map<String, Value> {
     if let Value::Object(fields) = value { fields } else { Map::new() }
 }
 
-/// Whether two values are equal: whole numbers exactly, measures by [`RELATIVE_TOLERANCE`].
-fn is_equal(saved: &Value, now: &Value) -> bool {
+/// Whether two values are equal: whole numbers exactly, measures if they differ by no more than a part of the larger one, or by an
+/// absolute number.
+fn is_equal(saved: &Value, now: &Value, tolerance: (f64, f64)) -> bool {
     match (saved, now) {
         (Value::Number(saved), Value::Number(now)) if saved.is_f64() || now.is_f64() => {
             let (Some(saved), Some(now)) = (saved.as_f64(), now.as_f64()) else { return false };
-            (saved - now).abs() <= RELATIVE_TOLERANCE * saved.abs().max(now.abs())
+            let (relative, absolute) = tolerance;
+            (saved - now).abs() <= absolute.max(relative * saved.abs().max(now.abs()))
         }
         (Value::Array(saved), Value::Array(now)) => {
             saved.len() == now.len()
-                && saved.iter().zip(now).all(|(saved, now)| is_equal(saved, now))
+                && saved.iter().zip(now).all(|(saved, now)| is_equal(saved, now, tolerance))
         }
-        (Value::Object(saved), Value::Object(now)) => {
-            saved.iter().all(|(key, saved)| is_equal(saved, now.get(key).unwrap_or(&Value::Null)))
-        }
+        (Value::Object(saved), Value::Object(now)) => saved
+            .iter()
+            .all(|(key, saved)| is_equal(saved, now.get(key).unwrap_or(&Value::Null), tolerance)),
         (saved, now) => saved == now,
     }
 }
@@ -217,7 +229,8 @@ mod tests {
             (json!({"a": null}), json!({}), true),
             (json!("x"), json!("y"), false),
         ] {
-            assert_eq!(is_equal(&saved, &now), equal, "{saved} {now}");
+            let tolerance = (RELATIVE_TOLERANCE, 0.0);
+            assert_eq!(is_equal(&saved, &now, tolerance), equal, "{saved} {now}");
         }
     }
 }
