@@ -297,6 +297,10 @@ impl Stated {
     }
 }
 
+/// Why the header states nothing.
+const OF_HEADER: &str = "the store has none from a file's header; ingest it with `rebuild` if it was made before headers of images \
+                         were read";
+
 impl Image {
     /// Returns the markers. If the marker of lines is given, those of the header are of another scan.
     fn markers(&self, stated: &Stated, context: &QueryContext<'_>) -> Result<Markers, Error> {
@@ -304,10 +308,9 @@ impl Image {
             channel.as_ref().map(|channel| context.setup.channel(channel)).transpose()
         };
         let missing = || {
-            Error::Request(
-                "`line` is missing: the marker at which lines begin; the files do not state it"
-                    .into(),
-            )
+            Error::Request(format!(
+                "`line` is missing: the marker at which lines begin; {OF_HEADER}"
+            ))
         };
         let line = given(&self.line)?;
         let or = |stated: Option<u16>| stated.filter(|_| line.is_none());
@@ -327,9 +330,7 @@ impl Image {
 
     fn raster(&self, stated: &Stated) -> Result<Raster, Error> {
         let missing = |option: &str| {
-            Error::Request(format!(
-                "`{option}` is missing, and the files do not state their number"
-            ))
+            Error::Request(format!("`{option}` is missing: their number; {OF_HEADER}"))
         };
         let scan = self.scan;
         let is_sinusoidal =
