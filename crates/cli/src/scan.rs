@@ -1,6 +1,6 @@
 //! `tagq scan`: the query is asked for each value, and the answers are printed as one.
 
-use tagq::{Answer, Error, Run, Scan, requests::QueryContext};
+use tagq::{Answer, Error, Run, SettingScan, requests::QueryContext};
 
 use crate::{
     Usage,
@@ -25,7 +25,7 @@ pub(crate) fn ask(
 ) -> Result<Answer, Error> {
     let setting = command.answer.x.as_ref();
     let setting = setting.map(|x| x.of(runs.iter().map(|(run, _)| run.path()))).transpose()?;
-    Scan::of_options(command.name, command.options.clone(), setting)?.ask(runs)
+    SettingScan::of_options(command.name, command.options.clone(), setting)?.ask(runs)
 }
 
 /// Refuses options that say what else than an answer is printed.

@@ -41,7 +41,7 @@ pub(crate) fn request_of(name: &str, options: &OptionValues) -> PyResult<Request
 
 /// Checks the options of a scan of the request with this name.
 pub(crate) fn first_of(name: &str, options: &OptionValues) -> PyResult<()> {
-    tagq::Scan::of_options(name, options.clone(), None).map(drop).map_err(of_request)
+    tagq::SettingScan::of_options(name, options.clone(), None).map(drop).map_err(of_request)
 }
 
 /// Converts the keywords of the request with this name.

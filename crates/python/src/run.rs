@@ -12,7 +12,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, OpenOptions, PlannedRun, RunFacts, RunSetting, Scan as SettingScan, SettingOf, Treatment,
+    Fit, OpenOptions, PlannedRun, RunFacts, RunSetting, SettingOf, SettingScan, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -304,7 +304,7 @@ impl Run {
     }
 }
 
-/// What is made of the answer to a request.
+/// How the answer to a request is used.
 enum Then {
     Answer,
     /// A fit.

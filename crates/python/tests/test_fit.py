@@ -219,6 +219,6 @@ def test_mistakes_are_named() -> None:
 
 def test_options_are_those_of_the_command() -> None:
     assert sorted(OPTIONS) == sorted(_tagq.fit_options())
-    # A keyword of a query is none of a fit.
+    # No query has a keyword of a fit.
     keywords = {key for name, text in _tagq.cases() for key in json.loads(text)}
     assert not keywords & set(OPTIONS)

@@ -243,7 +243,7 @@ pub enum Error {
     /// g2 was requested, but not all pairs were counted.
     #[error("g2 is defined for all pairs, not for the modes next and last or rule grid")]
     NoG2,
-    /// An image has no pixels, or too many on a side, or its sine is none.
+    /// An image has no pixels, or too many on a side, or the part of its sine is not from 0.1 % to 100 %.
     #[error(
         "an image has 1 to 65,535 pixels a line and lines, and covers 0.1 % to 100 % of a sine"
     )]

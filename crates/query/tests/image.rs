@@ -16,7 +16,7 @@ const LINE: u16 = 4;
 const LINE_END: u16 = 5;
 const FRAME: u16 = 6;
 
-/// The pause before a line, its length, its photons, and what is odd about its markers.
+/// The pause before a line, its length, its photons, and faults of its markers.
 type LineDrawn = (i64, i64, Vec<(i64, u16)>, u8);
 
 /// Returns what a recording of a scan has, with markers missing and doubled: lines and frames of about equal lengths.

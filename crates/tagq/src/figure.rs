@@ -66,7 +66,7 @@ pub enum FigureKind {
     },
     /// One value per value of an option or of a setting, and channel or group.
     Scan {
-        /// What is scanned.
+        /// The name of the scanned option or setting.
         label: String,
         /// Its column.
         key: String,

@@ -100,7 +100,7 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
-pub use scans::{RunSetting, Scan, SettingOf};
+pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use settle::{QUERY_TYPES, settled};
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};

@@ -1,7 +1,7 @@
 //! `tagq scan`: a query for several values of an option, or of runs that differ in a setting.
 
 use tagq::{
-    Error, Scan, SettingOf,
+    Error, SettingOf, SettingScan,
     requests::{OptionValues, Request, RequestType},
 };
 
@@ -46,10 +46,10 @@ impl RequestArgs for ScanArgs {
     }
 
     fn takes(of: &RequestType) -> bool {
-        Scan::takes(of)
+        SettingScan::takes(of)
     }
 
     fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
-        Scan::of_options(name, options.clone(), None)?.first()
+        SettingScan::of_options(name, options.clone(), None)?.first()
     }
 }

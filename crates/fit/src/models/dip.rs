@@ -12,7 +12,7 @@ use crate::{
 pub enum DipShape {
     /// A triangle, of photons with a rectangular spectrum of phase matching.
     Triangle,
-    /// A Gaussian, of photons behind Gaussian filters.
+    /// A Gaussian, of photons after Gaussian filters.
     Gaussian,
 }
 

@@ -35,7 +35,7 @@ impl Response {
         let mut background = 0.0;
         if 2 * low.len() > data.values.len() {
             let median = low[low.len() / 2];
-            // A slow tail of the response is none of it.
+            // A slow tail of the response is not background.
             low.retain(|value| *value <= 3.0f64.mul_add((median + 1.0).sqrt(), median));
             background = low.iter().sum::<f64>() / low.len() as f64;
         }

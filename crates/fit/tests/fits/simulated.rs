@@ -1,4 +1,4 @@
-//! Light of known truth, drawn photon by photon: nothing of it is shared with the models.
+//! Light of known truth, drawn photon by photon: it shares no code with the models.
 
 use tagq_fit::{Bin, Data, Noise};
 

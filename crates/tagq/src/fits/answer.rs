@@ -20,7 +20,7 @@ use crate::{
 const SMOOTH: usize = 200;
 /// More photons a pulse than this distort a decay: a detector sees the first photon alone (pile-up).
 const PILE_UP: f64 = 0.05;
-/// A deviance this many standard deviations above its expectation shows that the model is not what was measured.
+/// A deviance this many standard deviations above its expectation shows that the model does not describe the counts.
 const DEVIATIONS: f64 = 5.0;
 
 /// A model of the caller's own, with its name and its settings.

@@ -46,7 +46,6 @@ impl Fit {
             }
             let of_channel = self.options.irf_channel.as_ref();
             let other = self.options.irf.as_deref().map(Path::new);
-            let is_run = |path: &&Path| !is_text(path);
             instrument.response = match (of_channel, other) {
                 (None, None) => instrument.response,
                 (None, Some(path)) if is_text(path) => instrument.response,
@@ -57,7 +56,6 @@ impl Fit {
                 }
                 (channel, path) => {
                     let options = with_channel(name, options, channel)?;
-                    let path = path.filter(is_run);
                     let asked = match path {
                         None => settle(name, &options, runs)?.0.sum(runs)?,
                         Some(path) => {

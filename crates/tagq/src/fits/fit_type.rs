@@ -48,7 +48,7 @@ const COMMON: [RequestOption; 3] = [
 
 /// The shapes of a dip, the first by default.
 pub(super) const SHAPES: [[&str; 2]; 2] = [
-    ["gaussian", "Photons behind Gaussian filters"],
+    ["gaussian", "Photons after Gaussian filters"],
     ["triangle", "Photons of a long crystal, unfiltered"],
 ];
 

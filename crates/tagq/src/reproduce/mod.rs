@@ -29,7 +29,7 @@ use crate::{
         open::{Run, open},
         options::{Caching, OpenOptions},
     },
-    scans::Scan,
+    scans::SettingScan,
 };
 use compare::Comparison;
 
@@ -157,9 +157,9 @@ impl SavedAnswer {
         }
         if of.fit.is_some() || of.scan.is_some() {
             let counted = |runs: &[(&Run, &QueryContext<'_>)]| match (&of.scan, &of.fit) {
-                (Some(scan), None) => Scan::again(scan, &of.query, &of.options, runs),
+                (Some(scan), None) => SettingScan::again(scan, &of.query, &of.options, runs),
                 (Some(scan), Some(fit)) => {
-                    let scanned = Scan::again(scan, &of.query, &of.options, runs)?;
+                    let scanned = SettingScan::again(scan, &of.query, &of.options, runs)?;
                     Fit::of_stated(fit.clone())?.answer(&scanned, runs[0].1.progress)
                 }
                 (None, fit) => {

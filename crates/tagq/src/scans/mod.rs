@@ -8,5 +8,5 @@ mod setting;
 mod together;
 mod values;
 
-pub use scan::Scan;
+pub use scan::SettingScan;
 pub use setting::{RunSetting, SettingOf};

@@ -29,7 +29,7 @@ const PASSES: usize = 2;
 
 /// The same query for several values of one option, or of runs that differ in a setting.
 #[derive(Debug, Clone)]
-pub struct Scan {
+pub struct SettingScan {
     of: &'static RequestType,
     options: OptionValues,
     scanned: Option<OptionScan>,
@@ -37,7 +37,7 @@ pub struct Scan {
     setting: Option<RunSetting>,
 }
 
-impl Scan {
+impl SettingScan {
     /// Creates a scan of the query with this name. One of its options has several values, `FIRST..LAST:COUNT` or a list of
     /// texts; or the runs differ in a setting.
     ///
@@ -87,21 +87,10 @@ impl Scan {
     /// Returns the request of the first value.
     ///
     /// # Errors
-    /// See [`Scan::of_options`].
+    /// See [`SettingScan::of_options`].
     pub fn first(&self) -> Result<Request, Error> {
         let first = self.requests()?.into_iter().next();
         first.ok_or_else(|| Error::Request("a scan has at least one value".into()))
-    }
-
-    /// Whether an option has several values.
-    pub fn is_of_option(&self) -> bool {
-        self.scanned.is_some()
-    }
-
-    /// Returns the same scan of runs with this setting.
-    #[must_use]
-    pub fn with_setting(self, setting: RunSetting) -> Self {
-        Self { setting: Some(setting), ..self }
     }
 
     /// Answers the scan: of several values, the sum of the runs for each; of a setting, each run.

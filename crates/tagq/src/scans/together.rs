@@ -14,7 +14,7 @@ use crate::{
 
 /// The values of a scan.
 pub(super) struct Axis {
-    /// The name of what is scanned.
+    /// The name of the scanned option or setting.
     pub name: String,
     /// Whether values are times in seconds.
     pub is_time: bool,

@@ -32,7 +32,7 @@ pub struct Image {
     pub photons: Vec<u16>,
     /// The pixels.
     pub raster: Raster,
-    /// What is counted in each pixel.
+    /// How micro times are counted in each pixel.
     pub micro: PixelMicro,
     /// Whether each frame has pixels of its own; else the frames are added up.
     pub is_apart: bool,
@@ -66,7 +66,7 @@ pub struct Raster {
     pub sine: Option<u16>,
 }
 
-/// What is counted of the micro times of a pixel.
+/// How micro times are counted in a pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PixelMicro {
     /// Nothing.
