@@ -3,7 +3,6 @@
 /// Counts of ordered pairs of dense numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Matrix {
-    side: usize,
     /// The distance from one row to the next: whole vectors, so that adding to a row needs no remainder loop.
     stride: usize,
     counts: Vec<u64>,
@@ -16,12 +15,7 @@ impl Matrix {
     /// Creates a matrix of zeros, for numbers below `side`.
     pub(crate) fn new(side: usize) -> Self {
         let stride = side.next_multiple_of(VECTORS);
-        Self { side, stride, counts: vec![0; side * stride] }
-    }
-
-    /// Returns how many numbers there are.
-    pub(crate) fn side(&self) -> usize {
-        self.side
+        Self { stride, counts: vec![0; side * stride] }
     }
 
     pub(crate) fn clear(&mut self) {

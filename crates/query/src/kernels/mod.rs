@@ -65,11 +65,12 @@ use avx512 as vbmi2;
 pub(crate) mod matrix;
 pub(crate) mod rows;
 mod two_lists;
+pub(crate) mod window_counts;
 
 pub(crate) use rows::MASK_ROWS;
 pub(crate) use tagq_store::simd;
 pub use tagq_store::simd::Simd;
-pub(crate) use two_lists::{far_pairs, merge, window_starts};
+pub(crate) use two_lists::{far_pairs, merge};
 
 #[cfg(test)]
 mod tests;

@@ -21,13 +21,9 @@ use super::{
         matrix, near, pairs,
     },
     rows::{MASK_ROWS, low_half},
-    two_lists::{far_pairs, merge, window_starts},
+    two_lists::{far_pairs, merge},
 };
-use crate::{
-    kernels::simd::Simd,
-    rules::ways::sliding::{self, Sliding},
-    scan::selection::Ready,
-};
+use crate::{kernels::simd::Simd, scan::selection::Ready};
 
 /// Times that no recorder writes, and damaged times: a column in order with a few changed rows.
 fn times(len: std::ops::Range<usize>) -> impl Strategy<Value = Box<[i64]>> {
@@ -109,15 +105,6 @@ proptest! {
                 near(simd, &rows, k, window, &mut masks),
             ];
             prop_assert!(!is_seen || found == [None; 4], "{:?} {found:?}", simd);
-            let mut sliding = Sliding::default();
-            sliding::matrix(&mut sliding, ready, window, &mut Matrix::new(5));
-            let _: Option<u128> = sliding.one_group(ready, 4, window);
-            sliding.each_row(ready, 20, window, |_, _| ());
-            let mut starts = vec![0; time.len() - head].into_boxed_slice();
-            window_starts(&time, head, window, &mut starts);
-            for (row, &start) in (head..).zip(&*starts) {
-                prop_assert!(start as usize <= row);
-            }
         }
     }
 

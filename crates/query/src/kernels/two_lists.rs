@@ -84,62 +84,6 @@ pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> 
     walks.into_iter().map(|walk| walk.finish(window)).sum()
 }
 
-/// Writes for each row from `head` on the first row at most `window` before it, and never a row after the row
-/// itself. `starts` has a place for each row, and there are fewer than 2^32 rows.
-pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut [u32]) {
-    let own = &time[head..];
-    assert!(own.len() == starts.len() && window >= 0);
-    let quarter = own.len().div_ceil(4);
-    let begin = |n: usize| (n * quarter).min(own.len());
-    let first = |row: usize| {
-        let Some(&now) = own.get(row) else { return 0 };
-        // Only earlier rows: if times are not in order, later rows could also be before this time.
-        time[..head + row].partition_point(|&time| time < now && now.wrapping_sub(time) > window)
-    };
-    // The rows of each quarter, and the earliest possible window start of its next row.
-    let (mut row, end): ([usize; 4], [usize; 4]) =
-        ([0, 1, 2, 3].map(begin), [1, 2, 3, 4].map(begin));
-    let mut start = row.map(first);
-    loop {
-        let steps = [0, 1, 2, 3].map(|n| end[n] - row[n]).into_iter().min().unwrap_or(0);
-        if steps == 0 {
-            break;
-        }
-        for _ in 0..steps {
-            for n in 0..4 {
-                // SAFETY: `row[n]` must be below the length of `own` and of `starts`, which are the same,
-                // and `start[n]` below that of `time`. Each step moves a row on by one at the most, and
-                // there are no more steps than any row has left to its end: it is below that. A start
-                // begins at its row, head + row[n], or before it, and never passes it, whatever the times
-                // are: where it stands at its row, the two times are one and the same, and 0 > window
-                // is false, so that it is the row that moves on.
-                let (now, earlier, place) = unsafe {
-                    let place = starts.get_unchecked_mut(row[n]);
-                    (*own.get_unchecked(row[n]), *time.get_unchecked(start[n]), place)
-                };
-                let is_far = now.wrapping_sub(earlier) > window;
-                #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 rows")]
-                {
-                    *place = start[n] as u32;
-                }
-                start[n] += usize::from(is_far);
-                row[n] += usize::from(!is_far);
-            }
-        }
-    }
-    for n in 0..4 {
-        for row in row[n]..end[n] {
-            while own[row].wrapping_sub(time[start[n]]) > window {
-                start[n] += 1;
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 rows")]
-            {
-                starts[row] = start[n] as u32;
-            }
-        }
-    }
-}
-
 /// Two lists merged with the first one moved `window` later. For each tag of `later`, the number of tags of
 /// `earlier` more than the window before it is the number of those that came up before it.
 #[derive(Clone, Copy)]

@@ -1,7 +1,12 @@
 //! The trait of every rule: which tags it takes, how they are scanned and listed, and what independent light
 //! gives.
 
-use crate::{error::Error, rules::ways::folds::Folds, run::scope::Scope, scan::route::Work};
+use crate::{
+    error::Error,
+    rules::ways::closing,
+    run::scope::Scope,
+    scan::route::{Amount, Work},
+};
 
 /// A rule of coincidences.
 pub(crate) trait Definition: Sync {
@@ -114,14 +119,18 @@ pub(crate) enum Heralds {
 }
 
 /// Selects how a scan counts.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Method {
     /// One pair.
     Pair,
     /// Pairs of many channels at once.
     Pairs,
     /// Larger groups.
-    Folds(Folds),
+    Groups {
+        /// The number of channels of the smallest.
+        fewest: usize,
+        amount: Amount,
+    },
     /// Groups with a herald.
     Heralds {
         /// Whether each herald counts once.
@@ -132,25 +141,28 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// Returns the method for groups of dense numbers below `channels`: all pairs, or all larger.
-    pub(crate) fn new(rule: &dyn Definition, groups: &[Vec<u8>], channels: usize) -> Self {
+    /// Returns the method for groups that are all pairs, or all larger.
+    pub(crate) fn new(rule: &dyn Definition, groups: &[Vec<u16>]) -> Self {
+        let fewest = groups.iter().map(Vec::len).min().unwrap_or(0);
         match (rule.engine(), rule.heralds(), groups[0].len(), groups.len()) {
             (Engine::Matches | Engine::Clusters, ..) => Self::Matches,
             (Engine::Ways, Heralds::Once, ..) => Self::Heralds { once: true },
             (Engine::Ways, Heralds::None | Heralds::Every, 2, 1) => Self::Pair,
             (Engine::Ways, Heralds::None | Heralds::Every, 2, _) => Self::Pairs,
             (Engine::Ways, Heralds::Every, ..) => Self::Heralds { once: false },
-            (Engine::Ways, Heralds::None, ..) => Self::Folds(Folds::new(groups, channels)),
+            (Engine::Ways, Heralds::None, ..) => {
+                Self::Groups { fewest, amount: closing::amount(groups) }
+            }
         }
     }
 
     /// Returns the kind of count, by which the route is chosen.
-    pub(crate) fn work(&self) -> Work {
+    pub(crate) fn work(self) -> Work {
         match self {
             Self::Pair => Work::Pair,
             Self::Pairs => Work::Pairs,
-            Self::Folds(folds) => Work::Groups { fewest: folds.fewest() },
-            &Self::Heralds { once } => Work::Heralds { once },
+            Self::Groups { fewest, amount } => Work::Groups { fewest, amount },
+            Self::Heralds { once } => Work::Heralds { once },
             Self::Matches => Work::Matches,
         }
     }

@@ -33,17 +33,17 @@ impl Execution {
             return rows.max(1);
         }
         // Looking back costs the rows of a window for each morsel: limit this to a quarter of the morsel.
-        let within = rows_within_window(time, window).saturating_mul(4);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let within = (4.0 * rows_within_window(time, window)) as usize;
         within.clamp(cached.min(time.len()), time.len().max(1)).max(1)
     }
 }
 
 /// Returns how many rows of a source lie in a window, on average.
-pub(crate) fn rows_within_window(time: Times<'_>, window: i64) -> usize {
-    let (Some(first), Some(last)) = (time.first(), time.last()) else { return 0 };
+pub(crate) fn rows_within_window(time: Times<'_>, window: i64) -> f64 {
+    let (Some(first), Some(last)) = (time.first(), time.last()) else { return 0.0 };
     let span = (i128::from(last) - i128::from(first)).max(1);
-    let rows = time.len() as i128 * i128::from(window) / span;
-    usize::try_from(rows).unwrap_or(usize::MAX)
+    time.len() as f64 * window as f64 / span as f64
 }
 
 /// An interval of delayed time in ticks: from `start` up to, not including, `end`; without `end` it extends

@@ -61,6 +61,7 @@ pub(crate) enum Work {
     Groups {
         /// The number of channels of the smallest group.
         fewest: usize,
+        amount: Amount,
     },
     /// Coincidences with a herald.
     Heralds {
@@ -71,6 +72,19 @@ pub(crate) enum Work {
     Matches,
     /// The differences of all pairs of a start and a stop.
     Differences,
+}
+
+/// What larger groups cost where windows are crowded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// One group of up to four channels: one product for each row.
+    One,
+    /// Up to four groups: a vector of products.
+    Few,
+    /// Vectors of products.
+    Many,
+    /// So many channels that there are no vectors of products.
+    Large,
 }
 
 /// The data of a row that a route reads.
@@ -135,9 +149,9 @@ impl Work {
             Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
             Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
             Self::Groups { .. } => ["groups, in the columns", "groups, channels taken out"],
-            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
+            Self::Heralds { once: false } => ["heralds", "heralds, channels taken out"],
             Self::Heralds { once: true } => {
-                ["heralds, each once", "heralds, each once, a list for each channel"]
+                ["heralds, each once", "heralds, each once, channels taken out"]
             }
             Self::Matches => ["tags used up", "tags used up, channels taken out"],
             Self::Differences => {
@@ -147,32 +161,44 @@ impl Work {
     }
 
     /// Returns the mean number of rows within reach from which on neighbours are not compared.
-    pub(crate) fn crowded(self, rows: CompareIn, simd: Simd, has_delays: bool) -> usize {
+    pub(crate) fn crowded(self, rows: CompareIn, simd: Simd, has_delays: bool) -> f64 {
         match (self, rows) {
             // Ranks count a pair in a few steps, however many others lie between its tags.
             (Self::Pair, CompareIn::Gaps) => match simd.level() {
-                Level::Scalar => 1,
+                Level::Scalar => 1.0,
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 if has_delays => 5,
+                Level::Avx2 if has_delays => 5.0,
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20,
+                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20.0,
             },
-            (Self::Pairs, CompareIn::Gaps) => 2,
             (Self::Pair | Self::Pairs, CompareIn::WideGaps) => match simd.level() {
-                Level::Scalar => 1,
+                Level::Scalar => 1.0,
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 2,
+                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 2.0,
             },
-            // Only rows with as many others before them as the smallest group needs are visited.
-            (Self::Groups { fewest }, CompareIn::Gaps | CompareIn::List) => fewest,
-            (Self::Differences, CompareIn::Gaps) => 4,
+            // Only rows with as many others before them as the smallest group needs are visited, and then each of the groups that
+            // they close.
+            (Self::Groups { fewest, amount }, CompareIn::Gaps | CompareIn::List) => {
+                let fewest = fewest as f64;
+                match (amount, rows) {
+                    (Amount::Large, _) => fewest,
+                    (Amount::Many, _) if fewest < 5.0 => 0.4,
+                    (Amount::Many, _) => 1.0,
+                    (Amount::Few, CompareIn::List) => 0.3 * fewest,
+                    (Amount::One, CompareIn::List) => 0.14 * fewest,
+                    (Amount::Few | Amount::One, _) => 0.16 * fewest,
+                }
+            }
+            // Most rows are in long chains from half a row within the window on.
+            (Self::Heralds { .. }, CompareIn::Gaps) => 0.4,
+            (Self::Differences, CompareIn::Gaps) => 4.0,
             // Of these rows, starts and stops alone count.
-            (Self::Differences, CompareIn::Times | CompareIn::List) => 9,
+            (Self::Differences, CompareIn::Times | CompareIn::List) => 9.0,
+            // In all other cases, from one row on.
             (Self::Differences, CompareIn::WideGaps)
-            | (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
+            | (Self::Pair, CompareIn::Times | CompareIn::List)
             | (Self::Groups { .. }, CompareIn::WideGaps | CompareIn::Times)
-            // Most rows would be in long chains.
-            | (Self::Heralds { .. } | Self::Matches, _) => 1,
+            | (Self::Pairs | Self::Heralds { .. } | Self::Matches, _) => 1.0,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Delay, Error, Execution, Groups, Kind as _, Recording, Rule, Scope, TimeRange,
-    oracle,
+    Coincidences, Delay, Error, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd,
+    TimeRange, Veto, oracle,
 };
 
 use crate::{
@@ -117,6 +117,105 @@ fn a_group_of_sixteen_and_counts_beyond_64_bits() {
     let query = listed(&[&channels], Rule::Herald, 3);
     let counted = query.run(&recording(&tags(400), None), &Execution::best());
     assert!(matches!(counted, Err(Error::CountRange { .. })), "{counted:?}");
+}
+
+/// Pseudorandom numbers.
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+/// A source with bursts of so many tags at nearly one time, of channels 0 to `channels` - 1, of which the first has half the tags if it
+/// dominates.
+fn bursts(channels: u64, burst: u64, dominates: bool, state: &mut u64) -> Sources {
+    let mut tags = Vec::new();
+    for at in 0..3_i64 {
+        for _ in 0..burst {
+            let channel = match random(state, 2) {
+                0 if dominates => 0,
+                _ => random(state, channels),
+            };
+            let time = 3_000 * at + i64::try_from(random(state, 40) / 10).unwrap();
+            tags.push((time, u16::try_from(channel).unwrap()));
+        }
+    }
+    tags.sort_unstable();
+    vec![tags.into_iter().unzip()]
+}
+
+/// Counts by products of the numbers of tags of each channel, tick by tick: brute force that visits no tuple.
+fn by_products(sources: &Sources, group: &[u16], window: i64, rule: Rule) -> u64 {
+    let mut count = 0;
+    for (time, label) in sources {
+        let in_span = |channel: u16, from: i64, to: i64| {
+            let tags = time.iter().zip(label);
+            tags.filter(|&(&t, &l)| l == channel && from <= t && t <= to).count() as u64
+        };
+        if rule != Rule::All {
+            let mut heralds: Vec<(i64, u64)> = Vec::new();
+            for (&herald, _) in time.iter().zip(label).filter(|&(_, &l)| l == group[0]) {
+                match heralds.last_mut() {
+                    Some((time, tags)) if *time == herald => *tags += 1,
+                    _ => heralds.push((herald, 1)),
+                }
+            }
+            for (herald, tags) in heralds {
+                let near = group[1..].iter().map(|&c| in_span(c, herald - window, herald + window));
+                let ways: u64 = near.product();
+                count += tags * if rule == Rule::PerHerald { ways.min(1) } else { ways };
+            }
+            continue;
+        }
+        let mut times = time.clone();
+        times.dedup();
+        for last in times {
+            // All within the window up to this time, less those without a tag at it.
+            let ways =
+                |to: i64| -> u64 { group.iter().map(|&c| in_span(c, last - window, to)).product() };
+            count += ways(last) - ways(last - 1);
+        }
+    }
+    count
+}
+
+/// Bursts of 1,000 tags within a window, of 2 to 16 channels: every kernel of crowded windows.
+#[test]
+fn bursts_equal_products_of_counts() {
+    let mut state = 7;
+    for channels in some([3, 4, 5, 8, 9, 16]) {
+        for (burst, dominates) in [(1_000, false), (1_000, true), (90, true)] {
+            let sources = bursts(channels, burst, dominates, &mut state);
+            let all: Vec<u16> = (0..u16::try_from(channels).unwrap()).collect();
+            let groups = |size: usize, most: usize| -> Vec<Vec<u16>> {
+                let mut chosen: Vec<Vec<u16>> = all.windows(size).map(<[u16]>::to_vec).collect();
+                chosen.extend(all.windows(size).map(|group| group.iter().rev().copied().collect()));
+                chosen.truncate(most);
+                chosen
+            };
+            for (groups, window, rule) in [
+                (groups(2, 20), 1, Rule::All),
+                (groups(3, 1), 4, Rule::All),
+                (groups(3, 20), 2, Rule::All),
+                ([groups(3, 3), groups(4, 5), groups(5, 4)].concat(), 3, Rule::All),
+                ([groups(2, 3), groups(3, 5), groups(4, 4)].concat(), 1, Rule::Herald),
+                (groups(3, 1), 2, Rule::Herald),
+                ([groups(2, 3), groups(3, 5), groups(4, 4)].concat(), 0, Rule::PerHerald),
+                (groups(3, 1), 3_000, Rule::PerHerald),
+            ] {
+                let expected: Vec<u64> =
+                    groups.iter().map(|group| by_products(&sources, group, window, rule)).collect();
+                let query = query(Groups::Listed(groups), rule, window, &[]);
+                for simd in Simd::available() {
+                    for morsel_rows in [None, Some(700)] {
+                        let execution = Execution { simd, morsel_rows };
+                        let counted = query.run(&recording(&sources, None), &execution).unwrap();
+                        let counts: Vec<u64> = counted.rows.iter().map(|row| row.count).collect();
+                        assert_eq!(counts, expected, "{simd:?} {query:?}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// More tags in a window than the packed counts of a small group can hold, and twice the range of a lane.
@@ -270,6 +369,40 @@ proptest! {
         let delays: Vec<(u16, i64)> = delays.into_iter().collect();
         let query = query(groups, rule, window, &delays);
         check(&vec![tags.unzip()], &query, threads, &[Some(morsel), None]);
+    }
+
+    /// Up to 16 channels with a few tags in a window, and delays: groups of all sizes side by side.
+    #[test]
+    fn crowded_runs_equal_the_oracle(
+        rows in prop::collection::vec((prop_oneof![2 => 0..3_i64, 1 => 0..40_i64], 0..16_u16), 0..70),
+        channels in 2..=16_u16,
+        groups in prop::collection::vec(
+            (prop::sample::subsequence((0..16_u16).collect::<Vec<_>>(), 2..=5).prop_shuffle(), 2..=5_usize),
+            1..12,
+        ),
+        rule in prop::sample::select(vec![Rule::All, Rule::All, Rule::Herald, Rule::PerHerald]),
+        window in 0_i64..12,
+        delays in prop::collection::hash_map(0_u16..4, -60_i64..60, 0..3),
+        guard in prop::option::of(0..3_i64),
+        from in prop::option::of(-150_i64..100),
+        to in prop::option::of(-100_i64..150),
+        (morsel, threads) in (1_usize..30, 1_usize..4),
+    ) {
+        let mut time = -200;
+        let tags: (Vec<i64>, Vec<u16>) = rows
+            .into_iter()
+            .map(|(gap, label)| {
+                time += gap;
+                (time, if label == 15 { 99 } else { label % channels })
+            })
+            .unzip();
+        let sources = vec![tags];
+        let groups = groups.into_iter().map(|(group, size)| group[..size.min(group.len())].to_vec());
+        let delays: Vec<(u16, i64)> = delays.into_iter().collect();
+        let mut query = query(Groups::Listed(groups.collect()), rule, window, &delays);
+        query.veto = guard.map(|guard| Veto { channels: vec![99], guard });
+        query.scope.range = TimeRange { from, to };
+        check(&sources, &query, threads, &[Some(morsel), None]);
     }
 
     #[test]

@@ -126,6 +126,18 @@ proptest! {
     }
 }
 
+/// Equal delays move the live time out of a range.
+#[test]
+fn equal_delays_move_the_live_time() {
+    let sources = vec![(vec![29, 113], vec![0, 1])];
+    let mut query = pairs(vec![[0, 1]], 5, &[(0, 18), (1, 18)]);
+    for (to, overlap) in [(30, 0), (47, 0), (50, 3), (200, 84)] {
+        query.scope.range = TimeRange { from: None, to: Some(to) };
+        let counted = query.run(&recording(&sources, None), &Execution::best()).unwrap();
+        assert_eq!(counted.rows[0].sources[0].overlap, overlap, "{to}");
+    }
+}
+
 proptest! {
     /// Tick by tick, and tag by tag: the time that channels with different delays share leaves out what is dead for one
     /// of them.

@@ -3,7 +3,7 @@
 use crate::{
     counters::Ledger,
     estimate::singles::{SourceSingles, singles_in},
-    run::{facts::Facts, scope::Scope},
+    run::{facts::Facts, scope::Scope, time_range::TimeRange},
 };
 
 /// The live time of each source and its tags of channels, cut to a scope.
@@ -37,13 +37,14 @@ impl SinglesInScope {
     /// Returns the singles of a group, source by source.
     pub fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
         let delays = self.delays_of(group);
-        let are_equal = are_equal(&delays);
+        let (are_equal, is_whole) = (are_equal(&delays), self.scope.range == TimeRange::default());
         let of_source = |(number, known): (usize, &SourceSingles)| {
             let of_channel = |channel| {
                 self.channels.binary_search(channel).map_or(0, |place| known.singles[place])
             };
             let whole = SourceSingles::new(known.live, group.iter().map(of_channel).collect());
-            if are_equal {
+            // Equal delays move the whole live time; a range cuts what is moved.
+            if are_equal && (delays.iter().all(|&delay| delay == 0) || is_whole) {
                 return whole;
             }
             let overlap = self.facts[number].live().overlap(&delays, self.scope.range);

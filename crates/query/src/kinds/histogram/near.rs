@@ -48,8 +48,8 @@ impl PairScan {
             if start.label == stop.label { one } else { one + source.singles_of(stop.label) };
         let reach = self.sides(source).iter().map(|side| side.last).max()?;
         let (first, last) = source.span()?;
-        let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
-        if usize::try_from(within).ok()? >= crowded(route::CompareIn::List) {
+        let within = both as f64 * reach as f64 / (last - first).max(1) as f64;
+        if within >= crowded(route::CompareIn::List) {
             return None;
         }
         let is_most = 2 * both >= source.tags.len() as u64;

@@ -10,10 +10,11 @@ use crate::{
     },
     rules::{
         definition::Method,
-        grid, herald,
+        grid,
         veto::AllowedRows,
         ways::{
-            folds::Inside,
+            closing::Near,
+            crowded::{Crowded, Job},
             heralds::HeraldChains,
             input::{Morsel, MorselInput, Neighbours},
             part::GroupScan,
@@ -23,7 +24,8 @@ use crate::{
     run::recording::{Recording, Source},
     scan::{
         column::{Decoded, StoredColumn},
-        morsels::{Execution, Interval},
+        morsels::{Execution, Interval, rows_within_window},
+        route::CompareIn,
         selection::{Buffers, List, Selected},
     },
 };
@@ -80,8 +82,7 @@ struct Counter<'p> {
     decoded: Decoded,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
-    tally: PairTally,
-    inside: Inside,
+    groups: GroupCounter,
     heralds: HeraldChains,
 }
 
@@ -90,8 +91,7 @@ impl<'p> Counter<'p> {
         #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
         let others = part.channels.len() as u8;
         let side = usize::from(others) + 1;
-        // Crowded rows of one pair with delays are counted in a matrix, too.
-        let has_matrix = matches!(part.method, Method::Pair | Method::Pairs);
+        let has_pairs = matches!(part.method, Method::Pairs);
         let has_heralds = matches!(part.method, Method::Heralds { .. });
         Self {
             part,
@@ -101,8 +101,11 @@ impl<'p> Counter<'p> {
             allowed: AllowedRows::default(),
             decoded: Decoded::default(),
             number_of_label: part.selection.narrow_numbers(others),
-            tally: PairTally::new(if has_matrix { side } else { 0 }),
-            inside: Inside::default(),
+            groups: GroupCounter {
+                tally: PairTally::new(if has_pairs { side } else { 0 }),
+                near: Near::default(),
+                crowded: Crowded::default(),
+            },
             heralds: HeraldChains::new(if has_heralds { side } else { 0 }),
         }
     }
@@ -174,8 +177,8 @@ impl<'p> Counter<'p> {
         let base_of = |lists: &[List]| {
             lists.iter().filter_map(|list| list.view().time.first()).min().copied()
         };
-        match &part.method {
-            Method::Pair | Method::Heralds { .. } => {
+        match part.method {
+            Method::Pair => {
                 let lists = selection.lists(simd, source, interval, &mut self.buffers);
                 let base = base_of(lists);
                 let mut heads = Vec::new();
@@ -183,32 +186,17 @@ impl<'p> Counter<'p> {
                     heads.push(head_of(list, base)?);
                     part.divide(list);
                 }
-                let times = lists.iter().map(|list| list.view().time).zip(heads);
-                let lists: Vec<herald::List<'_>> =
-                    times.map(|(time, head)| herald::List { time, head }).collect();
-                if let Method::Heralds { once } = part.method {
-                    for (group, count) in part.numbered.iter().zip(counts) {
-                        let more = herald::count(&lists, group, part.window, once);
-                        *count = count.saturating_add(more);
-                    }
-                } else {
-                    let [a, b] = [lists[0], lists[1]];
-                    let window = part.divided_window();
-                    counts[0] += pairs_by_rank([a.time, b.time], [a.head, b.head], window);
-                }
+                let times = [0, 1].map(|at: usize| lists[at].view().time);
+                counts[0] += pairs_by_rank(times, [heads[0], heads[1]], part.divided_window());
             }
-            Method::Pairs | Method::Folds(_) => {
+            Method::Pairs | Method::Groups { .. } | Method::Heralds { .. } => {
                 let list = selection.select_list(simd, source, interval, &mut self.buffers);
                 let base = list.view().time.first().copied();
                 let head = head_of(list, base)?;
                 part.divide(list);
-                let ready = list.view().after(head);
-                let window = part.divided_window();
-                if let Method::Folds(folds) = &part.method {
-                    folds.count(simd, window, ready, &mut self.inside, counts);
-                } else {
-                    self.tally.add(part, simd, window, ready, counts);
-                }
+                let (tags, window) = (list.view(), part.divided_window());
+                let job = Job { simd, closing: &part.closing, tags, head, window };
+                self.groups.count(part, &job, counts);
             }
             // Counted from gap to gap elsewhere.
             Method::Matches => {}
@@ -236,13 +224,13 @@ impl<'p> Counter<'p> {
         let is_of_pairs = matches!(part.method, Method::Pair | Method::Pairs);
         let look_back = match part.method {
             // Groups are walked through to the beginning of their window.
-            Method::Folds(_) => column.rows_before(rows.start, window.reach).max(REACH),
+            Method::Groups { .. } => column.rows_before(rows.start, window.reach).max(REACH),
             _ => REACH,
         };
         let whole = (!is_of_pairs).then(|| rows.clone());
         let parts = is_of_pairs.then(|| column.parts(rows)).into_iter().flatten();
         let mut pairs = 0;
-        self.tally.clear();
+        self.groups.tally.clear();
         for rows in parts.chain(whole) {
             let labels = (labels, &self.number_of_label);
             let rows = match (&part.veto, column) {
@@ -259,18 +247,24 @@ impl<'p> Counter<'p> {
                 }
                 _ => column.compared(&rows, look_back, labels, &mut self.decoded).0,
             };
-            match &part.method {
+            match part.method {
                 Method::Pair => {
                     if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
                         pairs += neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
                     }
                 }
-                Method::Pairs => self.tally.take(simd, window, &rows)?,
-                Method::Folds(folds) => {
-                    folds.count_near(simd, part.window, &rows, &mut self.inside, counts)?;
+                Method::Pairs => self.groups.tally.take(simd, window, &rows)?,
+                Method::Groups { .. } => {
+                    part.closing.count_near(
+                        simd,
+                        part.window,
+                        &rows,
+                        &mut self.groups.near,
+                        counts,
+                    )?;
                 }
-                Method::Heralds { once } => {
-                    self.heralds.count(part, simd, &rows, *once, counts)?;
+                Method::Heralds { .. } => {
+                    self.heralds.count(part, simd, &rows, &mut self.groups.crowded, counts)?;
                 }
                 // Counted from gap to gap elsewhere.
                 Method::Matches => {}
@@ -278,8 +272,8 @@ impl<'p> Counter<'p> {
         }
         match part.method {
             Method::Pair => counts[0] += u128::from(pairs),
-            Method::Pairs => self.tally.add_to(part, counts),
-            Method::Folds(_) | Method::Heralds { .. } | Method::Matches => {}
+            Method::Pairs => self.groups.tally.add_to(part, counts),
+            Method::Groups { .. } | Method::Heralds { .. } | Method::Matches => {}
         }
         Some(())
     }
@@ -311,13 +305,52 @@ impl<'p> Counter<'p> {
             tags.sort_by_key(|&(time, _)| time);
             let (time, number): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
             let mut counts = vec![0; part.groups.len()];
-            let ready = Selected { time: &time, number: &number }.after(0);
-            self.tally.add(part, simd, part.window, ready, &mut counts);
+            let tags = Selected { time: &time, number: &number };
+            let job = Job { simd, closing: &part.closing, tags, head: 0, window: part.window };
+            self.groups.count_crowded(part, &job, &mut counts);
             counts
         };
         let (all, before) = (pairs(rows.end - head), pairs(rows.start - head));
         for (count, (all, before)) in counts.iter_mut().zip(all.into_iter().zip(before)) {
             *count += all - before;
+        }
+    }
+}
+
+/// Counts the groups of a scan in the tags of their channels; the buffers of one thread.
+struct GroupCounter {
+    tally: PairTally,
+    near: Near,
+    crowded: Crowded,
+}
+
+impl GroupCounter {
+    /// Adds what a job counts: by neighbours, if few tags are in a window.
+    fn count(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
+        let &Job { simd, closing, tags, head, window } = job;
+        let rows = tags.after(head).rows();
+        let crowded = part.method.work().crowded(CompareIn::List, simd, false);
+        let is_sparse = rows_within_window(tags.time.into(), window) < crowded;
+        let is_counted = is_sparse
+            && match part.method {
+                Method::Groups { .. } => {
+                    let near = &mut self.near;
+                    closing.count_near(simd, window, &rows, near, counts).is_some()
+                }
+                Method::Pairs => self.tally.add(part, simd, window, &rows, counts).is_some(),
+                Method::Pair | Method::Heralds { .. } | Method::Matches => false,
+            };
+        if !is_counted {
+            self.count_crowded(part, job, counts);
+        }
+    }
+
+    /// Adds what a job counts, for any number of tags in a window.
+    fn count_crowded(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
+        if matches!(part.method, Method::Pairs) && job.closing.sizes.is_empty() {
+            self.tally.add_crowded(part, &mut self.crowded, job, counts);
+        } else {
+            self.crowded.add(job, counts);
         }
     }
 }

@@ -2,21 +2,28 @@
 
 use crate::{
     kernels::{matrix::Matrix, neighbours::ComparedRows, simd::Simd},
-    rules::{herald, ways::part::GroupScan},
-    scan::chains::{Member, walk},
+    rules::ways::{
+        crowded::{Crowded, Job},
+        part::GroupScan,
+    },
+    scan::{
+        chains::{Member, walk},
+        selection::Selected,
+    },
 };
 
 /// Counts groups with a herald chain by chain; the buffers of one thread.
 pub(super) struct HeraldChains {
     /// The chains of two rows: the numbers of both.
     pairs: Matrix,
-    /// The rows of longer chains: times of each number.
-    times: Vec<Vec<i64>>,
+    /// The rows of longer chains, at the beginning.
+    time: Vec<i64>,
+    number: Vec<u8>,
 }
 
 impl HeraldChains {
     pub(super) fn new(side: usize) -> Self {
-        Self { pairs: Matrix::new(side), times: vec![Vec::new(); side] }
+        Self { pairs: Matrix::new(side), time: Vec::new(), number: Vec::new() }
     }
 
     /// Adds the coincidences of whole chains. Returns `None`, and adds nothing, if times decrease.
@@ -25,24 +32,30 @@ impl HeraldChains {
         part: &GroupScan,
         simd: Simd,
         rows: &ComparedRows<'_>,
-        once: bool,
+        crowded: &mut Crowded,
         counts: &mut [u128],
     ) -> Option<()> {
-        let Self { pairs, times } = self;
+        let Self { pairs, time: times, number: numbers } = self;
         pairs.clear();
-        times.iter_mut().for_each(Vec::clear);
+        if times.len() <= rows.range.len() {
+            times.resize(rows.range.len() + 1, 0);
+            numbers.resize(rows.range.len() + 1, 0);
+        }
+        // Each row is written where the next one that is in use will be: without a branch on its number.
+        let mut len = 0;
         walk(simd, part.window, rows, pairs, |Member { row, time }| {
-            times[usize::from(rows.number(row))].push(time);
+            let number = rows.number(row);
+            (times[len], numbers[len]) = (time, number);
+            len += usize::from(usize::from(number) < part.channels.len());
         })?;
-        let lists: Vec<herald::List<'_>> =
-            times.iter().map(|time| herald::List { time, head: 0 }).collect();
-        for (group, count) in part.numbered.iter().zip(counts) {
+        for (group, count) in part.numbered.iter().zip(&mut *counts) {
             if let &[herald, other] = &group[..] {
                 *count += u128::from(pairs.either(herald, other));
             }
-            let more = herald::count(&lists, group, part.window, once);
-            *count = count.saturating_add(more);
         }
+        let tags = Selected { time: &times[..len], number: &numbers[..len] };
+        let job = Job { simd, closing: &part.closing, tags, head: 0, window: part.window };
+        crowded.add(&job, counts);
         Some(())
     }
 }

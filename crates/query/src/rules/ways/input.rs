@@ -74,7 +74,7 @@ impl GroupScan {
         });
         plan.is_at_least |= match self.method {
             // If windows turn out to be crowded, channels are extracted after all.
-            Method::Pair | Method::Pairs | Method::Folds(_) => {
+            Method::Pair | Method::Pairs | Method::Groups { .. } => {
                 let mut sources = recording.sources.iter();
                 sources.any(|source| self.neighbours(source, execution.simd).is_some())
             }
@@ -177,7 +177,7 @@ impl GroupScan {
             // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can
             // be of either row.
             Method::Pair | Method::Pairs => is_whole || !self.has_different_delays(),
-            Method::Folds(_) | Method::Heralds { .. } => !self.has_different_delays(),
+            Method::Groups { .. } | Method::Heralds { .. } => !self.has_different_delays(),
             // These rules begin and end with a state in recorded times.
             Method::Matches => is_whole && !self.has_different_delays(),
         };

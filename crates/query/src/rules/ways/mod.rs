@@ -1,13 +1,13 @@
 //! Scans by the rules that use no tag up: every morsel of a recording is counted by itself.
 //!
 //! [`part`] distributes the groups of a query over scans, [`input`] chooses the columns and cuts the rows, and [`count`]
-//! scans: by neighbours or ranks for pairs, by [`tally`] for many of them, by [`folds`] for larger groups, by [`sliding`]
-//! sums for crowded windows, by [`heralds`] for chains with a herald.
+//! scans: one pair by neighbours or ranks; pairs by neighbours in a [`tally`], larger groups by the tags that complete them in
+//! [`closing`], chains with a herald in [`heralds`], while windows hold few tags; and all of them in [`crowded`] windows.
 
+pub(crate) mod closing;
 pub(crate) mod count;
-pub(crate) mod folds;
+mod crowded;
 mod heralds;
 pub(crate) mod input;
 pub(crate) mod part;
-pub(crate) mod sliding;
 mod tally;

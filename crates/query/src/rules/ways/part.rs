@@ -8,6 +8,7 @@ use crate::{
         definition::{Definition, Method},
         groups::channels_of,
         veto::{Forbidding, Veto},
+        ways::closing::Closing,
     },
     run::scope::Scope,
     scan::selection::Selection,
@@ -35,6 +36,7 @@ pub(crate) struct GroupScan {
     pub groups: Vec<usize>,
     /// The same groups as channel numbers.
     pub numbered: Vec<Vec<u8>>,
+    pub closing: Closing,
     /// The channels of these numbers; the number after the last stands for all others.
     pub channels: Vec<u16>,
     /// The delay of each channel.
@@ -74,11 +76,14 @@ impl GroupScan {
             group.iter().map(|&channel| number_of[usize::from(channel)]).collect()
         };
         let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
-        let method = Method::new(condition.rule, &numbered, channels.len());
+        let method = Method::new(condition.rule, &groups);
+        // Rules that use tags up are counted elsewhere.
+        let closed = if matches!(method, Method::Matches) { &[][..] } else { &numbered };
+        let closing = Closing::new(closed, channels.len(), condition.rule.heralds());
         let delays: Vec<i64> = channels.iter().map(|&c| condition.scope.delay_of(c)).collect();
         let selection = match method {
-            Method::Pair | Method::Heralds { .. } => Selection::by_channel(&channels, &delays),
-            Method::Pairs | Method::Folds(_) | Method::Matches => {
+            Method::Pair => Selection::by_channel(&channels, &delays),
+            Method::Pairs | Method::Groups { .. } | Method::Heralds { .. } | Method::Matches => {
                 Selection::new(&channels, &delays)
             }
         };
@@ -92,6 +97,7 @@ impl GroupScan {
         Self {
             groups,
             numbered,
+            closing,
             channels,
             delays,
             method,

@@ -1,4 +1,4 @@
-//! Pairs of many channels, counted in matrices.
+//! Pairs of many channels, counted in a matrix.
 
 use crate::{
     kernels::{
@@ -7,45 +7,48 @@ use crate::{
         simd::Simd,
     },
     rules::ways::{
+        crowded::{Crowded, Job},
         part::GroupScan,
-        sliding::{self, Sliding},
-    },
-    scan::{
-        morsels::rows_within_window,
-        route::{CompareIn, Work},
-        selection::Ready,
     },
 };
 
-/// The matrix and the buffers of one thread.
+/// The matrix of one thread.
 pub(super) struct PairTally {
     matrix: Matrix,
-    sliding: Sliding,
 }
 
 impl PairTally {
     pub(super) fn new(side: usize) -> Self {
-        Self { matrix: Matrix::new(side), sliding: Sliding::default() }
+        Self { matrix: Matrix::new(side) }
     }
 
-    /// Adds the pairs of every group that the morsel owns.
+    /// Adds the pairs of every group whose later row is one of these, by comparing neighbours; the delays are in the times.
+    /// Returns `None`, and adds nothing, if there are too many or times decrease.
     pub(super) fn add(
         &mut self,
         part: &GroupScan,
         simd: Simd,
         window: i64,
-        ready: Ready<'_>,
+        rows: &ComparedRows<'_>,
         counts: &mut [u128],
-    ) {
-        let crowded = Work::Pairs.crowded(CompareIn::List, simd, false);
-        let is_crowded = rows_within_window(ready.time.into(), window) >= crowded;
-        // The delays are in the times.
+    ) -> Option<()> {
         let all = DelayedWindow { ticks: window, reach: window, delays: None };
         self.clear();
-        if is_crowded || self.take(simd, &all, &ready.rows()).is_none() {
-            self.clear();
-            sliding::matrix(&mut self.sliding, ready, window, &mut self.matrix);
-        }
+        self.take(simd, &all, rows)?;
+        self.add_to(part, counts);
+        Some(())
+    }
+
+    /// Adds the pairs of more channels than are counted side by side.
+    pub(super) fn add_crowded(
+        &mut self,
+        part: &GroupScan,
+        crowded: &mut Crowded,
+        job: &Job<'_>,
+        counts: &mut [u128],
+    ) {
+        self.clear();
+        crowded.add_pairs(job, &mut self.matrix);
         self.add_to(part, counts);
     }
 
