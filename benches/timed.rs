@@ -5,7 +5,7 @@
 //! (`all`, or a number from the first on) and one of
 //!
 //! ```text
-//! pairs WINDOW A,B[,C] [CH=DELAY]    once WINDOW A,B[,C]    every WINDOW
+//! pairs WINDOW A,B[,C] [CH=DELAY]    once WINDOW A,B[,C]    every WINDOW    folds WINDOW SIZE
 //! linear LO HI WIDTH    centred REACH WIDTH    log LO HI PER_DECADE    (starts 1, stops 2)
 //! rates WIDTH
 //! ```
@@ -70,6 +70,10 @@ fn query(words: &[&str]) -> Result<Query, Failure> {
         "pairs" => coincidences(Rule::All, group(words)?, number(1)?, delay(words)?),
         "once" => coincidences(Rule::Once, group(words)?, number(1)?, delay(words)?),
         "every" => coincidences(Rule::All, Groups::EveryPair, number(1)?, Vec::new()),
+        "folds" => {
+            let groups = Groups::EveryFold(number(2)?.try_into()?);
+            coincidences(Rule::All, groups, number(1)?, Vec::new())
+        }
         "linear" => histogram(Bins::linear(number(1)?, number(2)?, number(3)?)?),
         "centred" => histogram(Bins::centred(number(1)?, number(2)?)?),
         "log" => histogram(Bins::logarithmic(number(1)?, number(2)?, number(3)?.try_into()?)?),

@@ -99,6 +99,29 @@ def three(columns):
     return (np.searchsorted(three, latest, "right") - np.searchsorted(three, earliest)).sum()
 
 
+def triples(columns):
+    """Counts the tags of each channel in the window before each row; for each last channel, a matrix product sums the products."""
+
+    def of_part(begin):
+        first = np.searchsorted(columns.time, columns.time[begin] - WINDOW_WIDE)
+        time, channel = (part[first : begin + PART] for part in (columns.time, columns.channel))
+        before = np.zeros((len(time) + 1, 8))
+        before[np.arange(len(time)) + 1, channel - 1] = 1
+        np.cumsum(before, axis=0, out=before)
+        own = time[begin - first :]
+        near = before[begin - first : -1] - before[np.searchsorted(time, own - WINDOW_WIDE)]
+        products = np.zeros((8, 8, 8))
+        for last in range(8):
+            rows = near[channel[begin - first :] == last + 1]
+            products[last] = rows.T @ rows
+        return products
+
+    sums = sum(POOL.map(of_part, range(0, len(columns), PART)))
+    return [
+        int(sums[a, b, c] + sums[b, a, c] + sums[c, a, b]) for a, b, c in combinations(range(8), 3)
+    ]
+
+
 def delayed(columns):
     return _between(*_split(columns, 1, 2), -WINDOW - DELAY, WINDOW - DELAY)
 

@@ -1,5 +1,7 @@
 """Numba: the code that a good programmer writes in an afternoon. Parallel, without Python objects."""
 
+from itertools import combinations
+
 import numba
 import numpy as np
 from numba import njit, prange
@@ -94,6 +96,31 @@ def _sliding(time, channel, a, b, window, parts):
                 of_b += 1
         total += count
     return total
+
+
+@njit(parallel=True)
+def _triples(time, channel, window, parts):
+    """Tracks the number of tags of each channel in the window, and multiplies these numbers at the last tag of a group."""
+    rows = len(time)
+    counts = np.zeros((parts, 9, 9, 9), np.int64)
+    for part in prange(parts):
+        own = np.zeros((9, 9, 9), np.int64)
+        near = np.zeros(9, np.int64)
+        start, end = rows * part // parts, rows * (part + 1) // parts
+        first = np.searchsorted(time[:start], time[start] - window) if start < end else start
+        for i in range(first, start):
+            near[channel[i]] += 1
+        for i in range(start, end):
+            while time[i] - time[first] > window:
+                near[channel[first]] -= 1
+                first += 1
+            products = own[channel[i]]
+            for b in range(1, 8):
+                for c in range(b + 1, 9):
+                    products[b, c] += near[b] * near[c]
+            near[channel[i]] += 1
+        counts[part] = own
+    return counts.sum(0)
 
 
 @njit(parallel=True)
@@ -224,6 +251,14 @@ def every(columns):
 
 def three(columns):
     return _three(columns.time, columns.channel, WINDOW, PARTS)
+
+
+def triples(columns):
+    counts = _triples(columns.time, columns.channel, WINDOW_WIDE, PARTS)
+    return [
+        counts[a, b, c] + counts[b, a, c] + counts[c, a, b]
+        for a, b, c in combinations(range(1, 9), 3)
+    ]
 
 
 def delayed(columns):

@@ -65,6 +65,12 @@ QUESTIONS = [
         "three", "one group of 3, 2 ns", "pairs 12 1,2,3", "coincidences --window 2ns --group 1,2,3"
     ),
     Question(
+        "triples",
+        "all 56 groups of 3, 1 µs",
+        "folds 6400 3",
+        "coincidences --window 1us --choose 3",
+    ),
+    Question(
         "delayed",
         "one pair with a delay, 2 ns",
         "pairs 12 1,2 2=640",

@@ -3,7 +3,6 @@
 
 use crate::{
     error::Error,
-    rules::ways::closing,
     run::scope::Scope,
     scan::route::{Amount, Work},
 };
@@ -142,7 +141,7 @@ pub(crate) enum Method {
 
 impl Method {
     /// Returns the method for groups that are all pairs, or all larger.
-    pub(crate) fn new(rule: &dyn Definition, groups: &[Vec<u16>]) -> Self {
+    pub(crate) fn new(rule: &dyn Definition, groups: &[Vec<u16>], amount: Amount) -> Self {
         let fewest = groups.iter().map(Vec::len).min().unwrap_or(0);
         match (rule.engine(), rule.heralds(), groups[0].len(), groups.len()) {
             (Engine::Matches | Engine::Clusters, ..) => Self::Matches,
@@ -150,9 +149,7 @@ impl Method {
             (Engine::Ways, Heralds::None | Heralds::Every, 2, 1) => Self::Pair,
             (Engine::Ways, Heralds::None | Heralds::Every, 2, _) => Self::Pairs,
             (Engine::Ways, Heralds::Every, ..) => Self::Heralds { once: false },
-            (Engine::Ways, Heralds::None, ..) => {
-                Self::Groups { fewest, amount: closing::amount(groups) }
-            }
+            (Engine::Ways, Heralds::None, ..) => Self::Groups { fewest, amount },
         }
     }
 

@@ -13,9 +13,9 @@ use std::{
 };
 
 use super::{
-    OneProduct, Products, Sums, Windows, index,
     lanes::{HALF, OTHERS, TILE, kernels},
     scalar,
+    sums::{OneProduct, Products, Sums, Windows, index},
 };
 
 kernels!("avx2,bmi1,popcnt");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Count, OneProduct, Products, Windows};
+use super::sums::{Count, OneProduct, Products, Windows};
 
 /// Walks that advance in turn: each step of one runs while the others wait for their loads.
 const WALKS: usize = 4;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{sums::FEWEST_ROWS, *};
 
 /// A value for every edge of a list, and all different.
 fn values(len: usize) -> Vec<u64> {

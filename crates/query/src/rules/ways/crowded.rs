@@ -7,7 +7,7 @@ use crate::{
         matrix::Matrix,
         simd::Simd,
         window_counts::{
-            Count, OneProduct, Sums, WORD_ROWS, Windows, at_edges, count_before, index,
+            AtLevel, OneProduct, Sums, WORD_ROWS, Windows, at_edges, count_before, index,
             one_product, products, words_before,
         },
     },
@@ -164,10 +164,14 @@ impl Crowded {
         let mut sum = 0;
         for block in job.blocks() {
             job.starts(block.clone(), words, from);
-            job.ends(block.clone(), words, to);
             let own = &words[block.start..=block.end];
-            sum += one_product(job.simd, product, own, [from, to]);
-            if block.start < job.head {
+            let (mut ends, in_head) = (&own[..block.len()], block.start < job.head);
+            if job.has_heralds() {
+                job.ends(block, words, to);
+                ends = to;
+            }
+            sum += one_product(job.simd, product, own, [from, ends]);
+            if in_head {
                 to.fill(words[job.head]);
                 sum -= one_product(job.simd, product, own, [from, to]);
             }
@@ -298,7 +302,7 @@ impl Crowded {
 
 impl Found {
     /// Sums products, with the counts before rows that are made where they are needed.
-    fn sum<C: Count, const L: usize>(
+    fn sum<C: AtLevel, const L: usize>(
         &self,
         job: &Job<'_>,
         size: &OfSize,

@@ -4,7 +4,7 @@
 //! scans: one pair by neighbours or ranks; pairs by neighbours in a [`tally`], larger groups by the tags that complete them in
 //! [`closing`], chains with a herald in [`heralds`], while windows hold few tags; and all of them in [`crowded`] windows.
 
-pub(crate) mod closing;
+mod closing;
 pub(crate) mod count;
 mod crowded;
 mod heralds;

@@ -8,7 +8,7 @@ use crate::{
         definition::{Definition, Method},
         groups::channels_of,
         veto::{Forbidding, Veto},
-        ways::closing::Closing,
+        ways::closing::{Closing, amount},
     },
     run::scope::Scope,
     scan::selection::Selection,
@@ -76,7 +76,7 @@ impl GroupScan {
             group.iter().map(|&channel| number_of[usize::from(channel)]).collect()
         };
         let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
-        let method = Method::new(condition.rule, &groups);
+        let method = Method::new(condition.rule, &groups, amount(&groups));
         // Rules that use tags up are counted elsewhere.
         let closed = if matches!(method, Method::Matches) { &[][..] } else { &numbered };
         let closing = Closing::new(closed, channels.len(), condition.rule.heralds());
