@@ -225,10 +225,25 @@ fn a_burst_of_more_than_16_bits() {
         let mut sources: Sources = vec![(vec![5; burst], vec![1; burst])];
         sources[0].0.extend([6, 6, 7]);
         sources[0].1.extend([2, 3, 3]);
-        for (window, count) in [(0, 0), (1, burst), (2, 2 * burst)] {
-            let query = listed(&[&[1, 2, 3]], Rule::All, window);
-            let counted = query.run(&recording(&sources, None), &Execution::best()).unwrap();
-            assert_eq!(counted.rows[0].count, count as u64, "{burst} {window}");
+        for (window, count) in [(0, 0), (1, burst), (2, 2 * burst), (i64::MAX, 2 * burst)] {
+            for simd in Simd::available() {
+                let execution = Execution { simd, ..Execution::best() };
+                let count_of = |group: &[u16], rule| {
+                    let counted =
+                        listed(&[group], rule, window).run(&recording(&sources, None), &execution);
+                    counted.unwrap().rows[0].count
+                };
+                assert_eq!(count_of(&[1, 2, 3], Rule::All), count as u64, "{burst} {window}");
+                // The herald is at 6, with one of its partners.
+                let of_herald = if window == 1 { 2 * burst } else { count };
+                assert_eq!(
+                    count_of(&[2, 1, 3], Rule::Herald),
+                    of_herald as u64,
+                    "{burst} {window}"
+                );
+                let once = u64::from(window > 0);
+                assert_eq!(count_of(&[2, 1, 3], Rule::PerHerald), once, "{burst} {window}");
+            }
         }
     }
 }
