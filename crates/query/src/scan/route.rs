@@ -20,7 +20,7 @@ use crate::{
 pub(crate) const COLUMN_ROWS: usize = 1 << 18;
 /// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
 pub(crate) const BUFFER_ROWS: usize = 1 << 16;
-/// Steps per row from which on windows of groups slide in place of being walked through for each tag.
+/// Steps per row from which on window counts are faster than walking through the window of each tag.
 const GROUP_STEPS: usize = 2;
 /// The cost of a pair that is counted by its difference, in steps of a merge of bin edges (benches/histogram.rs).
 const PAIR_STEPS: u64 = 4;
@@ -233,7 +233,7 @@ pub(crate) fn column_rows(execution: &Execution, has_buffers: bool) -> usize {
     execution.morsel_rows.unwrap_or(rows).max(1)
 }
 
-/// Returns how many rows may be walked through for the groups of these rows before sliding is faster.
+/// Returns how many rows may be walked through for the groups of these rows before window counts are faster.
 pub(crate) fn group_steps(rows: &Range<usize>) -> usize {
     GROUP_STEPS * rows.len()
 }

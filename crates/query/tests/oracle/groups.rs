@@ -178,12 +178,12 @@ fn by_products(sources: &Sources, group: &[u16], window: i64, rule: Rule) -> u64
     count
 }
 
-/// Bursts of 1,000 tags within a window, of 2 to 16 channels: every kernel of crowded windows.
+/// Bursts of up to 6,000 tags within a window, of 3 to 16 channels, over several blocks.
 #[test]
 fn bursts_equal_products_of_counts() {
     let mut state = 7;
     for channels in some([3, 4, 5, 8, 9, 16]) {
-        for (burst, dominates) in [(1_000, false), (1_000, true), (90, true)] {
+        for (burst, dominates) in [(1_000, false), (1_000, true), (90, true), (6_000, false)] {
             let sources = bursts(channels, burst, dominates, &mut state);
             let all: Vec<u16> = (0..u16::try_from(channels).unwrap()).collect();
             let groups = |size: usize, most: usize| -> Vec<Vec<u16>> {
@@ -215,6 +215,61 @@ fn bursts_equal_products_of_counts() {
                 }
             }
         }
+    }
+}
+
+/// Pairs with a herald are pairs, whichever channel is the herald, also of more channels than are counted side by side.
+#[test]
+fn pairs_with_heralds_of_many_channels_equal_the_oracle() {
+    let channels = 18_u16;
+    let rows = (0..40 * i64::from(channels)).zip((0..channels).cycle());
+    let sources: Sources = vec![rows.unzip()];
+    let chained: Vec<Vec<u16>> = (1..channels).map(|c| vec![c - 1, c]).collect();
+    let apart: Vec<Vec<u16>> = (0..channels / 2).map(|c| vec![2 * c, 2 * c + 1]).collect();
+    for groups in [chained, apart] {
+        for delays in [&[][..], &[(3, 40)]] {
+            let query = query(Groups::Listed(groups.clone()), Rule::Herald, 5, delays);
+            check(&sources, &query, 2, &[Some(5), Some(100), None]);
+        }
+    }
+}
+
+/// Products that do not fit in 64 bits for all rows, after rows whose products do: 4,000 tags of each of five channels near one tag
+/// of a sixth.
+#[test]
+fn large_products_are_counted_row_by_row() {
+    let alone = (0..5_000_i64).map(|row| (1_000 * row, 0_u16));
+    let burst = |time: i64| (0..10_000_u16).map(move |row| (time, 1 + row % 5));
+    let at = 6_000_000;
+    let rows = alone.chain(burst(at)).chain([(at + 1, 0)]).chain(burst(at + 2));
+    let sources: Sources = vec![rows.unzip()];
+    for (rule, count) in
+        [(Rule::All, 4_000_u64.pow(5)), (Rule::Herald, 4_000_u64.pow(5)), (Rule::PerHerald, 1)]
+    {
+        let query = listed(&[&[0, 1, 2, 3, 4, 5]], rule, 3);
+        for simd in Simd::available() {
+            for morsel_rows in [None, Some(5_000), Some(9_000)] {
+                let execution = Execution { simd, morsel_rows };
+                let counted = query.run(&recording(&sources, None), &execution).unwrap();
+                assert_eq!(counted.rows[0].count, count, "{rule:?} {simd:?} {morsel_rows:?}");
+            }
+        }
+    }
+}
+
+/// A part with more than 2^128 ways stays too large, whatever other parts add.
+#[test]
+fn too_large_counts_are_refused_with_others_after_them() {
+    let channels: Vec<u16> = (0..16).collect();
+    let burst = (0..6_400_u16).map(|row| (5, row % 16));
+    let later = (0..3 * 6_400_u16).map(|row| (1_000 + i64::from(row / 16) * 1_000, row % 16));
+    let sources: Sources = vec![burst.chain(later).unzip()];
+    for rule in [Rule::All, Rule::Herald] {
+        let query = query(Groups::Listed(vec![channels.clone()]), rule, 3, &[]);
+        let execution = Execution { morsel_rows: Some(6_400), ..Execution::best() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let counted = pool.install(|| query.run(&recording(&sources, None), &execution));
+        assert!(matches!(counted, Err(Error::CountRange { .. })), "{rule:?} {counted:?}");
     }
 }
 

@@ -29,7 +29,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Creates the edges of a tile, with the value at an edge that none of them is before.
+    /// Creates the edges of a tile, all at first at the edge of the row before it, which has this value.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn new(tile: &[i64; TILE], beyond: i64, value: u64) -> Self {

@@ -2,8 +2,8 @@
 //!
 //! The number of tags of a channel in a window is the difference of two counts: of the tags before the window's end, and of
 //! those before its start. So a row costs the same whatever its window holds. [`at_edges`] finds both ends,
-//! [`count_before`] makes the counts, [`products`] multiplies the differences. All take times in any order, as
-//! [`super`] says.
+//! [`count_before`] makes the counts, [`products`] multiplies the differences. [`at_edges`] takes times in any order, as
+//! [`super`] says; the windows for the others are those of times in order.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")

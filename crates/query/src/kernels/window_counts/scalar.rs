@@ -98,7 +98,7 @@ pub(super) fn products<C: Count, const L: usize>(
     let are_counts =
         |factors: &Vec<u8>| factors.iter().copied().map(usize::from).eq(0..products.most);
     match products.size {
-        // The counts themselves, and 0 or more of others after them.
+        // Each product is one count, in order of number; the counts after the last number are 0.
         1 if L <= stride && products.factors.iter().all(are_counts) => {
             for (number, counts) in windows.rows() {
                 let sums = &mut sums[usize::from(number) * stride..][..L];

@@ -2,11 +2,11 @@
 
 use crate::kernels::simd::{Level, Simd};
 
-/// The largest number of factors of a product that has a kernel at each level.
+/// The largest number of factors of a product that has a kernel at each level of vector instructions.
 pub(crate) const MOST_FACTORS: usize = 4;
 /// The largest count that is multiplied in 16 bits.
 const MOST_MULTIPLIED: u64 = (1 << 15) - 1;
-/// Sums of this many products are next to each other in memory, from a multiple of their size on: a cache line.
+/// Sums of a number are padded to this many: a cache line of sums of 32 bits.
 pub(super) const LINE: usize = 16;
 /// The fewest rows that are added to sums of 32 bits in one call; with fewer, sums of 64 bits are faster.
 pub(super) const FEWEST_ROWS: u64 = 64;
@@ -201,7 +201,7 @@ impl OneProduct {
     /// Creates the product of the numbers below `numbers`.
     pub(crate) fn new(numbers: usize, is_counted: impl Fn(u8) -> bool, once: bool) -> Self {
         let bit = |lane: u8| 1_u64 << (usize::from(lane) * LANE_BITS);
-        let lanes = || (0..4_u8).zip(0..WORD_LANES);
+        let lanes = || (0_u8..).zip(0..WORD_LANES);
         let counted = lanes().filter(|&(number, at)| at < numbers && is_counted(number));
         let unused = lanes().filter(|&(_, at)| at >= numbers);
         Self {

@@ -217,21 +217,24 @@ fn sums_hold_the_largest_products() {
     }
 }
 
-/// The largest product of one group: two factors of a window with as many rows as words can count, over more rows than are added
-/// at once.
+/// The largest products of one group: two and three factors of a window with as many rows as words can count, over more rows than
+/// are added at once.
 #[test]
 fn words_hold_the_largest_counts() {
-    let half = WORD_ROWS / 2;
-    let number: Vec<u8> = [vec![0; half], vec![1; WORD_ROWS - half], vec![2; WORDS + 10]].concat();
-    let mut words = Vec::new();
-    words_before(&number, number.len(), &mut words);
-    let own = WORD_ROWS..number.len();
-    let (from, to) = (vec![words[0]; own.len()], vec![words[WORD_ROWS]; own.len()]);
-    let product = OneProduct::new(3, |_| true, false);
-    let expected = (half * (WORD_ROWS - half) * own.len()) as u128;
-    for simd in Simd::available() {
-        let sum = one_product(simd, product, &words[own.start..], [&from, &to]);
-        assert_eq!(sum, expected, "{simd:?}");
+    for factors in [2, 3_u8] {
+        let each = WORD_ROWS / usize::from(factors);
+        let mut number: Vec<u8> = (0..factors).flat_map(|factor| vec![factor; each]).collect();
+        let (first, rows) = (number.len(), WORDS + 10);
+        number.extend(vec![factors; rows]);
+        let mut words = Vec::new();
+        words_before(&number, number.len(), &mut words);
+        let (from, to) = (vec![words[0]; rows], vec![words[first]; rows]);
+        let product = OneProduct::new(usize::from(factors) + 1, |_| true, false);
+        let expected = (each as u128).pow(factors.into()) * rows as u128;
+        for simd in Simd::available() {
+            let sum = one_product(simd, product, &words[first..], [&from, &to]);
+            assert_eq!(sum, expected, "{simd:?}");
+        }
     }
 }
 

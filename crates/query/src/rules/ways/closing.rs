@@ -23,7 +23,9 @@ const MOST_OTHERS: usize = 15;
 pub(crate) const SIDE_BY_SIDE: usize = 16;
 
 /// The most groups that are few.
-const FEW: usize = 4;
+const FEW_GROUPS: usize = 4;
+/// More than a count may be. There cannot be so many rows that sums of it do not fit in 128 bits.
+pub(crate) const TOO_MANY: u128 = 1 << 64;
 
 /// Returns what these groups cost where windows are crowded.
 pub(crate) fn amount(groups: &[Vec<u16>]) -> Amount {
@@ -31,7 +33,7 @@ pub(crate) fn amount(groups: &[Vec<u16>]) -> Amount {
     match most.unwrap_or(0) {
         most if most > MOST_FACTORS + 1 || channels > SIDE_BY_SIDE => Amount::Large,
         most if groups.len() == 1 && most <= WORD_LANES => Amount::One,
-        _ if groups.len() <= FEW => Amount::Few,
+        _ if groups.len() <= FEW_GROUPS => Amount::Few,
         _ => Amount::Many,
     }
 }
@@ -65,7 +67,7 @@ pub(crate) struct Closed {
 pub(crate) struct OfSize {
     /// The products of the counts of other channels.
     pub products: Products,
-    /// The group that a number closes, and the place of its product.
+    /// A group, a number that closes it, and the place of its product.
     pub closed: Vec<(usize, u8, usize)>,
 }
 
@@ -98,7 +100,7 @@ impl Closing {
                 of_size[number].push(closed);
             }
         }
-        let has_counts = channels <= SIDE_BY_SIDE && !sizes.contains_key(&0);
+        let has_counts = channels <= SIDE_BY_SIDE;
         let sizes = sizes.into_iter().filter(|_| has_counts);
         let sizes = sizes.map(|(others, closed)| OfSize::new(others, &closed)).collect();
         let is_one = groups.len() == 1 && channels == groups[0].len() && channels <= WORD_LANES;
@@ -152,7 +154,7 @@ impl Closing {
                 });
                 let walked = before.map(|before| tags[number(before)] += 1).count();
                 for closed in &self.closed_by[number(last)] {
-                    found[closed.group] += closed.ways(tags);
+                    found[closed.group] += closed.ways(tags).min(TOO_MANY);
                 }
                 for before in last - walked..last {
                     tags[number(before)] = 0;
@@ -201,8 +203,7 @@ impl Closed {
         &self.others[..self.len]
     }
 
-    /// Returns the product of the tags of the other channels, or the largest number, which is more than a count may be, if it
-    /// does not fit in 128 bits.
+    /// Returns the product of the tags of the other channels; the largest number if it does not fit in 128 bits.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the call takes as long as a group of three")]
     pub(crate) fn ways(&self, tags: &[u32]) -> u128 {

@@ -13,12 +13,12 @@ use crate::{
     },
     rules::{
         definition::Heralds,
-        ways::closing::{Closing, OfSize},
+        ways::closing::{Closing, OfSize, TOO_MANY},
     },
     scan::selection::Selected,
 };
 
-/// The largest number of channels whose counts are half as long.
+/// The largest number of channels whose counts are eight numbers; those of more are 16.
 const FEW: usize = 8;
 const MORE: usize = super::closing::SIDE_BY_SIDE;
 
@@ -49,7 +49,7 @@ struct Found {
     number: Vec<u8>,
 }
 
-/// Tags in order, of which the first `head` own nothing, and the groups to be counted.
+/// Tags that are in order, of which the first `head` own nothing, and the groups to be counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub simd: Simd,
@@ -121,9 +121,11 @@ impl Crowded {
     /// Adds the coincidences of each group that a tag after the head completes.
     pub(crate) fn add(&mut self, job: &Job<'_>, counts: &mut [u128]) {
         let Job { closing, head, tags, .. } = *job;
-        if let (Some(product), false, true) =
-            (closing.one, closing.sizes.is_empty(), job.fits_words())
-        {
+        if closing.sizes.is_empty() {
+            self.one_by_one(job, job.rows().start, counts);
+            return;
+        }
+        if let (Some(product), true) = (closing.one, job.fits_words()) {
             counts[0] += self.one_product(job, product);
             return;
         }
@@ -137,9 +139,7 @@ impl Crowded {
             let longest = self.find(job, &block);
             let rows = self.found.number.len();
             let mut sizes = closing.sizes.iter();
-            if closing.sizes.is_empty()
-                || !sizes.all(|size| size.products.fit(longest, job.once(), rows))
-            {
+            if !sizes.all(|size| size.products.fit(longest, job.once(), rows)) {
                 self.one_by_one(job, block.start, counts);
                 return;
             }
@@ -247,8 +247,7 @@ impl Crowded {
                     u128::MAX if closed.others().iter().any(is_larger) => u128::MAX,
                     before => ways - before,
                 };
-                let count = &mut counts[closed.group];
-                *count = count.saturating_add(more);
+                counts[closed.group] += more.min(TOO_MANY);
             }
         });
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     kernels::neighbours::DelayedWindow,
     rules::{
-        definition::{Definition, Method},
+        definition::{Definition, Heralds, Method},
         groups::channels_of,
         veto::{Forbidding, Veto},
         ways::closing::{Closing, amount},
@@ -77,9 +77,15 @@ impl GroupScan {
         };
         let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
         let method = Method::new(condition.rule, &groups, amount(&groups));
-        // Rules that use tags up are counted elsewhere.
-        let closed = if matches!(method, Method::Matches) { &[][..] } else { &numbered };
-        let closing = Closing::new(closed, channels.len(), condition.rule.heralds());
+        // Of two channels, either can be the herald. Rules that use tags up are counted elsewhere.
+        let (closed, heralds) = match method {
+            Method::Pair | Method::Pairs => (&numbered[..], Heralds::None),
+            Method::Groups { .. } | Method::Heralds { .. } => {
+                (&numbered[..], condition.rule.heralds())
+            }
+            Method::Matches => (&[][..], Heralds::None),
+        };
+        let closing = Closing::new(closed, channels.len(), heralds);
         let delays: Vec<i64> = channels.iter().map(|&c| condition.scope.delay_of(c)).collect();
         let selection = match method {
             Method::Pair => Selection::by_channel(&channels, &delays),
