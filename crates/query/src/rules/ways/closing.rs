@@ -100,7 +100,8 @@ impl Closing {
                 of_size[number].push(closed);
             }
         }
-        let has_counts = channels <= SIDE_BY_SIDE;
+        // A herald alone, as one of the counts under a veto is, needs no counts of others.
+        let has_counts = channels <= SIDE_BY_SIDE && !sizes.contains_key(&0);
         let sizes = sizes.into_iter().filter(|_| has_counts);
         let sizes = sizes.map(|(others, closed)| OfSize::new(others, &closed)).collect();
         let is_one = groups.len() == 1 && channels == groups[0].len() && channels <= WORD_LANES;
