@@ -76,8 +76,8 @@ impl<C: Count, const L: usize> Windows<'_, C, L> {
         let ends = from.iter().zip(to);
         ends.zip(self.number).map(|((&from, &to), &number)| {
             let [from, to] = [from, to].map(|at| &self.before[index(at)]);
-            let most = if self.once { 1 } else { u32::MAX };
-            (number, std::array::from_fn(|lane| to[lane].since(from[lane]).min(most)))
+            let counts = std::array::from_fn(|lane| to[lane].since(from[lane]));
+            (number, if self.once { counts.map(|count| count.min(1)) } else { counts })
         })
     }
 }
