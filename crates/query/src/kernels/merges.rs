@@ -14,7 +14,9 @@ pub(crate) const EDGES: usize = 4;
 /// Buffers for times in 32 bits: a vector holds twice as many of them as in 64 bits.
 #[derive(Default)]
 pub(crate) struct Merges {
+    #[cfg(target_arch = "x86_64")]
     owners: Vec<i32>,
+    #[cfg(target_arch = "x86_64")]
     others: [Vec<i32>; 2],
 }
 

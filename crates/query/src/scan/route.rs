@@ -161,6 +161,10 @@ impl Work {
     }
 
     /// Returns the mean number of rows within reach from which on neighbours are not compared.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(unused_variables, reason = "plain code is as fast with delays")
+    )]
     pub(crate) fn crowded(self, rows: CompareIn, simd: Simd, has_delays: bool) -> f64 {
         match (self, rows) {
             // Ranks count a pair in a few steps, however many others lie between its tags.

@@ -80,6 +80,7 @@ impl Value for i64 {
 }
 
 /// Returns whether the rows are in order of time.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn is_in_order<V: Value>(column: &[V]) -> bool {
     V::is_in_order(column)
 }

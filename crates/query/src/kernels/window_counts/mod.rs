@@ -31,7 +31,9 @@ pub(crate) use sums::{
 };
 use sums::{LANE_BITS, WORDS};
 
-use super::simd::{Level, Simd};
+#[cfg(target_arch = "x86_64")]
+use super::simd::Level;
+use super::simd::Simd;
 
 /// Writes for each of `rows` the value at its edge: `values[n]` if the first n rows of all are more than `beyond` ticks before
 /// it. There is one more value than there are times, and a place for each row.

@@ -56,6 +56,10 @@ pub(crate) struct Windows<'a, C, const L: usize> {
     /// The number of the row whose window it is.
     pub number: &'a [u8],
     /// The largest number of rows in a window.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "sums of 64 bits are checked before")
+    )]
     pub longest: u64,
     /// Whether several tags of a channel in a window count as one.
     pub once: bool,
@@ -138,6 +142,7 @@ impl Products {
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     /// The sums of a few rows.
+    #[cfg(target_arch = "x86_64")]
     narrow: Vec<u32>,
     pub(super) wide: Vec<u64>,
     pub(super) stride: usize,
