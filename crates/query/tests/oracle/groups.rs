@@ -125,8 +125,8 @@ fn random(state: &mut u64, below: u64) -> u64 {
     (*state >> 33) % below
 }
 
-/// A source with bursts of so many tags at nearly one time, of channels 0 to `channels` - 1, of which the first has half the tags if it
-/// dominates.
+/// A source with three bursts of `burst` tags each, of channels 0 to `channels` - 1. If the first channel dominates, it has half the
+/// tags.
 fn bursts(channels: u64, burst: u64, dominates: bool, state: &mut u64) -> Sources {
     let mut tags = Vec::new();
     for at in 0..3_i64 {

@@ -87,7 +87,7 @@ struct Vector(__m256i);
 impl Vector {
     const LANES: usize = 8;
 
-    /// Returns what [`Vector::shuffle`] needs to put these counts into the lanes, and 0 where there is none.
+    /// Returns the places for [`Vector::shuffle`]: lane i gets count `counts[i]`, or 0 if that is no count.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn places(counts: &[u8; Self::LANES]) -> Self {

@@ -50,7 +50,7 @@ pub(super) fn at_edges(
     }
 }
 
-/// Writes the values at the edges of rows with these times, none of which is before the edge `at`; returns that of the last.
+/// Writes the values at the edges of rows with these times, from the edge `at` on. Returns the edge of the last row.
 #[cfg(target_arch = "x86_64")]
 #[cold]
 pub(super) fn tile_at_edges(

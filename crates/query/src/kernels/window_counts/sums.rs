@@ -1,4 +1,4 @@
-//! What is counted in windows: the windows of rows, the products of their counts, and sums of these.
+//! Windows of rows, products of the counts of tags in them, and sums of these products.
 
 use crate::kernels::simd::{Level, Simd};
 
@@ -182,7 +182,7 @@ impl Sums {
     }
 }
 
-/// The one product of all of up to four numbers, of which a window's own row is one.
+/// The product of up to four numbers, for queries of one group that has all channels. The number of the row itself is no factor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OneProduct {
     /// A bit in the lane of each number whose rows are counted.

@@ -43,7 +43,7 @@ impl SinglesInScope {
                 self.channels.binary_search(channel).map_or(0, |place| known.singles[place])
             };
             let whole = SourceSingles::new(known.live, group.iter().map(of_channel).collect());
-            // Equal delays move the whole live time; a range cuts what is moved.
+            // Equal delays move the live time, and the range is applied after that.
             if are_equal && (delays.iter().all(|&delay| delay == 0) || is_whole) {
                 return whole;
             }

@@ -80,7 +80,7 @@ impl Job<'_> {
         first..time.len()
     }
 
-    /// Returns these rows in blocks, none of which the head ends in.
+    /// Returns these rows in blocks. Each block is wholly in the head or wholly after it.
     fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let Range { start, end } = self.rows();
         [start..self.head, self.head..end].into_iter().flat_map(|rows| {
