@@ -128,14 +128,12 @@ pub(crate) fn products<C: AtLevel, const L: usize>(
     }
 }
 
-/// Works like [`count_before`], for words of [`WORD_LANES`] counts.
-pub(crate) fn words_before(number: &[u8], end: usize, words: &mut Vec<u64>) {
-    let mut sum = words.last().copied().unwrap_or(0);
-    if words.is_empty() {
-        words.push(sum);
-    }
-    let start = words.len() - 1;
-    words.extend(number[start..end.max(start)].iter().map(|&number| {
+/// Makes the counts of the tags of each number before each row, and at last of all tags, as words of [`WORD_LANES`] counts.
+pub(crate) fn words_before(number: &[u8], words: &mut Vec<u64>) {
+    let mut sum = 0_u64;
+    words.clear();
+    words.push(sum);
+    words.extend(number.iter().map(|&number| {
         let number = usize::from(number);
         let one = u64::from(number < WORD_LANES) << (number % WORD_LANES * LANE_BITS);
         sum = sum.wrapping_add(one);

@@ -40,18 +40,12 @@ pub(super) fn at_edges(
         }
     }
     for walk in &mut walks {
-        for done in walk.done..walk.into.len() {
-            let now = time[walk.row + done];
-            while time.get(walk.edge).is_some_and(|&time| now.wrapping_sub(time) > beyond) {
-                walk.edge += 1;
-            }
-            walk.into[done] = values[walk.edge];
-        }
+        let left = &time[walk.row..][walk.done..walk.into.len()];
+        tile_at_edges((time, values, beyond), walk.edge, left, &mut walk.into[walk.done..]);
     }
 }
 
 /// Writes the values at the edges of rows with these times, from the edge `at` on. Returns the edge of the last row.
-#[cfg(target_arch = "x86_64")]
 #[cold]
 pub(super) fn tile_at_edges(
     (time, values, beyond): (&[i64], &[u64], i64),

@@ -4,8 +4,6 @@ use crate::kernels::simd::{Level, Simd};
 
 /// The largest number of factors of a product that has a kernel at each level of vector instructions.
 pub(crate) const MOST_FACTORS: usize = 4;
-/// The largest count that is multiplied in 16 bits.
-const MOST_MULTIPLIED: u64 = (1 << 15) - 1;
 /// Sums of a number are padded to this many: a cache line of sums of 32 bits.
 pub(super) const LINE: usize = 16;
 /// The fewest rows that are added to sums of 32 bits in one call; with fewer, sums of 64 bits are faster.
@@ -123,12 +121,11 @@ impl Products {
 
     /// Returns how many rows may be added to sums of 32 bits; `None` if the kernels of a level are of no use.
     pub(super) fn rows_of_32_bits(&self, simd: Simd, longest: u64, once: bool) -> Option<usize> {
-        // Counts are multiplied as signed numbers of 16 bits.
-        let is_multiplied = self.size > 1 && !once;
-        let fit = if is_multiplied { MOST_MULTIPLIED } else { u16::MAX.into() };
         let rows = u64::from(u32::MAX) / self.largest(longest, once)?.max(1);
         let has_kernel = simd.level() != Level::Scalar && self.size <= MOST_FACTORS;
-        let is_fast = has_kernel && longest <= fit && rows >= FEWEST_ROWS;
+        // Counts are multiplied as signed numbers of 16 bits, so they must be below 2^15. They are: in windows of 2^15 rows or more,
+        // products of two or more counts are so large that fewer than the fewest rows may be added. Counts once are 1.
+        let is_fast = has_kernel && longest <= u16::MAX.into() && rows >= FEWEST_ROWS;
         is_fast.then(|| usize::try_from(rows).unwrap_or(usize::MAX))
     }
 

@@ -50,10 +50,13 @@ proptest! {
         all_counts in any::<bool>(),
     ) {
         let number: Vec<u8> = number.iter().map(|number| number % channels).collect();
+        let size = size.min(channels.into());
         let factors = |chosen: &Vec<prop::sample::Index>| -> Vec<u8> {
-            let factor = |factor: &prop::sample::Index| factor.index(channels.into());
-            let whole = chosen.len() / size * size;
-            chosen[..whole].iter().map(|at| u8::try_from(factor(at)).unwrap()).collect()
+            let product = |chosen: &[prop::sample::Index]| -> Vec<u8> {
+                let mut left: Vec<u8> = (0..channels).collect();
+                chosen.iter().map(|at| left.remove(at.index(left.len()))).collect()
+            };
+            chosen.chunks_exact(size).flat_map(product).collect()
         };
         let factors = if all_counts && size == 1 {
             vec![(0..channels).collect(); 16]
@@ -87,7 +90,7 @@ proptest! {
     ) {
         let number: Vec<u8> = number.iter().map(|number| number % channels).collect();
         let mut words = Vec::new();
-        words_before(&number, number.len(), &mut words);
+        words_before(&number, &mut words);
         let [mut from, mut to] = [Vec::new(), Vec::new()];
         let mut expected = 0;
         for (&own, ends) in number.iter().zip(ends) {
@@ -227,7 +230,7 @@ fn words_hold_the_largest_counts() {
         let (first, rows) = (number.len(), WORDS + 10);
         number.extend(vec![factors; rows]);
         let mut words = Vec::new();
-        words_before(&number, number.len(), &mut words);
+        words_before(&number, &mut words);
         let (from, to) = (vec![words[0]; rows], vec![words[first]; rows]);
         let product = OneProduct::new(usize::from(factors) + 1, |_| true, false);
         let expected = (each as u128).pow(factors.into()) * rows as u128;

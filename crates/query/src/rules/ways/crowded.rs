@@ -49,7 +49,7 @@ struct Found {
     number: Vec<u8>,
 }
 
-/// Tags that are in order, of which the first `head` own nothing, and the groups to be counted.
+/// What to count: tags in order of time, and the groups. The first `head` tags are only looked back at.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub simd: Simd,
@@ -159,8 +159,7 @@ impl Crowded {
     /// Counts the one group that has all channels.
     fn one_product(&mut self, job: &Job<'_>, product: OneProduct) -> u128 {
         let Self { words, found: Found { from, to, .. }, .. } = self;
-        words.clear();
-        words_before(job.tags.number, job.tags.number.len(), words);
+        words_before(job.tags.number, words);
         let mut sum = 0;
         for block in job.blocks() {
             job.starts(block.clone(), words, from);
