@@ -291,6 +291,7 @@ fn cold(rounds: usize, folders: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// Drops a store's files from the page cache.
+#[cfg(target_os = "linux")]
 fn forget(folder: &Path) -> Result<(), Failure> {
     for entry in folder.read_dir()? {
         let file = File::open(entry?.path())?;
@@ -395,4 +396,10 @@ fn rates(
     let trace = bin.map(TimeDivision::Width);
     let rated = Rates { scope: Scope::default(), trace }.run(run, execution)?;
     Ok(rated.trace.map_or_else(|| rated.sources[0].counts.clone(), |trace| trace.counts))
+}
+
+/// Only Linux lets a program do that.
+#[cfg(not(target_os = "linux"))]
+fn forget(_: &Path) -> Result<(), Failure> {
+    Err("files cannot be dropped from memory on this system".into())
 }

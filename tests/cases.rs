@@ -140,6 +140,7 @@ fn done(folder: &Path, words: &[&str]) -> Output {
 }
 
 #[test]
+#[cfg(unix)]
 fn the_command_of_every_case_gives_its_answer() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("it's a run");

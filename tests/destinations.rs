@@ -165,6 +165,7 @@ fn nothing_is_written_into_a_store() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_source_that_is_read_is_never_replaced() {
     let place = Place::new();
     let elsewhere = place.path("lab");

@@ -2,7 +2,10 @@
 
 use std::{fs, process::Command};
 
-use crate::support::{coincidences, command, counts, fixture_copy, output, root, skipped};
+use crate::{
+    support::{coincidences, command, counts, fixture_copy, output, root, skipped},
+    tidy::sources_below,
+};
 
 /// Returns the fenced blocks of a document in one language.
 fn blocks(document: &str, language: &str) -> Vec<String> {
@@ -112,4 +115,47 @@ print(int(count))
         assert_eq!(printed.code, 0, "{}", printed.stderr);
         assert_eq!(printed.text().trim(), expected.to_string(), "--times {times}");
     }
+}
+
+/// PLATFORMS.md has each target of `cargo xtask`, with a status, and the tests that other systems than Unix leave out.
+#[test]
+fn every_target_has_a_status_and_tests_that_are_left_out_are_listed() {
+    let platforms = fs::read_to_string(root().join("PLATFORMS.md")).unwrap();
+    let targets = fs::read_to_string(root().join("xtask/src/targets.rs")).unwrap();
+    let triples = targets.split("triple: \"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let triples: Vec<&str> = triples.collect();
+    assert!(triples.len() >= 7, "{triples:?}");
+    for triple in triples {
+        let row = platforms.lines().find(|line| line.starts_with(&format!("| `{triple}` |")));
+        let status = row.and_then(|row| row.split('|').nth(2)).unwrap_or_default().trim();
+        assert!(["run", "emulated", "linked", "absent"].contains(&status), "{triple}: {status}");
+        let may_be_absent = !triple.contains("windows") && triple != "aarch64-unknown-linux-gnu";
+        assert!(may_be_absent || status != "absent", "{triple}");
+    }
+    let mut left_out = Vec::new();
+    let mut sources = Vec::new();
+    sources_below(&root().join("crates"), &mut sources);
+    sources_below(&root().join("tests"), &mut sources);
+    for path in sources {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (at, _) in lines.iter().enumerate().filter(|(_, line)| **line == "#[test]") {
+            let is_attribute = |line: &&&str| line.starts_with("#[");
+            let of_system =
+                |line: &&str| ["#[cfg(unix)]", "#[cfg(target_os = \"linux\")]"].contains(line);
+            let attributes = lines[at..].iter().take_while(is_attribute);
+            if attributes.copied().any(|line| of_system(&line)) {
+                let function =
+                    lines[at..].iter().find_map(|line| line.strip_prefix("fn ")).unwrap();
+                left_out.push(function.split('(').next().unwrap().to_owned());
+            }
+        }
+    }
+    assert!(left_out.len() > 30, "{left_out:?}");
+    let (_, list) = platforms.split_once("## Tests that are for Unix alone").unwrap();
+    let listed = list.split('`').skip(1).step_by(2).filter(|name| !name.contains('/'));
+    let mut listed: Vec<&str> = listed.collect();
+    listed.sort_unstable();
+    left_out.sort_unstable();
+    assert_eq!(listed, left_out);
 }

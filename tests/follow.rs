@@ -7,10 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Killed, command, interruptible, tagq};
+use crate::support::{Killed, command, interrupt, interruptible, tagq};
 
 #[test]
 fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
@@ -58,8 +57,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
     assert_eq!(query.json()["run"]["tags"], tags);
     let other = tagq(["ingest".as_ref(), "--rebuild".as_ref(), run.as_os_str()]);
     assert_eq!(other.code, 4, "{}", other.stderr);
-    kill_process(Pid::from_child(&follower.0), Signal::INT).unwrap();
-    assert_eq!(follower.0.wait().unwrap().code(), Some(130));
+    interrupt(&mut follower.0);
     let mut told = String::new();
     follower.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(told.contains("of 1 sources"), "{told}");

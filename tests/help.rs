@@ -16,6 +16,7 @@ fn help(words: &[&str]) -> String {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_command_that_is_not_utf_8_is_refused() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
@@ -246,6 +247,7 @@ fn is_there(program: &str) -> bool {
 }
 
 #[test]
+#[cfg(unix)]
 fn every_command_has_two_examples_that_work() {
     let program = Path::new(env!("CARGO_BIN_EXE_tagq"));
     let path = env::join_paths(
@@ -324,6 +326,7 @@ fn every_command_has_two_examples_that_work() {
 }
 
 #[test]
+#[cfg(unix)]
 fn completions_and_manual_name_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let made = output(command().arg("man").arg(folder.path()));

@@ -1,18 +1,19 @@
 //! Changed sources, and files that are not sources: what is detected, and the error messages.
 
+#[cfg(unix)]
+use std::os::unix::{ffi::OsStrExt as _, fs::symlink};
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    os::unix::{
-        ffi::OsStrExt as _,
-        fs::{FileExt as _, MetadataExt as _, symlink},
-    },
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
 
-use tagq::store::{Creation, Tick, Writer};
+use tagq::store::{
+    Creation, Tick, Writer,
+    os::{mtime_ns, read_exact_at, write_all_at},
+};
 
 use crate::support::{Output, command, fixture_copy, output, root, skipped, tagq};
 
@@ -59,8 +60,8 @@ fn change_in_the_middle(path: &Path) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let middle = file.metadata().unwrap().len() / 2;
     let mut byte = [0];
-    file.read_exact_at(&mut byte, middle).unwrap();
-    file.write_all_at(&[byte[0] ^ 1], middle).unwrap();
+    read_exact_at(&file, &mut byte, middle).unwrap();
+    write_all_at(&file, &[byte[0] ^ 1], middle).unwrap();
     touch(path);
 }
 
@@ -144,6 +145,7 @@ fn a_source_that_grew_is_verified_to_the_last_byte_that_was_taken() {
 
 /// A file name that is not UTF-8, and a name equal to the escaped text of those bytes.
 #[test]
+#[cfg(unix)]
 fn no_two_files_have_one_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
@@ -173,6 +175,7 @@ fn no_two_files_have_one_name() {
 }
 
 #[test]
+#[cfg(unix)]
 fn what_is_no_file_is_refused_without_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -220,6 +223,7 @@ fn what_is_no_file_is_refused_without_waiting() {
 
 /// With few file descriptors a query gives the answer or an error that says so, and never panics.
 #[test]
+#[cfg(unix)]
 fn too_few_descriptors_are_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -326,7 +330,7 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
         .map(|entry| {
             let entry = entry.unwrap();
             let metadata = entry.metadata().unwrap();
-            (entry.path(), metadata.len(), metadata.mtime_nsec())
+            (entry.path(), metadata.len(), mtime_ns(&metadata))
         })
         .collect();
     names.sort();
@@ -335,6 +339,7 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
 
 /// The manifest says where the files are that were ingested by `--store`.
 #[test]
+#[cfg(unix)]
 fn the_sources_of_a_store_are_verified() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name);

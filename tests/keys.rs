@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File},
     io::{Read as _, Write as _},
-    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex},
@@ -30,7 +29,7 @@ struct Watch {
     process: Killed,
     person: File,
     /// The end of programs, which stays open to look at its settings.
-    programs: OwnedFd,
+    programs: File,
     written: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -57,7 +56,7 @@ impl Watch {
         command.env("TERM", kind).env("NO_COLOR", "1");
         command.stdin(end()).stdout(end()).stderr(end());
         let process = Killed(command.spawn().unwrap());
-        let (person, written) = (File::from(person), Arc::<Mutex<Vec<u8>>>::default());
+        let (person, written) = (person, Arc::<Mutex<Vec<u8>>>::default());
         let (mut shown, all) = (person.try_clone().unwrap(), Arc::clone(&written));
         thread::spawn(move || {
             let mut bytes = [0; 4096];

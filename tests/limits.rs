@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -65,6 +64,7 @@ fn too_many_shifts_are_refused() {
 }
 
 #[test]
+#[cfg(unix)]
 fn rows_are_written_as_they_are_made() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("sparse.tsv");
@@ -94,6 +94,7 @@ fn rows_are_written_as_they_are_made() {
 }
 
 #[test]
+#[cfg(unix)]
 fn long_work_is_announced_and_ctrl_c_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let run = long(folder.path());
@@ -108,5 +109,9 @@ fn long_work_is_announced_and_ctrl_c_ends_it() {
     let id = child.0.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let ended = child.0.wait().unwrap();
-    assert!(ended.code() == Some(130) || ended.signal() == Some(2), "{ended:?}");
+    assert!(
+        ended.code() == Some(130)
+            || std::os::unix::process::ExitStatusExt::signal(&ended) == Some(2),
+        "{ended:?}"
+    );
 }

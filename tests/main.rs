@@ -1,6 +1,7 @@
 //! The program as users run it, and the rules of the repository.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+#![cfg_attr(windows, allow(unused_imports, dead_code, reason = "some tests are not for Windows"))]
 
 mod support;
 mod tables;
@@ -24,6 +25,7 @@ mod faces;
 mod fits;
 mod fixture;
 mod follow;
+#[cfg(unix)]
 mod foreign;
 mod formats;
 mod gaps;
@@ -36,6 +38,7 @@ mod image;
 mod imports;
 mod info;
 mod kept;
+#[cfg(unix)]
 mod keys;
 mod limits;
 mod lists;

@@ -7,8 +7,11 @@ use crate::support::{Output, fixture_copy, output};
 /// Runs `tagq` with at most 60 s of processor time, and 4 GB of address space.
 fn bounded(folder: &Path, line: &str, variables: &[(&str, &str)]) -> Output {
     let script = "ulimit -t 60; ulimit -v 4000000; exec \"$@\"";
-    let mut command = Command::new("bash");
-    command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_tagq")]);
+    // Windows has no such limits.
+    let mut command = Command::new(if cfg!(unix) { "bash" } else { env!("CARGO_BIN_EXE_tagq") });
+    if cfg!(unix) {
+        command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_tagq")]);
+    }
     command.envs(variables.iter().copied()).current_dir(folder);
     output(command.args(line.split_whitespace()))
 }

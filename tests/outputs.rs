@@ -122,10 +122,11 @@ const SETUP: &str = "groups = [[\"Alice\", \"Bob\"], [\"Bob\", 3]]\n[channels]\n
 
 #[test]
 fn every_output_is_as_it_was() {
-    if let Err(error) = terminal::open(screen(80)) {
-        return skipped(&format!("outputs: no terminal: {error}"));
+    let has_tables = terminal::open(screen(80)).is_ok();
+    if !has_tables {
+        skipped("tables of outputs: no terminal");
     }
-    let write = env::var_os("TAGQ_OUTPUTS").is_some_and(|word| word == "write");
+    let write = has_tables && env::var_os("TAGQ_OUTPUTS").is_some_and(|word| word == "write");
     let queue = Mutex::new(QUERIES.iter());
     let changed = Mutex::new(Vec::new());
     let work = || {
@@ -134,11 +135,17 @@ fn every_output_is_as_it_was() {
         while let Some((name, words)) =
             { queue.lock().unwrap_or_else(PoisonError::into_inner).next() }
         {
-            let now = outputs(folder.path(), name, words);
+            let now = outputs(folder.path(), name, words, has_tables);
             let path = root().join("tests/outputs").join(format!("{name}.txt"));
             if write {
                 fs::write(path, now).unwrap();
-            } else if let Some(change) = first_change(&fs::read_to_string(path).unwrap(), &now) {
+                continue;
+            }
+            let mut before = fs::read_to_string(path).unwrap();
+            if !has_tables {
+                before = without_tables(&before);
+            }
+            if let Some(change) = first_change(&before, &now) {
                 let mut changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
                 changed.push(format!("{name}: {change}"));
             }
@@ -151,6 +158,12 @@ fn every_output_is_as_it_was() {
     });
     let changed = changed.into_inner().unwrap();
     assert!(changed.is_empty(), "{}\nTAGQ_OUTPUTS=write writes them again", changed.join("\n"));
+}
+
+/// Returns the frozen outputs without what is written to a terminal.
+fn without_tables(outputs: &str) -> String {
+    let is_file = |part: &&str| !part.starts_with("table,") && !part.starts_with("notes");
+    outputs.split("\n--- ").filter(is_file).collect::<Vec<_>>().join("\n--- ")
 }
 
 fn screen(columns: u16) -> Screen {
@@ -176,10 +189,10 @@ fn prepare(folder: &Path) {
 }
 
 /// All outputs of a query, one after the other.
-fn outputs(folder: &Path, name: &str, words: &str) -> String {
+fn outputs(folder: &Path, name: &str, words: &str, has_tables: bool) -> String {
     let mut all = vec![format!("$ tagq {words}\n")];
     let words: Vec<&str> = words.split_whitespace().collect();
-    for columns in [80, 200] {
+    for columns in [80, 200].into_iter().filter(|_| has_tables) {
         let mut tagq = command();
         tagq.current_dir(folder).args(&words);
         let ran = terminal::run(tagq, folder, screen(columns)).unwrap();

@@ -335,6 +335,7 @@ fn a_store_is_read_on_another_mount_while_it_grows() {
 
 /// The script of docs/clusters.md, as Slurm runs it for each task.
 #[test]
+#[cfg(unix)]
 fn the_script_for_slurm_counts_its_part() {
     let place = Place::new();
     let program = Path::new(env!("CARGO_BIN_EXE_tagq")).parent().unwrap();

@@ -1,9 +1,10 @@
 //! The list of runs in a folder.
 
+#[cfg(unix)]
+use std::os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _};
 use std::{
     ffi::OsStr,
     fs,
-    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, SystemTime},
@@ -11,7 +12,9 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Output, command, command_as_nobody, fixture_copy, output};
+#[cfg(unix)]
+use crate::support::command_as_nobody;
+use crate::support::{Output, command, fixture_copy, output};
 
 /// 2026-11-15 in UTC.
 const DAY: u64 = 20_772 * 86_400;
@@ -47,6 +50,7 @@ impl Lab {
         // Neither hidden folders nor links to folders are looked into.
         fs::create_dir(lab.path("lab/.git")).unwrap();
         fs::copy(fixture.join("1.tags.zst"), lab.path("lab/.git/1.tags.zst")).unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink(&fixture, lab.path("lab/linked")).unwrap();
         lab
     }
@@ -134,6 +138,7 @@ fn a_damaged_store_is_listed_with_its_fault() {
 }
 
 #[test]
+#[cfg(unix)]
 fn what_cannot_be_read_or_shown_is_named_and_the_others_are_listed() {
     let lab = Lab::new();
     let before = lab.listed("");

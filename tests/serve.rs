@@ -8,10 +8,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Killed, fixture_copy, interruptible, output, root, skipped, tagq};
+use crate::support::{Killed, fixture_copy, interrupt, interruptible, output, root, skipped, tagq};
 
 /// A running server.
 pub(crate) struct Serve {
@@ -67,8 +66,7 @@ impl Serve {
 
     /// Ends it with Ctrl-C; returns what it wrote to stderr.
     pub fn stop(mut self) -> String {
-        kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
-        assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
+        interrupt(&mut self.process.0);
         let mut notes = String::new();
         self.process.0.stderr.take().unwrap().read_to_string(&mut notes).unwrap();
         notes
@@ -126,6 +124,7 @@ fn a_served_answer_is_that_of_the_command() {
 }
 
 #[test]
+#[cfg(unix)]
 fn sums_lists_and_delays_are_those_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     ingested(folder.path());
@@ -176,6 +175,7 @@ fn sums_lists_and_delays_are_those_of_the_command() {
 }
 
 #[test]
+#[cfg(unix)]
 fn the_commands_of_the_document_work() {
     let folder = tempfile::tempdir().unwrap();
     ingested(folder.path());
@@ -310,6 +310,7 @@ fn what_stops_the_ingest_of_a_run_is_said_until_it_goes_on() {
 /// The browser is a script that writes the address that it shall open.
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg(unix)]
 fn the_page_is_opened_without_its_token() {
     use std::{os::unix::fs::PermissionsExt as _, time::Duration};
 

@@ -1,15 +1,14 @@
 //! Sources that grow, move, change or start their counter again: the content of the store.
 
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
 use std::{
     fs::{self, File},
     io::{Seek as _, Write as _},
-    mem::MaybeUninit,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use tagq::{files::encode::Encoder, store::Tag};
 
 use crate::support::{Output, coincidences, command, counts, output, root, store_file, tagq};
@@ -297,6 +296,7 @@ fn messages_that_end_inside_a_frame_are_not_taken_twice() {
 }
 
 #[test]
+#[cfg(unix)]
 fn verify_names_the_block_and_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let run = new_run(&folder);
@@ -328,7 +328,7 @@ fn verify_names_the_block_and_the_source() {
     // The same length and time, as on a faulty disk.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let file = File::options().write(true).open(&path).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&file, &source, 0).unwrap();
+    tagq::store::os::write_all_at(&file, &source, 0).unwrap();
     file.set_modified(modified).unwrap();
     assert_eq!(verify(&[]).code, 0);
     let changed = verify(&["--sources"]);
@@ -367,6 +367,7 @@ fn what_the_recorder_noted_is_shown_and_held_against_the_source() {
 
 /// Sources in nested folders: names, growth, new folders, and links that lead around in a circle.
 #[test]
+#[cfg(unix)]
 fn nested_folders_belong_to_a_run_if_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let run = new_run(&folder);
@@ -478,12 +479,15 @@ fn files_of_other_compressors_grow_and_are_salvaged() {
 }
 
 /// Returns how often a file is opened while `run` runs.
+#[cfg(target_os = "linux")]
 fn opens_during(path: &Path, run: impl FnOnce()) -> usize {
+    use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+
     let events = init(CreateFlags::NONBLOCK).unwrap();
     // Each reading stands between two openings, because equal events that follow each other come as one.
     add_watch(&events, path, WatchFlags::OPEN | WatchFlags::ACCESS).unwrap();
     run();
-    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
     let mut reader = Reader::new(events, &mut buffer);
     let events = std::iter::from_fn(|| Some(reader.next().ok()?.events()));
     events.filter(|events| events.contains(ReadFlags::OPEN)).count()
@@ -491,6 +495,7 @@ fn opens_during(path: &Path, run: impl FnOnce()) -> usize {
 
 /// Once to compare it with the store, and once to ingest it.
 #[test]
+#[cfg(target_os = "linux")]
 fn a_file_is_opened_twice_to_ingest_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t2.ptu");

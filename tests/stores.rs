@@ -1,20 +1,21 @@
 //! Runs and their stores: where they are, what is ingested, and when a query does not write.
 
+#[cfg(unix)]
+use std::os::unix::{ffi::OsStringExt as _, fs::PermissionsExt as _};
 use std::{
     fs::{self, File},
     io::Write as _,
-    os::unix::{ffi::OsStringExt as _, fs::PermissionsExt as _},
     path::Path,
     process::Stdio,
 };
 
 use serde_json::Value;
 
+#[cfg(unix)]
+use crate::support::command_as_nobody;
 use crate::{
     cases,
-    support::{
-        Output, coincidences, command, command_as_nobody, fixture_copy, output, store_file, tagq,
-    },
+    support::{Output, coincidences, command, fixture_copy, output, store_file, tagq},
 };
 
 fn info(run: &Path) -> Value {
@@ -173,6 +174,7 @@ fn while_another_writes_a_query_answers_from_the_last_commit_and_an_ingest_exits
 }
 
 #[test]
+#[cfg(unix)]
 fn a_query_needs_no_write_access_once_something_is_ingested() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -199,6 +201,7 @@ fn a_query_needs_no_write_access_once_something_is_ingested() {
 }
 
 #[test]
+#[cfg(unix)]
 fn names_may_be_anything() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -212,6 +215,7 @@ fn names_may_be_anything() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_reader_that_has_seen_enough_is_no_error_and_a_full_disk_is() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -415,6 +419,7 @@ fn rows_out_of_order_are_damage_and_no_crash() {
 }
 
 #[test]
+#[cfg(unix)]
 fn an_ingest_that_fails_leaves_no_new_store() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

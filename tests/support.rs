@@ -45,7 +45,24 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tagq"))
 }
 
+/// Ends a program with Ctrl-C, and checks its exit code. On Windows, where no program can press it for another, it is
+/// ended by force.
+pub(crate) fn interrupt(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process};
+        kill_process(Pid::from_child(child), Signal::INT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+    #[cfg(windows)]
+    {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
 /// Returns `tagq` as a user who is bound by the modes of files: another one if the tests run as root.
+#[cfg(unix)]
 pub(crate) fn command_as_nobody() -> Command {
     if !rustix::process::geteuid().is_root() {
         return command();
@@ -58,6 +75,9 @@ pub(crate) fn command_as_nobody() -> Command {
 
 /// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that.
 pub(crate) fn interruptible() -> Command {
+    if cfg!(windows) {
+        return command();
+    }
     let mut command = Command::new("env");
     command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_tagq")]);
     command

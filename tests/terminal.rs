@@ -3,15 +3,8 @@
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::fd::OwnedFd,
     path::Path,
     process::{Command, Stdio},
-};
-
-use rustix::{
-    fs::{Mode, OFlags},
-    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
 };
 
 /// Size of a terminal, and which stream of a program it shows.
@@ -41,7 +34,14 @@ pub(crate) struct Ran {
 }
 
 /// Opens a new terminal. Returns the end of the user and the end of programs.
-pub(crate) fn open(screen: Screen) -> io::Result<(OwnedFd, OwnedFd)> {
+#[cfg(unix)]
+pub(crate) fn open(screen: Screen) -> io::Result<(File, File)> {
+    use rustix::{
+        fs::{Mode, OFlags},
+        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+        termios::{Winsize, tcsetwinsize},
+    };
+
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&person)?;
     unlockpt(&person)?;
@@ -50,12 +50,18 @@ pub(crate) fn open(screen: Screen) -> io::Result<(OwnedFd, OwnedFd)> {
     let programs = rustix::fs::open(name, flags, Mode::empty())?;
     let size = Winsize { ws_row: screen.rows, ws_col: screen.columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&programs, size)?;
-    Ok((person, programs))
+    Ok((person.into(), programs.into()))
+}
+
+/// Windows has no terminal that a program can read.
+#[cfg(windows)]
+pub(crate) fn open(_: Screen) -> io::Result<(File, File)> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Runs a command with one of its outputs on a terminal without colours.
 pub(crate) fn run(mut command: Command, folder: &Path, screen: Screen) -> io::Result<Ran> {
-    let (person, programs) = open(screen)?;
+    let (mut person, programs) = open(screen)?;
     let apart = folder.join(".apart");
     let file = File::create(&apart)?;
     command.stdin(Stdio::null());
@@ -71,7 +77,7 @@ pub(crate) fn run(mut command: Command, folder: &Path, screen: Screen) -> io::Re
     drop(command);
     let mut shown = Vec::new();
     // When the last writer of a terminal closes, reading gives an error in place of an end.
-    let _ = File::from(person).read_to_end(&mut shown);
+    let _ = person.read_to_end(&mut shown);
     let success = child.wait()?.success();
     let shown = String::from_utf8_lossy(&shown).into_owned();
     let text = std::fs::read_to_string(&apart)?;

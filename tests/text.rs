@@ -202,6 +202,7 @@ fn standard_input_is_a_run_of_its_own() {
 }
 
 #[test]
+#[cfg(unix)]
 fn standard_input_is_added_to_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("night.tagq");
@@ -227,6 +228,7 @@ fn standard_input_is_added_to_a_store() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_signal_leaves_nothing_of_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = command()

@@ -171,7 +171,9 @@ fn unsafe_code_stands_in_few_files() {
         "store/src/os/map.rs",
         "store/src/os/unix/ahead.rs",
         "store/src/os/unix/guard.rs",
+        "store/src/os/unix/machine.rs",
         "store/src/os/unix/writeback.rs",
+        "store/src/os/windows/machine.rs",
     ];
     assert_eq!(unsafe_files, expected);
 }
@@ -221,6 +223,50 @@ fn clap_is_named_in_one_folder() {
         files.iter().filter(names_clap).partition(|path| path.starts_with(sources.join("args")));
     assert!(inside.len() > 3, "{inside:?}");
     assert!(outside.is_empty(), "{outside:?}");
+}
+
+/// Functions of the standard library whose last bit depends on the system; libm has the same bits everywhere.
+const OF_LIBRARIES: [&str; 20] = [
+    ".powf(",
+    ".exp(",
+    ".exp2(",
+    ".exp_m1(",
+    ".ln(",
+    ".ln_1p(",
+    ".log10(",
+    ".log2(",
+    ".log(",
+    ".sin(",
+    ".cos(",
+    ".tan(",
+    ".sin_cos(",
+    ".asin(",
+    ".acos(",
+    ".atan(",
+    ".atan2(",
+    ".hypot(",
+    ".cbrt(",
+    ".tanh(",
+];
+
+#[test]
+fn numbers_are_the_same_on_every_system() {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        sources_below(&entry.unwrap().path().join("src"), &mut sources);
+    }
+    // Tests and simulations for tests may use them.
+    sources.retain(|path| !path.ends_with("tests.rs") && !path.ends_with("coverage.rs"));
+    let mut found = Vec::new();
+    for path in &sources {
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let calls = lines.filter(|line| OF_LIBRARIES.iter().any(|call| line.contains(call)));
+        found.extend(calls.map(|line| format!("{}: {}", path.display(), line.trim())));
+    }
+    assert!(sources.len() > 100, "{}", sources.len());
+    assert_eq!(found, Vec::<String>::new());
 }
 
 /// Words that name an operating system, or what only one has.

@@ -185,6 +185,7 @@ fn views_continue_as_their_run_grows() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_view_that_cannot_be_kept_is_temporary() {
     let folder = tempfile::tempdir().unwrap();
     let run = recorded(folder.path(), 1);

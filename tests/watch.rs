@@ -8,11 +8,10 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
 
 use crate::{
-    support::{Killed, cat, command, fixture_copy, interruptible, skipped, tagq},
+    support::{Killed, cat, command, fixture_copy, interrupt, interruptible, skipped, tagq},
     terminal::{self, Screen, Shows},
 };
 
@@ -73,8 +72,7 @@ impl Watch {
     }
 
     fn stop(mut self) {
-        kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
-        assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
+        interrupt(&mut self.process.0);
         let mut rest = String::new();
         for line in self.lines {
             rest.push_str(&line.unwrap());
@@ -209,7 +207,10 @@ fn while_another_process_writes_its_commits_are_answered() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     fs::create_dir(&run).unwrap();
@@ -246,7 +247,7 @@ fn the_age_of_the_data_stands_below_the_answers() {
     let recorded = SystemTime::now() - Duration::from_mins(181);
     fs::File::options().write(true).open(&run).unwrap().set_modified(recorded).unwrap();
     let screen = Screen { rows: 24, columns: 100, shows: Shows::Stdout };
-    let (person, programs) = match terminal::open(screen) {
+    let (mut person, programs) = match terminal::open(screen) {
         Ok(ends) => ends,
         Err(error) => return skipped(&format!("no terminal: {error}")),
     };
@@ -255,7 +256,7 @@ fn the_age_of_the_data_stands_below_the_answers() {
     watch.stdin(Stdio::null()).stdout(programs).stderr(Stdio::null());
     let watch_process = Killed(watch.spawn().unwrap());
     drop(watch);
-    let (mut person, mut shown) = (fs::File::from(person), String::new());
+    let mut shown = String::new();
     let mut bytes = [0; 4096];
     while !shown.contains("Ctrl-C ends") {
         let read = person.read(&mut bytes).unwrap();

@@ -88,6 +88,7 @@ fn paths_that_are_no_runs() {
     let place = format!("byte {}", fixture.len());
     refused(window, &here("garbage.tags.zst"), 3, &[&place, "head -c"]);
     refused(&["--window", "2ns", "--no-ingest"], &here("garbage.tags.zst"), 1, &["--no-ingest"]);
+    #[cfg(unix)]
     refused(window, Path::new("/dev/null"), 1, &["a device or pipe"]);
 }
 

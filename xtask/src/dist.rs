@@ -1,12 +1,22 @@
-//! Release files: an archive, a package for Debian and Ubuntu, the wheel.
+//! Release files: for each target an archive of the program, the wheel and, for Linux with glibc, a package for Debian
+//! and Ubuntu.
 
 use std::{
-    env, fs, io,
+    env, fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
-/// Builds all release files below target/dist, for this machine and for the given targets.
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use crate::{
+    python,
+    targets::{System, TARGETS, Target},
+    tools::{Tools, can, output, succeed},
+};
+
+/// Builds all release files below target/dist, for the named targets or for all.
 pub(crate) fn run(targets: &[String]) -> ExitCode {
     match make(targets) {
         Ok(made) => {
@@ -25,11 +35,13 @@ pub(crate) fn run(targets: &[String]) -> ExitCode {
 /// The build profile of released files.
 const PROFILE: &str = "lto";
 
+/// The oldest glibc that runs the program and loads the wheel, 2.x: that of Debian 10, RHEL 8 and Ubuntu 18.10.
+const GLIBC: u32 = 28;
+
 /// Content of each package.
 struct Goods {
     root: PathBuf,
-    /// Target triple.
-    triple: String,
+    target: &'static Target,
     /// The program.
     program: PathBuf,
     man: PathBuf,
@@ -41,42 +53,53 @@ struct Goods {
     moment: String,
 }
 
-/// Shells, each with the name of its completions and their folder on Debian.
-const SHELLS: [(&str, &str, &str); 3] = [
-    ("bash", "tagq", "usr/share/bash-completion/completions"),
-    ("zsh", "_tagq", "usr/share/zsh/vendor-completions"),
-    ("fish", "tagq.fish", "usr/share/fish/vendor_completions.d"),
+/// Shells, each with the name of its completions and their folder on Debian, if it has one.
+const SHELLS: [(&str, &str, Option<&str>); 4] = [
+    ("bash", "tagq", Some("usr/share/bash-completion/completions")),
+    ("zsh", "_tagq", Some("usr/share/zsh/vendor-completions")),
+    ("fish", "tagq.fish", Some("usr/share/fish/vendor_completions.d")),
+    ("powershell", "_tagq.ps1", None),
 ];
 
 fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
+    let targets: Vec<&'static Target> = if targets.is_empty() {
+        TARGETS.iter().collect()
+    } else {
+        targets.iter().map(|triple| Target::named(triple)).collect::<io::Result<_>>()?
+    };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let dist = target.join("dist");
+    let target_folder = python::target();
+    let tools = Tools::installed(&target_folder)?;
+    let dist = target_folder.join("dist");
     match fs::remove_dir_all(&dist) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => fs::create_dir_all(&dist)?,
     }
-    succeed(&mut build(&root))?;
     let work = tempfile::tempdir_in(&dist)?;
-    let mut goods = goods(root, &target.join(PROFILE).join("tagq"), work.path())?;
+    let mut goods = goods(root, targets[0], &target_folder, work.path())?;
     let mut made = Vec::new();
-    pack(&goods, work.path(), &dist, &mut made)?;
-    // Manual pages and completions are printed by the program of this machine.
-    for triple in targets {
-        let tools = Tools::of(triple)?;
-        succeed(tools.linker(&mut build(&goods.root)).args(["--target", triple]))?;
+    for target in targets {
+        eprintln!("building for {}", target.triple);
+        let mut build = target.cargo("zigbuild", &tools)?;
+        build.args(["--profile", PROFILE, "--bin", "tagq"]).current_dir(&goods.root);
+        succeed(build.env("CARGO_TARGET_DIR", &target_folder))?;
+        let built = target_folder.join(target.triple).join(PROFILE);
+        (goods.target, goods.program) = (target, built.join(format!("tagq{}", target.exe())));
+        check_glibc(target, &fs::read(&goods.program)?)?;
         let work = tempfile::tempdir_in(&dist)?;
-        goods.program = work.path().join("tagq");
-        goods.triple.clone_from(triple);
-        fs::copy(target.join(triple).join(PROFILE).join("tagq"), &goods.program)?;
-        pack(&goods, work.path(), &dist, &mut made)?;
+        made.push(archive(&goods, work.path(), &dist)?);
+        if target.system == System::Glibc {
+            if can("dpkg-deb", "--version") {
+                made.push(debian(&goods, work.path(), &dist)?);
+            } else {
+                eprintln!("skipped: there is no dpkg-deb, and no .deb is made");
+            }
+        }
+        made.push(wheel(&goods, &tools, &target_folder, &dist)?);
     }
-    match maturin(&target) {
-        Some(maturin) => made.push(wheel(maturin, &goods.root, &target, &dist)?),
-        None => eprintln!(
-            "skipped: there is no maturin, and no wheel is made; `cargo xtask python` gets one"
-        ),
-    }
+    let mut sources = tools.command("maturin")?;
+    sources.args(["sdist", "--quiet", "--manifest-path"]);
+    made.push(made_in(sources.arg(goods.root.join(PACKAGE)), &dist)?);
     let sums = output(
         Command::new("sha256sum")
             .args(made.iter().filter_map(|p| p.file_name()))
@@ -87,63 +110,32 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-fn build(root: &Path) -> Command {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--profile", PROFILE, "--bin", "tagq"]).current_dir(root);
-    build
-}
+/// Manifest of the Python package.
+const PACKAGE: &str = "crates/python/Cargo.toml";
 
-/// Linker and related tools for another processor, by the names that GNU and Debian use.
-struct Tools {
-    triple: String,
-    prefix: String,
-}
-
-impl Tools {
-    /// Returns the tools for `triple`.
-    ///
-    /// # Errors
-    /// Fails if they are not installed, and names the package to install.
-    fn of(triple: &str) -> io::Result<Self> {
-        let prefix = triple.replace("-unknown-", "-");
-        let tools = Self { triple: triple.into(), prefix };
-        let gcc = tools.named("gcc");
-        if !can(&gcc, "--version") {
-            let wanted = format!(
-                "{triple} wants {gcc} (on Debian: apt install gcc-{}) and `rustup target add {triple}`",
-                tools.prefix.replace('_', "-")
-            );
-            return Err(io::Error::other(wanted));
+/// Checks that a program or a module needs no newer glibc than [`GLIBC`].
+fn check_glibc(target: &Target, bytes: &[u8]) -> io::Result<()> {
+    match (target.system, glibc(bytes)) {
+        (System::Glibc, Some(minor)) if minor <= GLIBC => Ok(()),
+        (System::Glibc, found) => {
+            let why = format!("{}: needs glibc 2.{found:?}, not 2.{GLIBC}", target.triple);
+            Err(io::Error::other(why))
         }
-        Ok(tools)
-    }
-
-    fn named(&self, tool: &str) -> String {
-        format!("{}-{tool}", self.prefix)
-    }
-
-    /// Sets the linker for `cargo`.
-    fn linker<'a>(&self, cargo: &'a mut Command) -> &'a mut Command {
-        let name = self.triple.to_uppercase().replace('-', "_");
-        cargo.env(format!("CARGO_TARGET_{name}_LINKER"), self.named("gcc"))
+        (_, None) => Ok(()),
+        (_, Some(_)) => Err(io::Error::other(format!("{}: needs glibc", target.triple))),
     }
 }
 
-/// Writes the archive and, if possible, the .deb.
-fn pack(goods: &Goods, work: &Path, dist: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
-    made.push(archive(goods, work, dist)?);
-    if can("dpkg-deb", "--version") {
-        made.push(debian(goods, work, dist)?);
-    } else {
-        eprintln!("skipped: there is no dpkg-deb, and no .deb is made");
-    }
-    Ok(())
-}
-
-fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
-    let program = work.join("tagq");
-    fs::copy(released, &program)?;
+/// Collects what all packages have. Manual pages and completions are printed by the program of this machine.
+fn goods(
+    root: PathBuf,
+    target: &'static Target,
+    target_folder: &Path,
+    work: &Path,
+) -> io::Result<Goods> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    succeed(Command::new(cargo).args(["build", "--quiet", "--bin", "tagq"]).current_dir(&root))?;
+    let program = target_folder.join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
     let (man, completions) = (work.join("man"), work.join("completions"));
     fs::create_dir(&man)?;
     fs::create_dir(&completions)?;
@@ -153,7 +145,9 @@ fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
         fs::write(completions.join(name), text)?;
     }
     let mut documents: Vec<PathBuf> =
-        ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"].map(Into::into).into();
+        ["README.md", "CHANGELOG.md", "PLATFORMS.md", "LICENSE-MIT", "LICENSE-APACHE"]
+            .map(Into::into)
+            .into();
     for entry in fs::read_dir(root.join("docs"))? {
         let name = PathBuf::from("docs").join(entry?.file_name());
         if name.extension().is_some_and(|end| end == "md") {
@@ -167,21 +161,23 @@ fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
     let moment = of_commit.ok().filter(|of| of.status.success()).map(|of| of.stdout);
     let moment =
         moment.map_or_else(|| "0".into(), |of| String::from_utf8_lossy(&of).trim().to_owned());
-    let triple = triple()?;
-    Ok(Goods { root, triple, program, man, completions, documents, version, moment })
+    Ok(Goods { root, target, program, man, completions, documents, version, moment })
 }
 
 /// Writes the archive: one folder. The same commit gives the same bytes.
 fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
-    let name = format!("tagq-{}-{}", goods.version, goods.triple);
+    let name = format!("tagq-{}-{}", goods.version, goods.target.triple);
     let folder = work.join(&name);
     fs::create_dir(&folder)?;
-    place(&goods.program, &folder.join("tagq"))?;
-    copy_folder(&goods.man, &folder.join("man"))?;
+    place(&goods.program, &folder.join(format!("tagq{}", goods.target.exe())))?;
     copy_folder(&goods.completions, &folder.join("completions"))?;
     for document in &goods.documents {
         place(&goods.root.join(document), &folder.join(document))?;
     }
+    if goods.target.system == System::Windows {
+        return zip(work, &name, dist);
+    }
+    copy_folder(&goods.man, &folder.join("man"))?;
     let path = dist.join(format!("{name}.tar.gz"));
     let tar = dist.join(format!("{name}.tar"));
     succeed(
@@ -198,6 +194,29 @@ fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Writes the folder `name` in `work` as a ZIP file.
+fn zip(work: &Path, name: &str, dist: &Path) -> io::Result<PathBuf> {
+    let path = dist.join(format!("{name}.zip"));
+    let mut zip = ZipWriter::new(fs::File::create(&path)?);
+    let (mut folders, mut files) = (vec![PathBuf::from(name)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(work.join(&folder))? {
+            let entry = entry?;
+            let inside = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() { folders.push(inside) } else { files.push(inside) }
+        }
+    }
+    files.sort();
+    for file in files {
+        // Without a time of its own each file has that of 1980.
+        let options = SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
+        zip.start_file(file.to_string_lossy().replace('\\', "/"), options)?;
+        zip.write_all(&fs::read(work.join(file))?)?;
+    }
+    zip.finish()?;
+    Ok(path)
+}
+
 /// Writes the package for Debian and Ubuntu.
 fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     let tree = work.join("deb");
@@ -209,14 +228,15 @@ fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
         succeed(Command::new("gzip").args(["-9", "--no-name"]).arg(page?.path()))?;
     }
     for (_, name, folder) in SHELLS {
-        place(&goods.completions.join(name), &tree.join(folder).join(name))?;
+        if let Some(folder) = folder {
+            place(&goods.completions.join(name), &tree.join(folder).join(name))?;
+        }
     }
     for document in &goods.documents {
         place(&goods.root.join(document), &about.join(document))?;
     }
     fs::write(about.join("copyright"), COPYRIGHT)?;
-    let processor = goods.triple.split('-').next().unwrap_or_default();
-    let architecture = match processor {
+    let architecture = match goods.target.processor() {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         other => other,
@@ -263,37 +283,34 @@ fn glibc(program: &[u8]) -> Option<u32> {
     minors.filter_map(minor).max()
 }
 
-/// Builds the wheel of the Python package in release mode.
-fn wheel(mut maturin: Command, root: &Path, target: &Path, dist: &Path) -> io::Result<PathBuf> {
-    let folder = dist.join("wheel");
-    succeed(
-        maturin
-            .args(["build", "--quiet", "--profile", PROFILE, "--out"])
-            .arg(&folder)
-            .arg("--manifest-path")
-            .arg(root.join("crates/python/Cargo.toml"))
-            .env("CARGO_TARGET_DIR", target),
-    )?;
-    let none = || io::Error::other("maturin made no wheel");
+/// Builds the wheel of the Python package.
+fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io::Result<PathBuf> {
+    let target = goods.target;
+    // The same compiler and linker as for the program.
+    let build = target.cargo("build", tools)?;
+    let mut maturin = tools.command("maturin")?;
+    maturin.envs(build.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    maturin.args(["build", "--quiet", "--profile", PROFILE, "--target", target.triple]);
+    match target.system {
+        System::Glibc => maturin.arg("--zig").arg(format!("--compatibility=manylinux_2_{GLIBC}")),
+        System::Musl => maturin.args(["--zig", "--compatibility=musllinux_1_2"]),
+        System::MacOs => maturin.arg("--zig"),
+        System::Windows => &mut maturin,
+    };
+    maturin.env("CARGO_TARGET_DIR", target_folder).arg("--manifest-path");
+    made_in(maturin.arg(goods.root.join(PACKAGE)), dist)
+}
+
+/// Runs maturin, and moves the file that it makes to `dist`.
+fn made_in(maturin: &mut Command, dist: &Path) -> io::Result<PathBuf> {
+    let folder = dist.join("made");
+    succeed(maturin.arg("--out").arg(&folder))?;
+    let none = || io::Error::other("maturin made no file");
     let made = fs::read_dir(&folder)?.next().ok_or_else(none)??;
     let path = dist.join(made.file_name());
     fs::rename(made.path(), &path)?;
     fs::remove_dir(&folder)?;
     Ok(path)
-}
-
-/// Returns maturin from the environment of the package's tests, or else from the path.
-fn maturin(target: &Path) -> Option<Command> {
-    let inside = target.join("python/venv/bin/maturin");
-    let program = if inside.exists() { inside } else { "maturin".into() };
-    can(&program, "--version").then(|| Command::new(program))
-}
-
-/// Returns the default target of the compiler.
-fn triple() -> io::Result<String> {
-    let version = output(Command::new("rustc").arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not say what it builds for"))
 }
 
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
@@ -311,43 +328,18 @@ fn place(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(|_| ()).map_err(named)
 }
 
-fn can(program: impl AsRef<std::ffi::OsStr>, arg: &str) -> bool {
-    Command::new(program).arg(arg).output().is_ok_and(|output| output.status.success())
-}
-
-fn succeed(command: &mut Command) -> io::Result<()> {
-    let status = command.status().map_err(|error| failed(command, &error.to_string()))?;
-    if status.success() { Ok(()) } else { Err(failed(command, &status.to_string())) }
-}
-
-fn output(command: &mut Command) -> io::Result<String> {
-    let output = command.output().map_err(|error| failed(command, &error.to_string()))?;
-    if !output.status.success() {
-        return Err(failed(command, &String::from_utf8_lossy(&output.stderr)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn failed(command: &Command, why: &str) -> io::Error {
-    io::Error::other(format!("{}: {}", command.get_program().display(), why.trim_end()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_another_processor_needs_is_named() {
-        let refused = Tools::of("z80_64-unknown-linux-gnu").err().map(|error| error.to_string());
-        let refused = refused.unwrap_or_default();
-        assert!(refused.contains("gcc-z80-64-linux-gnu"), "{refused}");
-        assert!(refused.contains("rustup target add z80_64-unknown-linux-gnu"), "{refused}");
-        let tools = Tools { triple: "a-unknown-linux-gnu".into(), prefix: "a-linux-gnu".into() };
-        let mut cargo = Command::new("cargo");
-        tools.linker(&mut cargo);
-        let set: Vec<_> = cargo.get_envs().collect();
-        let linker = Some(std::ffi::OsStr::new("a-linux-gnu-gcc"));
-        assert_eq!(set, [("CARGO_TARGET_A_UNKNOWN_LINUX_GNU_LINKER".as_ref(), linker)]);
+    fn the_glibc_of_a_release_is_checked() {
+        let of = |triple, bytes: &[u8]| check_glibc(Target::named(triple).unwrap(), bytes);
+        assert!(of("x86_64-unknown-linux-gnu", b"\0GLIBC_2.28\0GLIBC_2.2.5").is_ok());
+        let newer = of("x86_64-unknown-linux-gnu", b"\0GLIBC_2.29\0").unwrap_err().to_string();
+        assert!(newer.contains("29"), "{newer}");
+        assert!(of("x86_64-unknown-linux-musl", b"\0GLIBC_2.17\0").is_err());
+        assert!(of("x86_64-pc-windows-gnu", b"MZ").is_ok());
     }
 
     #[test]

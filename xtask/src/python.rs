@@ -67,17 +67,22 @@ pub(crate) fn test(args: &[String]) -> ExitCode {
 
 /// Builds the package and installs it into its environment. Returns `None` without python3.
 pub(crate) fn installed() -> Result<Option<Environment>, Failure> {
-    let python = env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    let python = program();
     if Command::new(&python).arg("--version").output().is_err() {
         return Ok(None);
     }
     let home = target().join("python");
-    fs::create_dir_all(&home)?;
-    let interpreter = environment(&python, &home)?;
+    let interpreter = environment(&python, &home, &LIBRARIES)?;
     let wheel = wheel(&interpreter, &home)?;
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
     run(Command::new(&interpreter).args(install).arg(wheel))?;
     Ok(Some(Environment { home, interpreter }))
+}
+
+/// Returns the interpreter of the system, or that of the variable `PYTHON`.
+pub(crate) fn program() -> PathBuf {
+    let usual = if cfg!(windows) { "python" } else { "python3" };
+    env::var_os("PYTHON").map_or_else(|| usual.into(), PathBuf::from)
 }
 
 /// Returns the folder in which cargo builds.
@@ -93,18 +98,23 @@ fn tests(environment: &Environment, args: &[String]) -> Result<(), Failure> {
         .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
         .args(args)
         .current_dir(tests)
-        .env("TAGQ_PROGRAM", target().join("debug/tagq"))
+        .env("TAGQ_PROGRAM", target().join("debug/tagq").with_extension(env::consts::EXE_EXTENSION))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("HYPOTHESIS_STORAGE_DIRECTORY", environment.home.join("hypothesis"))
         .env("MPLBACKEND", "agg"))
 }
 
-/// Returns the interpreter of an environment with all libraries. Creates the environment if it is missing or
+/// Returns the interpreter of an environment with these libraries. Creates the environment if it is missing or
 /// incomplete.
-fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn environment(
+    python: &Path,
+    home: &Path,
+    libraries: &[&str],
+) -> Result<PathBuf, Failure> {
     let (folder, stamp) = (home.join("venv"), home.join("venv.stamp"));
-    let inside = folder.join("bin/python");
-    let wanted = LIBRARIES.join("\n");
+    let inside = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let wanted = libraries.join("\n");
+    fs::create_dir_all(home)?;
     if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == wanted) && inside.exists() {
         return Ok(inside);
     }
@@ -112,7 +122,7 @@ fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
     run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
     run(Command::new(&inside)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(LIBRARIES))?;
+        .args(libraries))?;
     fs::write(stamp, wanted)?;
     Ok(inside)
 }

@@ -54,7 +54,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<(i64, u16)> {
         let times = batch.column_by_name("time").unwrap().as_primitive::<Int64Type>();
         let labels = batch.column_by_name("channel").unwrap();
         let labels: Vec<u16> = match labels.as_primitive_opt::<UInt8Type>() {
-            Some(labels) => labels.values().iter().map(|&label| label.into()).collect(),
+            Some(labels) => labels.values().iter().map(|&label| u16::from(label)).collect(),
             None => labels.as_primitive::<UInt16Type>().values().to_vec(),
         };
         rows.extend(times.values().iter().copied().zip(labels));

@@ -93,10 +93,11 @@ impl Parameter {
     pub(crate) fn external(&self, free: f64) -> f64 {
         match (self.lower.is_finite(), self.upper.is_finite()) {
             (false, false) => free * self.scale,
-            (true, false) => self.lower + self.scale * (free.hypot(1.0) - 1.0),
-            (false, true) => self.upper - self.scale * (free.hypot(1.0) - 1.0),
+            (true, false) => self.lower + self.scale * (libm::hypot(free, 1.0) - 1.0),
+            (false, true) => self.upper - self.scale * (libm::hypot(free, 1.0) - 1.0),
             (true, true) => {
-                f64::midpoint(self.lower, self.upper) + (self.upper - self.lower) / 2.0 * free.sin()
+                f64::midpoint(self.lower, self.upper)
+                    + (self.upper - self.lower) / 2.0 * libm::sin(free)
             }
         }
     }
@@ -114,7 +115,7 @@ impl Parameter {
             (true, true) => {
                 let half = (self.upper - self.lower) / 2.0;
                 let place = (value - f64::midpoint(self.lower, self.upper)) / half;
-                place.clamp(-INSIDE, INSIDE).asin()
+                libm::asin(place.clamp(-INSIDE, INSIDE))
             }
         }
     }
@@ -123,9 +124,9 @@ impl Parameter {
     pub(crate) fn slope(&self, free: f64) -> f64 {
         match (self.lower.is_finite(), self.upper.is_finite()) {
             (false, false) => self.scale,
-            (true, false) => self.scale * free / free.hypot(1.0),
-            (false, true) => -self.scale * free / free.hypot(1.0),
-            (true, true) => (self.upper - self.lower) / 2.0 * free.cos(),
+            (true, false) => self.scale * free / libm::hypot(free, 1.0),
+            (false, true) => -self.scale * free / libm::hypot(free, 1.0),
+            (true, true) => (self.upper - self.lower) / 2.0 * libm::cos(free),
         }
     }
 

@@ -41,23 +41,23 @@ pub(crate) fn two_sided_between(from: f64, to: f64, tau: f64, sigma: f64) -> f64
 /// Returns the share of a smeared two-sided exponential beyond a place that is not negative.
 fn beyond(at: f64, tau: f64, sigma: f64) -> f64 {
     if sigma <= 0.0 {
-        return (-at / tau).exp() / 2.0;
+        return libm::exp(-at / tau) / 2.0;
     }
     let (z, s) = (at / sigma, sigma / tau);
     // exp(s²/2 ∓ t/τ)·erfc((s ∓ z)/√2), by its logarithm, because one factor may overflow.
     let half = s * s / 2.0;
-    let falling = (half - at / tau + log_erfc((s - z) * FRAC_1_SQRT_2)).exp();
-    let rising = (half + at / tau + log_erfc((s + z) * FRAC_1_SQRT_2)).exp();
+    let falling = libm::exp(half - at / tau + log_erfc((s - z) * FRAC_1_SQRT_2));
+    let rising = libm::exp(half + at / tau + log_erfc((s + z) * FRAC_1_SQRT_2));
     0.5 * (erfc(z * FRAC_1_SQRT_2) + 0.5 * (falling - rising))
 }
 
 /// Returns the logarithm of the complementary error function.
 fn log_erfc(at: f64) -> f64 {
     if at < 20.0 {
-        return erfc(at).ln();
+        return libm::log(erfc(at));
     }
     let square = at * at;
-    -square - (at * PI.sqrt()).ln() + (1.0 / (2.0 * square)).mul_add(-1.0, 1.0).ln()
+    -square - libm::log(at * PI.sqrt()) + libm::log((1.0 / (2.0 * square)).mul_add(-1.0, 1.0))
 }
 
 #[cfg(test)]

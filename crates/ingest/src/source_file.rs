@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use tagq_store::os::FileStamp;
+
 use crate::{
     error::Error,
     foreign,
@@ -14,10 +16,7 @@ use crate::{
         format::{Format, Header, Reader},
         name::FormatName,
     },
-    payload::{
-        Payload,
-        opened::{Opened, Stamp},
-    },
+    payload::{Payload, opened::Opened},
     run_file::RunFile,
     settings::Settings,
 };
@@ -35,7 +34,7 @@ pub struct SourceFile {
 #[derive(Clone)]
 pub struct ClosedFile {
     path: Arc<Path>,
-    stamp: Stamp,
+    stamp: FileStamp,
     headers: Vec<ParsedHeader>,
 }
 
@@ -61,7 +60,7 @@ impl SourceFile {
     /// Closes the file and keeps its header.
     pub fn close(self) -> ClosedFile {
         let headers = self.headers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        ClosedFile { path: self.opened.path.as_path().into(), stamp: self.opened.stamp(), headers }
+        ClosedFile { path: self.opened.path.as_path().into(), stamp: self.opened.stamp, headers }
     }
 
     /// Reads the header of the file, which is read as `settings` say; `None` when the file holds nothing yet.
@@ -135,7 +134,7 @@ impl ClosedFile {
     /// Same as [`SourceFile::open`].
     pub fn open(&self) -> Result<SourceFile, Error> {
         let opened = Opened::new(&self.path)?;
-        let is_same = opened.stamp() == self.stamp;
+        let is_same = opened.stamp == self.stamp;
         let headers = if is_same { self.headers.clone() } else { Vec::new() };
         Ok(SourceFile { opened, headers: headers.into() })
     }

@@ -121,7 +121,9 @@ impl Axis {
     pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Logarithmic => (value.max(0.0) / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Logarithmic => {
+                libm::log(value.max(0.0) / self.low) / libm::log(self.high / self.low)
+            }
         }
     }
 
@@ -173,7 +175,7 @@ impl Axis {
 
     /// Returns ticks at powers of ten, and at 2 and 5 times them if there are few.
     fn decades(&self, most: usize) -> Ticks {
-        let beyond = (self.high / self.low).powf(BEYOND);
+        let beyond = libm::pow(self.high / self.low, BEYOND);
         let (low, high) = (self.low / beyond, self.high * beyond);
         let powers = exponent(low)..=exponent(high);
         let values = |factors: &'static [f64]| {

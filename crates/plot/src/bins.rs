@@ -77,7 +77,7 @@ fn of_channels(answer: &Answer, points: impl Iterator<Item = (Vec<u16>, Point)>)
         match known.get_mut(place) {
             Some(sum) => {
                 sum.value = sum.value.zip(point.value).map(|(sum, value)| sum + value);
-                sum.err = sum.err.hypot(point.err);
+                sum.err = libm::hypot(sum.err, point.err);
             }
             None => known.push(point),
         }

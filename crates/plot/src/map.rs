@@ -122,7 +122,7 @@ pub(crate) fn image(
 /// Returns a bar of a round length, about a quarter of the width of an image with pixels of this size.
 fn bar(pixel_um: f64, pixels: u32) -> Option<ScaleBar> {
     let most = pixel_um * f64::from(pixels) / 4.0;
-    let decade = 10_f64.powf(most.log10().floor());
+    let decade = libm::pow(10.0, libm::log10(most).floor());
     let length =
         [5.0, 2.0, 1.0].into_iter().map(|step| step * decade).find(|&length| length <= most)?;
     let (unit, size) = match length {

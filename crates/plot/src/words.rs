@@ -83,7 +83,7 @@ pub(crate) fn places(value: f64, digits: i32) -> usize {
 #[expect(clippy::cast_possible_truncation, reason = "an exponent of a float")]
 pub(crate) fn exponent(value: f64) -> i32 {
     // A value just below a power of ten counts as that power.
-    (value.abs().log10() + 1e-9).floor() as i32
+    (libm::log10(value.abs()) + 1e-9).floor() as i32
 }
 
 /// Returns at most `most` characters of a name; the last one marks the cut.

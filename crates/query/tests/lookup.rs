@@ -2,10 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
-use std::os::unix::fs::FileExt as _;
-
 use tagq_query::{Error, Lookup};
-use tagq_store::{Access, Creation, SourceFacts, Store, Tick, Writer};
+use tagq_store::{Access, Creation, SourceFacts, Store, Tick, Writer, os};
 
 /// A store of these times, all of channel 1.
 fn store(times: &[i64]) -> tempfile::TempDir {
@@ -54,7 +52,7 @@ fn an_index_of_other_times_is_an_error() {
     let path = folder.path().join("run.tagq");
     // The last time of the first block.
     let index = std::fs::OpenOptions::new().write(true).open(path.join("blocks.idx")).unwrap();
-    index.write_all_at(&7_i64.to_le_bytes(), 4_096 + 8).unwrap();
+    os::write_all_at(&index, &7_i64.to_le_bytes(), 4_096 + 8).unwrap();
     let store = Store::open(&path, Access::Copied).unwrap();
     let lookup = Lookup::of(&store);
     assert_eq!(lookup.row(7).unwrap(), 7);

@@ -32,10 +32,12 @@ pub(crate) trait Disk: Debug + Send + Sync {
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
-        file.set_len(len)
+        os::cut(file, len)
     }
 
-    fn sync(&self, file: &File) -> io::Result<()> {
+    /// Makes the bytes of the file at `path` durable.
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        let _ = path;
         file.sync_all()
     }
 
@@ -47,8 +49,13 @@ pub(crate) trait Disk: Debug + Send + Sync {
         folder.rename(from, to)
     }
 
+    /// Removes a file that no commit names.
     fn remove(&self, folder: &Folder, name: &str) -> Result<(), Error> {
-        folder.remove(name)
+        match folder.remove(name) {
+            // The next writer removes what a reader has mapped.
+            Err(Error::Io { source, .. }) if os::is_in_use(&source) => Ok(()),
+            removed => removed,
+        }
     }
 
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
@@ -95,10 +102,10 @@ pub(crate) fn replace(
     bytes: &[u8],
 ) -> Result<(), Error> {
     let fresh = format!("{name}{UNFINISHED}");
-    let file = disk.create(folder, &fresh)?;
+    let (file, path) = (disk.create(folder, &fresh)?, folder.path().join(&fresh));
     write_all(disk, &file, bytes, 0)
-        .and_then(|()| disk.sync(&file))
-        .map_err(io_error(&folder.path().join(&fresh), "write this file"))?;
+        .and_then(|()| disk.sync(&file, &path))
+        .map_err(io_error(&path, "write this file"))?;
     disk.rename(folder, &fresh, name)?;
     sync_folder(disk, folder)
 }

@@ -4,7 +4,6 @@ use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
     io,
-    os::{fd::AsRawFd, unix::fs::FileExt},
     path::{Path, PathBuf},
     sync::{
         Arc, LazyLock, Mutex,
@@ -14,7 +13,7 @@ use std::{
 
 use crate::{
     Access, Channels, Creation, Error, Folder, MicroColumn, Recording, Rows, RunId, SourceFacts,
-    Store, Tick, Writer, disk::Disk, error::io_error, format::MICRO_NONE,
+    Store, Tick, Writer, disk::Disk, error::io_error, format::MICRO_NONE, os,
 };
 
 /// How call number `at` fails.
@@ -95,10 +94,6 @@ impl FaultyDisk {
     }
 }
 
-fn path_of(file: &File) -> PathBuf {
-    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap()
-}
-
 impl Disk for FaultyDisk {
     fn create(&self, folder: &Folder, name: &str) -> Result<File, Error> {
         let path = folder.path().join(name);
@@ -123,26 +118,26 @@ impl Disk for FaultyDisk {
         if let Err(error) = self.call() {
             if self.fault == Fault::Kill && call == self.at {
                 // The process may be gone in the middle of a write.
-                file.write_all_at(&bytes[..bytes.len() / 2], at)?;
+                os::write_all_at(file, &bytes[..bytes.len() / 2], at)?;
             }
             return Err(error);
         }
         if self.fault == Fault::Short && call == self.at {
             let len = if bytes.len() > 9 { bytes.len() / 2 } else { bytes.len() - 1 };
-            return file.write_at(&bytes[..len.max(1)], at);
+            return os::write_at(file, &bytes[..len.max(1)], at);
         }
-        file.write_at(bytes, at)
+        os::write_at(file, bytes, at)
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
         self.call()?;
-        file.set_len(len)
+        os::cut(file, len)
     }
 
-    fn sync(&self, file: &File) -> io::Result<()> {
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
         self.call()?;
         let len = file.metadata()?.len();
-        self.cache.lock().unwrap().synced.insert(path_of(file), len);
+        self.cache.lock().unwrap().synced.insert(path.into(), len);
         Ok(())
     }
 
@@ -298,6 +293,12 @@ fn check(folder: &Path, context: &str) -> usize {
     steps
 }
 
+/// Every how many calls one fails: each, or fewer with a percentage in `TAGQ_CASES_PERCENT`.
+fn step() -> usize {
+    let percent = std::env::var("TAGQ_CASES_PERCENT").ok();
+    percent.map_or(1, |percent| 100 / percent.parse::<usize>().unwrap().clamp(1, 100))
+}
+
 /// How many calls the whole story makes.
 fn calls_of_the_story() -> usize {
     let folder = tempfile::tempdir().unwrap();
@@ -324,7 +325,7 @@ fn every_call_may_fail_in_every_way() {
     // Nothing depends on the number of an error.
     let at_some_calls =
         [Fault::Once(edquot), Fault::Once(emfile), Fault::Forever(erofs), Fault::Forever(eacces)];
-    for at in 0..calls {
+    for at in (0..calls).step_by(step()) {
         let others = at_some_calls.iter().filter(|_| at.is_multiple_of(3));
         for &fault in at_each_call.iter().chain(others) {
             let context = format!("{fault:?} at call {at}");
@@ -352,7 +353,7 @@ fn every_call_may_fail_in_every_way() {
 fn a_fault_in_the_recovery_of_a_fault() {
     let calls = calls_of_the_story();
     let mut tried = 0;
-    for first in (0..calls).step_by(5) {
+    for first in (0..calls).step_by(5 * step()) {
         for second in (0..calls - first).step_by(8) {
             for fault in [Fault::Kill, Fault::PowerLoss] {
                 let context = format!("{fault:?} at call {first}, then at {second}");
@@ -380,7 +381,7 @@ fn a_fault_in_the_recovery_of_a_fault() {
 
 #[test]
 fn short_and_interrupted_writes_are_no_faults() {
-    for at in 0..calls_of_the_story() {
+    for at in (0..calls_of_the_story()).step_by(step()) {
         for fault in [Fault::Short, Fault::Interrupted] {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
@@ -403,7 +404,7 @@ fn after_a_failed_sync_nothing_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
-    for at in 0..calls_of_the_story() {
+    for at in (0..calls_of_the_story()).step_by(step()) {
         let folder = folder.path().join(at.to_string());
         let disk = FaultyDisk::new(Fault::Once(5), at);
         let Ok(mut writer) = Writer::open_on(disk, &folder, &creation) else { continue };
@@ -496,7 +497,7 @@ fn any_write_may_fail(drops_times: bool) {
     assert_eq!(check_on_threads(&folder.path().join("s"), drops_times, "no fault"), 2);
     let calls = disk.calls();
     assert!(calls > 100, "{calls}");
-    for at in (0..calls).step_by(5) {
+    for at in (0..calls).step_by(5 * step()) {
         for fault in [Fault::Kill, Fault::PowerLoss, Fault::Once(28), Fault::Short] {
             let context = format!("{fault:?} at call {at}, drops times: {drops_times}");
             let folder = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ impl Growing {
 
     pub(crate) fn sync(&self) -> Result<(), Error> {
         let OpenFile { disk, path, file, .. } = &*self.file;
-        disk.sync(file).map_err(io_error(path, "make the rows durable"))
+        disk.sync(file, path).map_err(io_error(path, "make the rows durable"))
     }
 
     /// The file itself: other threads write values at their places.

@@ -9,7 +9,7 @@ use std::{
 use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
 use serde::{Serialize, Serializer};
 use tagq_ingest::is_unchanged;
-use tagq_store::{Manifest, Store};
+use tagq_store::{Manifest, Store, os::FileStamp};
 
 use crate::{
     answer::RunFacts,
@@ -247,7 +247,7 @@ fn look_at(path: &Path) -> Result<Seen, Error> {
     let is_here = |name: &str| files.contains_key(name);
     let is_taken = |source: &tagq_store::Source| match files.get(&source.facts.name) {
         Some(path) => {
-            fs::metadata(path).is_ok_and(|metadata| is_unchanged(&source.facts, &metadata))
+            FileStamp::of_path(path).is_ok_and(|stamp| is_unchanged(&source.facts, stamp))
         }
         None => true,
     };

@@ -1,13 +1,13 @@
 //! A store of rows that a program has in memory.
 
 use std::{
-    env,
-    fs::{self, File},
-    io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
-use tagq_store::{Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE};
+use tagq_store::{
+    Access, Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE, os,
+};
 use tempfile::TempDir;
 
 use crate::{
@@ -129,18 +129,17 @@ impl NewStore {
         let made = self.folder.path().join("run");
         let options = OpenOptions { ingest: false, tick: None, ..options.clone() };
         let Some(at) = self.at else {
-            // Memory-mapped data stays valid after the folder is removed.
-            return open(&made, &options, &Silent);
+            // Nothing of it is left after the folder is removed, not even by a process that is killed.
+            let access = if os::REMOVES_MAPPED { options.access } else { Access::Copied };
+            return open(&made, &OpenOptions { access, ..options }, &Silent);
         };
-        fs::rename(&made, &at).map_err(|source| match source.kind() {
+        os::rename(&made, &at).map_err(|source| match source.kind() {
             io::ErrorKind::DirectoryNotEmpty
             | io::ErrorKind::AlreadyExists
             | io::ErrorKind::NotADirectory => Error::StoreThere { path: at.clone() },
             _ => io_error(&at, "put the store in its place")(source),
         })?;
-        File::open(folder_of(&at))
-            .and_then(|folder| folder.sync_all())
-            .map_err(io_error(&at, "make its name durable"))?;
+        os::sync_folder(folder_of(&at)).map_err(io_error(&at, "make its name durable"))?;
         debug_assert!(Store::is_at(&at), "a store was made");
         open(&at, &options, &Silent)
     }

@@ -1,13 +1,15 @@
 //! Answers continued from the cache equal a count from scratch.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+#![cfg_attr(windows, allow(unused_imports, dead_code, reason = "tests with links are for Unix"))]
 
 #[path = "../../query/tests/support/cases.rs"]
 mod random;
 
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
 use std::{
     fs::{self, File},
-    os::unix::fs::{FileExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, LazyLock, Mutex, atomic::AtomicU64},
@@ -22,7 +24,7 @@ use tagq::{
     requests::{
         Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases,
     },
-    store::{Creation, RunId, SourceFacts, Tick, Writer},
+    store::{Creation, RunId, SourceFacts, Tick, Writer, os},
 };
 
 /// Rows per block.
@@ -257,7 +259,7 @@ fn what_is_final_is_not_counted_again() {
         |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("channel.");
     let labels = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(is_labels);
     let labels = File::options().write(true).open(labels.unwrap()).unwrap();
-    labels.write_all_at(&[2, 0].repeat(BLOCK), 4_096).unwrap();
+    os::write_all_at(&labels, &[2, 0].repeat(BLOCK), 4_096).unwrap();
     let questions = questions();
     let each = questions.iter().zip(&before).filter(|(question, _)| !has_n_of_rows(question));
     for (number, (question, before)) in each.enumerate() {
@@ -456,6 +458,7 @@ fn bytes_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_cache_that_is_a_link_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, question, outside) = store_and_outside(folder.path());
@@ -474,6 +477,7 @@ fn a_cache_that_is_a_link_is_not_followed() {
 }
 
 #[test]
+#[cfg(unix)]
 fn only_what_the_cache_named_is_tidied() {
     let folder = tempfile::tempdir().unwrap();
     let (store, question, outside) = store_and_outside(folder.path());
@@ -504,6 +508,7 @@ fn only_what_the_cache_named_is_tidied() {
 }
 
 #[test]
+#[cfg(unix)]
 fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, question, outside) = store_and_outside(folder.path());

@@ -218,7 +218,7 @@ fn check_taken(
     let source = check_store(store, tags);
     let facts = &source.facts;
     assert_eq!((facts.size, facts.torn.as_ref()), (summary.size, summary.torn.as_ref()));
-    assert!(is_unchanged(facts, &fs::metadata(path).unwrap()));
+    assert!(is_unchanged(facts, tagq_store::os::FileStamp::of_path(path).unwrap()));
     let is_open = facts.torn.is_some() && !facts.salvaged;
     let expected = if is_open { Change::Grown } else { Change::None };
     assert_eq!(SourceFile::open(path).unwrap().compare(facts).unwrap(), expected);
@@ -263,7 +263,7 @@ fn check_counts(block: &Block, rows: &[Row]) {
 fn rows(store: &Store) -> Vec<Row> {
     let tags = store.tags();
     let labels: Vec<u16> = match tags.channels {
-        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
+        Channels::U8(labels) => labels.iter().map(|&label| u16::from(label)).collect(),
         Channels::U16(labels) => labels.to_vec(),
     };
     tags.time.to_vec().into_iter().zip(labels).collect()

@@ -111,7 +111,7 @@ impl Seen {
     fn of(store: &Store, query: &Coincidences, execution: &Execution) -> Self {
         let Tags { time, channels } = store.tags();
         let labels = match channels {
-            Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
+            Channels::U8(labels) => labels.iter().map(|&label| u16::from(label)).collect(),
             Channels::U16(labels) => labels.to_vec(),
         };
         let micro = |row| store.micro().and_then(|micro| micro.get(row));

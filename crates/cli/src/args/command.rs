@@ -75,7 +75,7 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
-    let argv = super::plots::argv(std::env::args_os());
+    let argv = super::plots::argv(wild::args_os());
     let matches = program().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
 }

@@ -257,7 +257,7 @@ fn next(value: f64, is_larger: bool) -> (u32, i32) {
         return if is_larger { (1, 0) } else { (0, 0) };
     }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
-    let power = value.log10().floor() as i32;
+    let power = libm::log10(value).floor() as i32;
     let steps = (power - 1..=power + 1).flat_map(|power| [1, 2, 5].map(|digit| (digit, power)));
     let of = |(digit, power): (u32, i32)| f64::from(digit) * 10_f64.powi(power);
     let mut steps = steps.filter(|&step| {

@@ -66,15 +66,15 @@ impl Decay {
         #[expect(clippy::cast_possible_truncation, reason = "an offset of bins in memory")]
         let offset = ((bins[0].from - response.first()) / width).round() as i64;
         let ratio = tau / width;
-        let keep = (-1.0 / ratio).exp();
-        let lost = -(-1.0 / ratio).exp_m1();
+        let keep = libm::exp(-1.0 / ratio);
+        let lost = -libm::expm1(-1.0 / ratio);
         let (own, next) = (1.0 - ratio * lost, ratio * lost * lost);
         // The photons of earlier pulses, as an exponential in the first bin.
         let mut earlier = self.period.map_or(0.0, |period| {
-            let repeated = -(-period / tau).exp_m1();
+            let repeated = -libm::expm1(-period / tau);
             let of = |(k, share): (usize, &f64)| {
                 let lag = (offset - start - 1) as f64 - k as f64;
-                share * (-(lag.mul_add(width, period)).max(0.0) / tau).exp()
+                share * libm::exp(-(lag.mul_add(width, period)).max(0.0) / tau)
             };
             shares.iter().enumerate().map(of).sum::<f64>() / repeated
         });
@@ -165,8 +165,8 @@ impl Model for Decay {
             }
             let first = bins[0].from;
             for (value, bin) in values.iter_mut().zip(bins) {
-                let left = (-(bin.from - first) / tau).exp();
-                *value -= photons * left * (-bin.width() / tau).exp_m1();
+                let left = libm::exp(-(bin.from - first) / tau);
+                *value -= photons * left * libm::expm1(-bin.width() / tau);
             }
         }
         Ok(())

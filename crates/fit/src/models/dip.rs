@@ -32,7 +32,7 @@ impl DipShape {
             Self::Gaussian => {
                 let sigma = fwhm / FULL_WIDTH;
                 if is_point {
-                    return (-(from / sigma).powi(2) / 2.0).exp();
+                    return libm::exp(-(from / sigma).powi(2) / 2.0);
                 }
                 let whole = sigma * std::f64::consts::TAU.sqrt();
                 gaussian_between(from, to, 0.0, sigma) * whole / width

@@ -36,7 +36,7 @@ fn add(values: &mut [f64], bins: &[Bin], net: f64, centre: f64, sigma: f64) {
             net * gaussian_between(bin.from, bin.to, centre, sigma)
         } else {
             let off = (bin.from - centre) / sigma;
-            net * distance * (-off * off / 2.0).exp() / (sigma * std::f64::consts::TAU.sqrt())
+            net * distance * libm::exp(-off * off / 2.0) / (sigma * std::f64::consts::TAU.sqrt())
         };
     }
 }

@@ -53,15 +53,15 @@ impl Sine {
         let mut sums = nalgebra::Matrix3::zeros();
         let mut right = nalgebra::Vector3::zeros();
         for &(place, value) in values {
-            let (sin, cos) = (TAU * place / period).sin_cos();
+            let (sin, cos) = libm::sincos(TAU * place / period);
             let row = nalgebra::Vector3::new(1.0, cos, sin);
             sums += row * row.transpose();
             right += row * value;
         }
         let Some(found) = sums.lu().solve(&right) else { return (0.0, 0.0, 0.0, 0.0) };
         let (level, cos, sin) = (found[0], found[1], found[2]);
-        let visibility = if level > 0.0 { cos.hypot(sin) / level } else { 0.0 };
-        let maximum = sin.atan2(cos) / TAU * period;
+        let visibility = if level > 0.0 { libm::hypot(cos, sin) / level } else { 0.0 };
+        let maximum = libm::atan2(sin, cos) / TAU * period;
         (level, visibility, maximum, found.dot(&right))
     }
 }
@@ -109,9 +109,9 @@ impl Model for Sine {
         for (value, bin) in values.iter_mut().zip(bins) {
             // The mean of a cosine over a bin is that in its middle times sinc.
             let half = TAU / 2.0 * bin.width() / period;
-            let smeared = if half.abs() < 1e-9 { 1.0 } else { half.sin() / half };
+            let smeared = if half.abs() < 1e-9 { 1.0 } else { libm::sin(half) / half };
             let phase = TAU * (bin.middle() - maximum) / period;
-            *value = level * (visibility * smeared).mul_add(phase.cos(), 1.0);
+            *value = level * (visibility * smeared).mul_add(libm::cos(phase), 1.0);
         }
         Ok(())
     }

@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_store::{SourceFacts, os};
+use tagq_store::{
+    SourceFacts,
+    os::{self, FileStamp},
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, io_error};
@@ -17,22 +20,15 @@ pub(crate) const START_BYTES: usize = 128;
 /// Length of the two ends by which a source is known again.
 const END_BYTES: u64 = 64 * 1024;
 
-/// An open file and how it looked then.
+/// An open file.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub path: PathBuf,
     pub file: File,
-    metadata: Metadata,
+    /// How it looked when it was opened.
+    pub stamp: FileStamp,
     /// Its first bytes.
     pub start: Vec<u8>,
-}
-
-/// How a file looked: another file, or a changed one, looks different.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    size: u64,
-    mtime_ns: i64,
-    inode: u64,
 }
 
 impl Opened {
@@ -41,26 +37,22 @@ impl Opened {
         // To open a device can move it, and to open a pipe means to wait for whoever writes to it.
         check_file(path, &fs::metadata(path).map_err(io_error(path, "open"))?)?;
         let file = os::open_at_once(path).map_err(io_error(path, "open"))?;
-        let metadata = file.metadata().map_err(io_error(path, "read the length of"))?;
+        let looked = file.metadata().and_then(|metadata| Ok((metadata, FileStamp::of(&file)?)));
+        let (metadata, stamp) = looked.map_err(io_error(path, "read the length of"))?;
         check_file(path, &metadata)?;
         let start = first_bytes(&file, START_BYTES).map_err(io_error(path, "read"))?;
-        Ok(Self { path: path.into(), file, metadata, start })
+        Ok(Self { path: path.into(), file, stamp, start })
     }
 
     /// Its length when it was opened.
     pub(crate) fn size(&self) -> u64 {
-        self.metadata.len()
+        self.stamp.size
     }
 
     /// Notes how it looked when it was opened.
     pub(crate) fn describe(&self, facts: &mut SourceFacts) {
-        let Stamp { size, mtime_ns, inode } = self.stamp();
+        let FileStamp { size, mtime_ns, inode } = self.stamp;
         (facts.size, facts.mtime_ns, facts.inode) = (size, mtime_ns, inode);
-    }
-
-    pub(crate) fn stamp(&self) -> Stamp {
-        let (mtime_ns, inode) = (os::mtime_ns(&self.metadata), os::inode(&self.metadata));
-        Stamp { size: self.size(), mtime_ns, inode }
     }
 
     /// Hashes of the first and of the last 64 KiB before `end`, in a file that begins with `lasting` (see

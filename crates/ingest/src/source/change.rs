@@ -1,15 +1,11 @@
 //! Whether a file is still the one that was ingested.
 
 use std::{
-    fs::Metadata,
     io::{self, Read as _},
     path::Path,
 };
 
-use tagq_store::{
-    SourceFacts,
-    os::{inode, mtime_ns},
-};
+use tagq_store::{SourceFacts, os::FileStamp};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{
@@ -106,8 +102,7 @@ pub fn is_intact(
 }
 
 /// Whether length, modification time and inode of a file are those of the ingested one.
-pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
-    facts.finished
-        && (facts.size, facts.mtime_ns, facts.inode)
-            == (metadata.len(), mtime_ns(metadata), inode(metadata))
+pub fn is_unchanged(facts: &SourceFacts, stamp: FileStamp) -> bool {
+    let SourceFacts { size, mtime_ns, inode, .. } = *facts;
+    facts.finished && stamp == FileStamp { size, mtime_ns, inode }
 }

@@ -424,6 +424,7 @@ fn peak() -> u64 {
 }
 
 #[test]
+#[cfg(unix)]
 fn hostile_files_are_refused_in_little_memory() {
     let test = "hostile::hostile_files_are_refused_in_little_memory";
     if let Some(folder) = std::env::var_os("TAGQ_HOSTILE") {

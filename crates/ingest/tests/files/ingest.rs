@@ -3,7 +3,9 @@
 use std::{fs, io::Write, path::Path};
 
 use tagq_ingest::{Error, Settings, SourcePart, encode::Encoder, ingest, is_intact, is_unchanged};
-use tagq_store::{Access, Channels, Creation, Source, SourceFacts, Store, Tag, Tick, Writer};
+use tagq_store::{
+    Access, Channels, Creation, Source, SourceFacts, Store, Tag, Tick, Writer, os::FileStamp,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::support::{built, crc32c, file, frame, some_tags, tag};
@@ -152,19 +154,19 @@ fn what_is_known_of_a_file_is_recorded() {
         assert_eq!(facts.read_crc32c, Some(crc32c(bytes)));
         assert_eq!(facts.read_byte, bytes.len() as u64);
         assert_eq!((facts.checksummed, &facts.torn), (false, &None));
-        assert!(is_unchanged(facts, &fs::metadata(&path).unwrap()));
+        assert!(is_unchanged(facts, FileStamp::of_path(&path).unwrap()));
         // Another file of the same length and time, the same file at another time, and a longer one.
         let copy = folder.path().join("copy");
         fs::copy(&path, &copy).unwrap();
         let file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         let time = file.metadata().unwrap().modified().unwrap();
         fs::File::options().write(true).open(&copy).unwrap().set_modified(time).unwrap();
-        assert!(!is_unchanged(facts, &fs::metadata(&copy).unwrap()));
-        file.set_modified(time + std::time::Duration::from_nanos(1)).unwrap();
-        assert!(!is_unchanged(facts, &file.metadata().unwrap()));
+        assert!(!is_unchanged(facts, FileStamp::of_path(&copy).unwrap()));
+        file.set_modified(time + std::time::Duration::from_nanos(100)).unwrap();
+        assert!(!is_unchanged(facts, FileStamp::of(&file).unwrap()));
         (&file).write_all(b"x").unwrap();
         file.set_modified(time).unwrap();
-        assert!(!is_unchanged(facts, &file.metadata().unwrap()));
+        assert!(!is_unchanged(facts, FileStamp::of(&file).unwrap()));
     }
     assert!(whole.len() > 65_536);
     // A torn frame is left out, also from the checksum.

@@ -1,6 +1,6 @@
 //! The streaming decoder, compared with the reference implementation.
 
-use std::{fs, os::unix::ffi::OsStrExt, path::Path};
+use std::{fs, path::Path};
 
 use proptest::prelude::*;
 use tagq_ingest::{Error, Settings, SourceFile, read_tags};
@@ -251,9 +251,18 @@ fn other_files_are_named_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let read_at = |path: &Path| read_tags(path, &Settings::default(), |_| Ok(())).unwrap_err();
     assert!(read_at(folder.path()).to_string().contains("no tag file: a folder"));
-    assert!(read_at(Path::new("/dev/null")).to_string().contains("a device or pipe"));
     let none = read_at(&folder.path().join("none")).to_string();
-    assert!(none.contains("none: cannot open: No such file"), "{none}");
+    assert!(none.contains("none: cannot open: "), "{none}");
+}
+
+#[test]
+#[cfg(unix)]
+fn pipes_are_refused_and_names_may_have_any_bytes() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let read_at = |path: &Path| read_tags(path, &Settings::default(), |_| Ok(())).unwrap_err();
+    assert!(read_at(Path::new("/dev/null")).to_string().contains("a device or pipe"));
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     assert!(read_at(&pipe).to_string().contains("a device or pipe"));
@@ -298,17 +307,18 @@ fn no_room_to_set_a_message_aside_is_named() {
     let (_folder, path) = file(&large().1);
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["messages::no_room_to_set_a_message_aside_is_named", "--exact", "--nocapture"])
-        .env("TMPDIR", "/does/not/exist")
+        .envs(["TMPDIR", "TMP", "TEMP"].map(|name| (name, "/does/not/exist")))
         .env("TAGQ_LARGE", &path)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let expected = "a file: cannot set aside a part of a message of: No such file";
+    let expected = "a file: cannot set aside a part of a message of: ";
     assert!(said.contains(expected), "{said}");
 }
 
 #[test]
+#[cfg(unix)]
 fn memory_does_not_grow_with_a_message() {
     let test = "messages::memory_does_not_grow_with_a_message";
     if let Some(path) = std::env::var_os("TAGQ_LARGE") {

@@ -73,7 +73,7 @@ impl Heralded {
             left * sum(&|source| {
                 let live = source.live as f64;
                 let in_window = source.singles[channel] as f64 * window.width / live;
-                let partners = if is_once { -(-in_window).exp_m1() } else { in_window };
+                let partners = if is_once { -libm::expm1(-in_window) } else { in_window };
                 if live > 0.0 { source.singles[0] as f64 * partners } else { 0.0 }
             })
         };

@@ -22,5 +22,5 @@ impl Measured {
 /// Returns the upper limit, with 95 % confidence, of a ratio whose count is 0 where `expected` would be counted at a
 /// ratio of one: a Poisson number of mean −ln 0.05 = 3.0 is 0 with a probability of 5 %.
 pub fn limit_of_none(expected: f64) -> f64 {
-    -0.05_f64.ln() / expected
+    -libm::log(0.05) / expected
 }

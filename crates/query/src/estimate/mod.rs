@@ -208,11 +208,11 @@ impl Estimate {
         };
         let (a, c) = (found.value, count as f64);
         estimate.accidentals =
-            Some(Measured { value: a, err: found.err.hypot(of_singles.max(0.0).sqrt()) });
+            Some(Measured { value: a, err: libm::hypot(found.err, of_singles.max(0.0).sqrt()) });
         if a > 0.0 {
             // The contribution of the singles is common to the count and the accidentals.
             let common = pairs.as_ref().map_or(counted, |pairs| pairs.of_ratio(c / a));
-            let err = common.sqrt().hypot(c / a * found.err) / a;
+            let err = libm::hypot(common.sqrt(), c / a * found.err) / a;
             estimate.car = Some(Measured { value: (c - a) / a, err });
         }
         if let Some(Shifted::Counted { exposures: Some(exposures), is_empty: true, .. }) = shifted {
@@ -297,7 +297,7 @@ impl Terms {
         }
         let pairs = Pairs::new(count, found.value, sources, self.full_width(), scale);
         found.err *= (1.0 + pairs.crosswise()).sqrt();
-        let err = pairs.of_excess(of).sqrt().hypot(found.err) / n;
+        let err = libm::hypot(pairs.of_excess(of).sqrt(), found.err) / n;
         (n > 0.0).then(|| Measured { value: (count as f64 - found.value) / n, err })
     }
 }
@@ -334,7 +334,7 @@ fn car_min(count: u64, exposures: f64) -> Option<f64> {
     if count == 0 {
         return None;
     }
-    let p = (0.05_f64.ln() / count as f64).exp();
+    let p = libm::exp(libm::log(0.05) / count as f64);
     Some(exposures * p / (1.0 - p) - 1.0)
 }
 

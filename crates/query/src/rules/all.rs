@@ -30,7 +30,7 @@ impl Definition for All {
             return expected_tuples(tags, live, 1.0);
         }
         // (w+1)^n − w^n; the plain difference would lose all digits.
-        Some(expected_tuples(tags, live, w)? * w * (n as f64 * (1.0 / w).ln_1p()).exp_m1())
+        Some(expected_tuples(tags, live, w)? * w * libm::expm1(n as f64 * libm::log1p(1.0 / w)))
     }
 
     /// Tuples that share tags are correlated. Each choice S of channels, except none and all, adds to the

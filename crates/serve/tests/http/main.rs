@@ -486,7 +486,7 @@ fn names_of_a_question_are_those_of_its_answer() {
     let path = path.to_str().unwrap();
     let expected = json!({
         "command": format!("tagq coincidences 1,2 --window 20t {path}"),
-        "python": format!("tagq.open(\"{path}\").coincidences([(1, 2)], window=\"20t\")"),
+        "python": format!("tagq.open({}).coincidences([(1, 2)], window=\"20t\")", json!(path)),
     });
     assert_eq!(typed, json!([expected, expected]));
     assert_eq!(server.post("/api/command", &named.to_string(), &[]).json(), expected);

@@ -10,8 +10,11 @@ impl EntryKind {
     pub(crate) const FILE: Self = Self("a file");
     pub(crate) const FOLDER: Self = Self("a folder");
     pub(crate) const LINK: Self = Self("a symbolic link");
+    #[cfg(unix)]
     pub(crate) const PIPE: Self = Self("a pipe");
+    #[cfg(unix)]
     pub(crate) const SOCKET: Self = Self("a socket");
+    #[cfg(unix)]
     pub(crate) const DEVICE: Self = Self("a device");
     pub(crate) const OTHER: Self = Self("no file");
 }

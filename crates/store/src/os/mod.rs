@@ -1,32 +1,70 @@
 //! What differs between operating systems: the only module that names one.
 //!
-//! `unix` is for Linux and its relatives. `portable` has the same functions with the standard library alone, for other
-//! systems: slower where a system could do better, and without guarded mappings.
+//! `unix` is for Linux, macOS and their relatives, `windows` for Windows. Both have the same functions.
 
 mod entry;
 mod map;
-#[cfg(any(test, not(unix)))]
-mod portable;
 #[cfg(test)]
 mod tests;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
-#[cfg(not(unix))]
-use portable as system;
 #[cfg(unix)]
 use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
-pub(crate) use system::{Dir, Guard, write_at};
+pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
-    Keyboard, Restored, SetAside, are_same, available_memory, disk_bytes, ignored_signals, inode,
-    is_removed, mtime_ns, open_at_once, path_of_bytes, permissions_of_new_files, restore_terminal,
-    start_writing, will_need,
+    Keyboard, REMOVES_MAPPED, Restored, SetAside, available_memory, disk_bytes, is_removed,
+    mtime_ns, name_of_path, open_at_once, path_of_name, permissions_of_new_files, rename,
+    restore_terminal, start_writing, will_need,
+};
+#[cfg(unix)]
+pub use unix::ignored_signals;
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
 };
 
-use std::{fs::File, io, path::Path};
+/// How a file looks: another file, or a changed one, looks different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Length in bytes.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Its number in its file system, or 0 if that has none.
+    pub inode: u64,
+}
+
+impl FileStamp {
+    /// Returns how an open file looks.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let (size, mtime_ns) = (metadata.len(), mtime_ns(&metadata));
+        Ok(Self { size, mtime_ns, inode: system::inode(file, &metadata) })
+    }
+
+    /// Returns how the file at `path` looks. Nothing waits for a pipe.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn of_path(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        let (size, mtime_ns) = (metadata.len(), mtime_ns(&metadata));
+        Ok(Self { size, mtime_ns, inode: system::inode_of_path(path, &metadata) })
+    }
+}
 
 /// Returns what a file that was opened is.
 pub(crate) fn kind_of(file: &File) -> io::Result<EntryKind> {

@@ -336,12 +336,12 @@ fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
+    use std::{fs::File, path::Path};
 
     use super::*;
     use crate::{
         Access, Creation, MANIFEST_NAME, RunId, SourceFacts, Tick, Writer, format::HEADER_BYTES,
-        manifest::LastBlock, snapshot::last_commit,
+        manifest::LastBlock, os, snapshot::last_commit,
     };
 
     /// A store of one full block and three rows, its times 0, 10, 20 and so on.
@@ -383,7 +383,7 @@ mod tests {
             ([LAST, LAST + 10, LAST + 21], false),
         ] {
             let bytes: &[u8] = bytemuck::cast_slice(&times);
-            file.write_all_at(bytes, (HEADER_BYTES + BLOCK_ROWS * 8) as u64).unwrap();
+            os::write_all_at(&file, bytes, (HEADER_BYTES + BLOCK_ROWS * 8) as u64).unwrap();
             let found = checked(folder.path(), |last| {
                 last.checksums[FileKind::Time] = Some(crc32c::crc32c(bytes));
             });
@@ -407,7 +407,7 @@ mod tests {
         drop(store);
         // The last time in the entry of block 0.
         let blocks = File::options().write(true).open(folder.path().join("blocks.idx")).unwrap();
-        blocks.write_all_at(&[1], HEADER_BYTES as u64 + 8).unwrap();
+        os::write_all_at(&blocks, &[1], HEADER_BYTES as u64 + 8).unwrap();
         let store = Store::open(folder.path(), Access::Mapped).unwrap();
         let error = store.mark(rows).unwrap_err().to_string();
         assert!(error.contains("the entry of block 0"), "{error}");

@@ -97,6 +97,7 @@ impl Store {
         access: Access,
         times: Option<&RangeInclusive<i64>>,
     ) -> Result<Self, Error> {
+        let access = if os::keep_away(folder.path()) { Access::Copied } else { access };
         // All are looked at before any of them is read.
         let mut files = PerFile::<Option<CheckedFile>>::default();
         for committed in manifest.committed() {

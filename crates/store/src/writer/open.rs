@@ -68,7 +68,8 @@ impl Writer {
     /// this writer made it.
     pub fn discard(self) {
         if self.manifest.commit == 0 {
-            let Self { disk, folder, lock, is_made, .. } = self;
+            let Self { disk, folder, files, lock, is_made, .. } = self;
+            drop(files);
             remove_uncommitted(&*disk, &folder, lock, is_made);
         }
     }
@@ -209,10 +210,11 @@ fn remove_uncommitted(disk: &dyn Disk, folder: &Folder, lock: Lock, is_made: boo
     for name in files.iter().map(|file| &*file.name).chain([LOCK_NAME]) {
         drop(disk.remove(folder, name));
     }
+    // On some systems the lock goes only when it is closed. A folder with that of another writer is not empty.
+    drop(lock);
     if is_made {
         drop(disk.remove_folder(folder.path()));
     }
-    drop(lock);
 }
 
 fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {

@@ -1,25 +1,30 @@
 //! Removing a whole store that lies inside of another one.
 
 use super::lock::Lock;
-use crate::{Error, Folder};
+use crate::{Error, Folder, os};
 
 /// The end of the name of a folder that is being removed; 32 random hexadecimal digits come before it.
 const REMOVED: &str = ".removed";
 
 /// Removes the store `name` in `around`, with all that is in its folder. Returns `false`, and removes nothing, while a
 /// writer is at work. The folder gets another name first, so that nobody finds a part of a store; readers that have
-/// opened its files go on.
+/// opened its files go on. On Windows it is not removed while they do.
 ///
 /// # Errors
 /// [`Error::NotPlain`] if that is no folder, [`Error::Io`].
 pub fn remove_store(around: &Folder, name: &str) -> Result<bool, Error> {
     let folder = around.open_folder(name)?;
-    let _lock = match Lock::take(&folder) {
+    let lock = match Lock::take(&folder) {
         Err(Error::Busy { .. }) => return Ok(false),
         lock => lock?,
     };
+    // Where open files cannot be removed, a folder that has one keeps its name: also one that a writer opens now.
+    let _lock = os::REMOVES_MAPPED.then_some(lock);
     let removed = around.unguessed_name(REMOVED)?;
-    around.rename(name, &removed)?;
+    match around.rename(name, &removed) {
+        Err(Error::Io { source, .. }) if os::is_in_use(&source) => return Ok(false),
+        renamed => renamed?,
+    }
     around.remove_folder(&removed)?;
     Ok(true)
 }

@@ -120,8 +120,10 @@ fn a_label_above_255_widens_the_column() {
     writer.commit().unwrap();
     check(folder.path(), &time, &channel);
     assert_eq!(labels(narrow.tags().channels), channel[..before]);
+    // Where a file that is mapped cannot be removed, the next writer removes it.
+    drop((writer, narrow));
+    drop(Writer::open(folder.path(), &creation()).unwrap());
     assert!(!folder.path().join("channel.col").exists());
-    drop(writer);
 
     // Wide from the first row, or widened later: the same columns.
     let direct = tempfile::tempdir().unwrap();
@@ -273,6 +275,7 @@ fn every_flipped_bit_and_every_cut_is_found() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
     let rows = 3 * BLOCK_ROWS;
     let time: Vec<i64> = (0..rows as i64).collect();
@@ -301,6 +304,7 @@ fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
 
 /// Outside a guarded scan the signal has its usual effect.
 #[test]
+#[cfg(unix)]
 fn an_unguarded_read_of_a_missing_page_ends_the_process() {
     const CHILD: &str = "TAGQ_TEST_UNGUARDED";
     const VIEW: &str = "TAGQ_TEST_VIEW";

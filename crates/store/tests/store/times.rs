@@ -278,7 +278,7 @@ fn sparse(folder: &Path, to: &Path, bytes: &[FileBytes]) {
         let whole = fs::read(folder.join(&of.name)).unwrap();
         let range = of.bytes.start as usize..of.bytes.end as usize;
         assert!(of.bytes.end <= of.len && range.end <= whole.len(), "{of:?}");
-        std::os::unix::fs::FileExt::write_all_at(&file, &whole[range], of.bytes.start).unwrap();
+        tagq_store::os::write_all_at(&file, &whole[range], of.bytes.start).unwrap();
     }
 }
 
@@ -421,6 +421,7 @@ fn lost_pages_are_errors_of_whatever_reads_them() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_file_of_distances_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
     let random = &mut Random(10);
     let times = random.times(6 * BLOCK_ROWS, false);

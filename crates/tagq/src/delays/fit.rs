@@ -105,9 +105,9 @@ pub(super) fn gaussian(
             // With few tags the error of the width is a factor, not a sum: this is the larger of the
             // two sides.
             let factor = sigma_err * sigma / (light * light);
-            (FULL_WIDTH * light, FULL_WIDTH * light * factor.min(1.0).exp_m1())
+            (FULL_WIDTH * light, FULL_WIDTH * light * libm::expm1(factor.min(1.0)))
         }),
         net: net.value,
-        net_err: net_err.hypot(beside.sqrt()),
+        net_err: libm::hypot(net_err, beside.sqrt()),
     })
 }

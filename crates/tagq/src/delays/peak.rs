@@ -40,7 +40,8 @@ pub(super) struct Shape {
 /// `part`: the likelihood ratio of source on against source off (Li and Ma 1983, equation 17).
 pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
     let (on, off) = (count as f64, beside as f64);
-    let term = |n: f64, share: f64| if n > 0.0 { n * (share * n / (on + off)).ln() } else { 0.0 };
+    let term =
+        |n: f64, share: f64| if n > 0.0 { n * libm::log(share * n / (on + off)) } else { 0.0 };
     let ratio = term(on, (1.0 + part) / part) + term(off, 1.0 + part);
     (2.0 * ratio.max(0.0)).sqrt()
 }

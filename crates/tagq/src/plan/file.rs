@@ -210,7 +210,7 @@ impl PlannedRun {
     /// [`Error::Request`] for a path that is not UTF-8, [`Error::Io`].
     pub fn of(run: &Run, setup: &Setup) -> Result<Self, Error> {
         let folder = run.store().folder();
-        let store = folder.canonicalize().map_err(|source| Error::Io {
+        let store = dunce::canonicalize(folder).map_err(|source| Error::Io {
             path: folder.into(),
             action: "find",
             source,

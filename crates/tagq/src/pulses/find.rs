@@ -189,7 +189,7 @@ impl Phased {
         let each = sample.differences().len().div_ceil(DIFFERENCES).max(part);
         for (difference, weight) in sample.weighted().step_by(each) {
             let turns = difference as f64 * frequency;
-            let (sin, cos) = ((turns - turns.round()) * TAU).sin_cos();
+            let (sin, cos) = libm::sincos((turns - turns.round()) * TAU);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a piece")]
             let piece = ((difference as f64 + reach as f64) / width) as usize;
             let piece = &mut pieces[piece.min(PIECES - 1)];
@@ -205,14 +205,14 @@ impl Phased {
             let mut sum = (0.0, 0.0);
             for (at, piece) in pieces.iter().enumerate() {
                 let middle = (at as f64 + 0.5) * width - reach as f64;
-                let (sin, cos) = (middle * more * TAU).sin_cos();
+                let (sin, cos) = libm::sincos(middle * more * TAU);
                 sum.0 += piece.0 * cos - piece.1 * sin;
                 sum.1 += piece.0 * sin + piece.1 * cos;
             }
             sum
         };
         let step = 1.0 / (2.0 * reach as f64 * f64::from(STEPS));
-        let power = |more: f64| sum(more).0.hypot(sum(more).1).powi(2);
+        let power = |more: f64| libm::hypot(sum(more).0, sum(more).1).powi(2);
         let best = (-3 * STEPS / 2..=3 * STEPS / 2)
             .map(|at| f64::from(at) * step)
             .max_by(|&a, &b| power(a).total_cmp(&power(b)))?;
@@ -221,14 +221,14 @@ impl Phased {
         let bend = before - 2.0 * here + after;
         let best = if bend < 0.0 { best + step * (before - after) / (2.0 * bend) } else { best };
         let (cos, sin) = sum(best);
-        let amplitude = cos.hypot(sin);
+        let amplitude = libm::hypot(cos, sin);
         // Weighted differences have a standard deviation of about a third of the longest one.
         let spread = reach as f64 * 0.57;
         let noise = (squares / 2.0).sqrt() / amplitude.max(f64::MIN_POSITIVE);
         Some(Self {
             frequency: frequency + best,
             frequency_err: noise / (TAU * spread),
-            phase: (sin.atan2(cos) / TAU).rem_euclid(1.0),
+            phase: (libm::atan2(sin, cos) / TAU).rem_euclid(1.0),
             power: (amplitude * each as f64).powi(2),
             depth: 2.0 * amplitude / weights,
         })

@@ -42,8 +42,8 @@ impl Pulses {
 fn seconds(value: f64, err: f64) -> String {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
     let unit = units.into_iter().find(|&(_, size)| value >= size).unwrap_or(("ns", 1e-9));
-    let digits = (value / err.max(value * 1e-9)).log10().floor().clamp(3.0, 9.0);
-    let places = digits - (value / unit.1).log10().floor();
+    let digits = libm::log10(value / err.max(value * 1e-9)).floor().clamp(3.0, 9.0);
+    let places = digits - libm::log10(value / unit.1).floor();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
     let places = places.clamp(0.0, 9.0) as usize;
     format!("{:.places$} {}", value / unit.1, unit.0)

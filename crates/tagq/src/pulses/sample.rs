@@ -97,7 +97,7 @@ impl Sample {
         let reach = self.reach as f64;
         self.differences
             .iter()
-            .map(move |&difference| (difference, (PI * difference as f64 / reach).sin().powi(2)))
+            .map(move |&difference| (difference, libm::sin(PI * difference as f64 / reach).powi(2)))
     }
 
     /// Returns the number of differences in each bin of `bin` ticks from −reach to reach.

@@ -29,7 +29,7 @@ fn weights() -> &'static [f32] {
     static WEIGHTS: OnceLock<Vec<f32>> = OnceLock::new();
     let half = BINS as f64 / 2.0;
     #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
-    let weight = |at: usize| (PI * (at as f64 + 0.5 - half) / half).sin().powi(2) as f32;
+    let weight = |at: usize| libm::sin(PI * (at as f64 + 0.5 - half) / half).powi(2) as f32;
     WEIGHTS.get_or_init(|| (0..BINS).map(weight).collect())
 }
 

@@ -98,7 +98,7 @@ impl Coarse {
         let is_far = |octave: &[Octave; 2]| octave.iter().any(|side| side.is_structure());
         let filled = if self.by_chance > 0.0 { (COUNTS / self.by_chance).max(1.0) } else { 1.0 };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-        let filled = filled.log2().ceil().clamp(0.0, 62.0) as usize;
+        let filled = libm::log2(filled).ceil().clamp(0.0, 62.0) as usize;
         let most = self.octaves.len().saturating_sub(ASIDE.ilog2() as usize);
         let order = match self.octaves.iter().rposition(is_far) {
             Some(far) => {

@@ -206,17 +206,22 @@ fn text_literal(text: &str) -> String {
 
 /// Returns the path of a run as an argument that is not taken for an option or for channels.
 fn run_word(run: &str) -> String {
-    let is_plain = run.contains(['/', '.']) && !run.starts_with('-');
+    let is_plain = run.contains(['/', '.', std::path::MAIN_SEPARATOR]) && !run.starts_with('-');
     let is_number = run.starts_with(|letter: char| letter.is_ascii_digit());
     let is_name = !run.starts_with('-') && !run.contains([',', '=']) && !is_number;
     if is_plain || is_name { run.to_owned() } else { format!("./{run}") }
 }
 
-/// Quotes a word for a shell if it needs that.
+/// Quotes a word for the shells of this system if it needs that.
 pub fn quoted(word: &str) -> Cow<'_, str> {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
+    let plain = if cfg!(windows) { "_=:./\\-" } else { "_@%+=:,./-" };
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || plain.contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.into();
+    }
+    if cfg!(windows) {
+        // For both of its shells; no path has such a mark.
+        return format!("\"{}\"", word.replace('"', "\\\"")).into();
     }
     format!("'{}'", word.replace('\'', r"'\''")).into()
 }
@@ -254,7 +259,11 @@ mod tests {
                     &["it's/", "b"],
                     Asking::Sum,
                 ),
-                r"tagq g2 1,2 --delay 1=-4ns --delay 'Bob H=1ns' --from=-1s --sum 'it'\''s/' b",
+                if cfg!(windows) {
+                    r#"tagq g2 1,2 --delay 1=-4ns --delay "Bob H=1ns" --from=-1s --sum "it's/" b"#
+                } else {
+                    r"tagq g2 1,2 --delay 1=-4ns --delay 'Bob H=1ns' --from=-1s --sum 'it'\''s/' b"
+                },
                 r#"tagq.open(["it's/", "b"]).g2(1, 2, delays={1: "-4ns", "Bob H": "1ns"}, from_="-1s")"#,
             ),
             (

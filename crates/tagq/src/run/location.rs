@@ -74,16 +74,16 @@ impl RunLocation {
 
     /// Returns the name of a source in the manifest: its file name if it lies next to or around the
     /// store, otherwise its full path. In a recursive run, a source in a nested folder has its path from the
-    /// folder around the store. A backslash is doubled, and bytes that are not UTF-8 are written
+    /// folder around the store, with `/` between folders. A backslash is doubled, and bytes that are not UTF-8 are written
     /// as `\xNN`, so that no two files share a name.
     pub(crate) fn name_of(&self, source: &Path) -> String {
         if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
             return name.clone();
         }
-        let name = self.plain_name_of(source);
-        match name.to_str() {
-            Some(text) => text.replace('\\', "\\\\"),
-            None => name.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+        let name = os::name_of_path(&self.plain_name_of(source));
+        match str::from_utf8(&name) {
+            Ok(text) => text.replace('\\', "\\\\"),
+            Err(_) => name.escape_ascii().to_string(),
         }
     }
 
@@ -109,7 +109,7 @@ impl RunLocation {
     /// Returns the file that the source of this name in the manifest of the store at `store` has or had; `None` for a
     /// name that no file could have.
     pub(crate) fn file_named(store: &Path, name: &str) -> Option<PathBuf> {
-        let path = os::path_of_bytes(unescaped(name)?)?;
+        let path = os::path_of_name(unescaped(name)?)?;
         let is_inside = !path.components().any(|part| part == Component::ParentDir);
         let home = store.parent().map(absolute)?;
         is_inside.then(|| home.join(path))
@@ -129,7 +129,7 @@ impl RunLocation {
         if !file.exists() {
             return false;
         }
-        let is_it = |source: &PathBuf| os::are_same(source, file);
+        let is_it = |source: &PathBuf| same_file::is_same_file(source, file).unwrap_or(false);
         if location.sources.iter().flatten().any(is_it) {
             return true;
         }
@@ -193,7 +193,7 @@ fn unescaped(name: &str) -> Option<Vec<u8>> {
 
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+    dunce::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// Checks that the default location of a store is not a link. The run may belong to another user, and a
@@ -217,7 +217,7 @@ pub(crate) fn is_source_name(name: &[u8]) -> bool {
 /// Whether a source in `folder` would belong to the run in the folder `run`: in that folder itself, or nested in it
 /// if the run has sources in nested folders.
 pub(crate) fn belongs(folder: &Path, run: &Path) -> bool {
-    let (Ok(folder), Ok(run)) = (fs::canonicalize(folder), fs::canonicalize(run)) else {
+    let (Ok(folder), Ok(run)) = (dunce::canonicalize(folder), dunce::canonicalize(run)) else {
         return false;
     };
     let Some(way) = folder.strip_prefix(&run).ok().filter(|_| run.is_dir()) else { return false };
@@ -274,7 +274,7 @@ fn is_store(folder: &Path) -> bool {
 
 /// Returns the store that a folder is or lies in.
 pub(crate) fn store_around(folder: &Path) -> Option<PathBuf> {
-    let folder = fs::canonicalize(folder).ok()?;
+    let folder = dunce::canonicalize(folder).ok()?;
     folder.ancestors().find(|folder| is_store(folder)).map(Into::into)
 }
 
@@ -330,8 +330,11 @@ mod tests {
         Writer::open(&here("9/other"), &creation).unwrap().commit().unwrap();
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("7.tags"), "").unwrap();
-        std::os::unix::fs::symlink(outside.path(), here("9/linked")).unwrap();
-        std::os::unix::fs::symlink(folder.path(), here("a/loop")).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(outside.path(), here("9/linked")).unwrap();
+            std::os::unix::fs::symlink(folder.path(), here("a/loop")).unwrap();
+        }
         for name in ["10/1.tags", "10/b/x/2.csv", "9/3.tags.gz", "9/12.tags", "4.tsv", "a/5.txt"]
             .into_iter()
             .chain(["9/.git/6.tags", "9/.tagq/6.tags", "9/old.tags.tagq/6.tags", "9/other/6.tags"])
@@ -347,9 +350,15 @@ mod tests {
         assert_eq!(names(None, true), nested);
         assert_eq!(names(None, false), ["4.tsv"]);
         // A store elsewhere needs the full paths.
-        let absolute = fs::canonicalize(folder.path()).unwrap();
-        let full = nested.map(|name| absolute.join(name).to_str().unwrap().to_owned());
+        let absolute = dunce::canonicalize(folder.path()).unwrap();
+        let full = nested
+            .map(|name| escaped(&name.split('/').fold(absolute.clone(), |at, part| at.join(part))));
         assert_eq!(names(Some(&outside.path().join("s")), true), full);
+    }
+
+    /// A path as a name, in which a backslash is doubled.
+    fn escaped(path: &Path) -> String {
+        path.to_str().unwrap().replace('\\', "\\\\")
     }
 
     #[test]
@@ -362,18 +371,19 @@ mod tests {
         assert_eq!(location.name_of(&path), "x.tags.zst");
         let elsewhere = tempfile::tempdir().unwrap();
         let location = RunLocation::find(&path, Some(&elsewhere.path().join("s")), false).unwrap();
-        assert_eq!(location.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
+        assert_eq!(location.name_of(&path), escaped(&dunce::canonicalize(&path).unwrap()));
     }
 
     #[test]
     fn the_file_of_a_name_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
-        let home = fs::canonicalize(folder.path()).unwrap();
+        let home = dunce::canonicalize(folder.path()).unwrap();
         let store = home.join("s");
         let location = RunLocation::new(&store, store.clone(), None);
-        for name in [&b"a.tags"[..], b"a\\b.tags", b"a\xff\n'\"\\x.tags", "\u{e9}.tags".as_bytes()]
-        {
-            let path = home.join(os::path_of_bytes(name.to_vec()).unwrap());
+        let plain = [&b"a.tags"[..], "\u{e9}.tags".as_bytes()];
+        let odd = [&b"a\\b.tags"[..], b"a\xff\n'\"\\x.tags"];
+        for name in plain.into_iter().chain(odd.into_iter().filter(|_| cfg!(unix))) {
+            let path = home.join(os::path_of_name(name.to_vec()).unwrap());
             fs::write(&path, "").unwrap();
             let name = location.name_of(&path);
             assert_eq!(RunLocation::file_named(&store, &name), Some(path), "{name}");

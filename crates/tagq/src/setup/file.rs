@@ -1,7 +1,6 @@
 //! Editing of a setup: the text of the user is preserved, including comments.
 
 use std::{
-    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
@@ -106,7 +105,7 @@ impl SetupFile {
                 action: "follow this link to the setup",
                 source,
             };
-            fs::canonicalize(&self.path).map_err(failed)?
+            dunce::canonicalize(&self.path).map_err(failed)?
         } else {
             self.path.clone()
         };
@@ -175,6 +174,8 @@ impl SetupFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::progress::Silent;
 

@@ -66,7 +66,7 @@ fn places(value: f64, digits: i32) -> usize {
         return 0;
     }
     #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
-    let exponent = value.abs().log10().floor() as i32;
+    let exponent = libm::log10(value.abs()).floor() as i32;
     usize::try_from(digits - 1 - exponent).unwrap_or(0)
 }
 

@@ -178,7 +178,7 @@ fn log_edge(low: u64, k: u32, n: u32, high: u64) -> u64 {
     if part == 0 {
         return whole;
     }
-    let guess = whole as f64 * 10_f64.powf(f64::from(part) / f64::from(n));
+    let guess = whole as f64 * libm::pow(10.0, f64::from(part) / f64::from(n));
     // A hundred times the possible error of a float and its power.
     let doubt = guess * 1e-13;
     if guess - doubt > high as f64 + 1.0 {

@@ -28,9 +28,10 @@ impl SineEdges {
     pub(super) fn of(raster: &Raster) -> Option<Self> {
         let amplitude = f64::from(raster.sine?) / 1_000.0;
         let pixels = f64::from(raster.pixels);
-        let whole = amplitude.asin();
-        let edge =
-            |k: u32| 0.5 + ((2.0 * f64::from(k) / pixels - 1.0) * amplitude).asin() / (2.0 * whole);
+        let whole = libm::asin(amplitude);
+        let edge = |k: u32| {
+            0.5 + libm::asin((2.0 * f64::from(k) / pixels - 1.0) * amplitude) / (2.0 * whole)
+        };
         Some(Self((0..=raster.pixels).map(edge).collect()))
     }
 }

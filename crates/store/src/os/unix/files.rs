@@ -7,7 +7,7 @@ use std::{
     os::{
         fd::AsRawFd as _,
         unix::{
-            ffi::OsStringExt as _,
+            ffi::{OsStrExt as _, OsStringExt as _},
             fs::{
                 FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
                 PermissionsExt as _,
@@ -66,20 +66,19 @@ pub(super) fn kind_of_mode(found: FileType) -> EntryKind {
     }
 }
 
-/// Returns the number of a file in its file system, or 0 if files have no numbers there.
-pub fn inode(metadata: &Metadata) -> u64 {
+/// Returns the number of a file in its file system.
+pub(crate) fn inode(_: &File, metadata: &Metadata) -> u64 {
+    metadata.ino()
+}
+
+/// Same as [`inode`], for a path.
+pub(crate) fn inode_of_path(_: &Path, metadata: &Metadata) -> u64 {
     metadata.ino()
 }
 
 /// Returns when a file was changed, in nanoseconds since 1970.
 pub fn mtime_ns(metadata: &Metadata) -> i64 {
     metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
-}
-
-/// Whether two paths lead to the same file.
-pub fn are_same(one: &Path, other: &Path) -> bool {
-    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
-    id(one).ok().is_some_and(|found| id(other).is_ok_and(|other| other == found))
 }
 
 /// Whether nothing has the name of an open file any more.
@@ -95,9 +94,40 @@ pub fn disk_bytes(metadata: &Metadata) -> u64 {
     metadata.blocks() * SPACE_BYTES
 }
 
-/// Returns the path of these bytes; `None` if it can be none.
-pub fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
-    Some(OsString::from_vec(bytes).into())
+/// Returns the bytes by which a store names a path: those that it has.
+pub fn name_of_path(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_bytes().to_vec()
+}
+
+/// Returns the path that a store names by these bytes; `None` if it can be none.
+pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
+    Some(OsString::from_vec(name).into())
+}
+
+/// Gives a file or a folder another name, and replaces the file that has it.
+///
+/// # Errors
+/// Those of the system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Cuts a file to `len` bytes.
+pub(crate) fn cut(file: &File, len: u64) -> io::Result<()> {
+    file.set_len(len)
+}
+
+/// Whether the system refused because another program has the file open or mapped: it never does.
+pub(crate) fn is_in_use(_: &io::Error) -> bool {
+    false
+}
+
+/// Whether a file can be removed while it is mapped; the mapping stays valid.
+pub const REMOVES_MAPPED: bool = true;
+
+/// Whether files at `path` are not to be mapped: a guard stands by all mappings.
+pub(crate) fn keep_away(_: &Path) -> bool {
+    false
 }
 
 /// Returns the permissions of files that others may read, as far as the user allows it; `None` if the system has none.
@@ -120,7 +150,7 @@ impl SetAside {
     /// Those of the system.
     pub fn create_in(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+        let path = format!("/dev/fd/{}", file.as_raw_fd()).into();
         Ok(Self { file, path })
     }
 

@@ -3,12 +3,24 @@
 use std::fs;
 
 /// Returns the bytes of memory available to programs; the maximum if unknown.
+#[cfg(target_os = "linux")]
 pub fn available_memory() -> u64 {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cgroup = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
     available_of(&read("/proc/meminfo"), &cgroup("memory.max"), &cgroup("memory.current"))
 }
 
+/// Returns the memory of the machine, because the system says in no file what is available of it; the maximum if
+/// unknown.
+#[cfg(not(target_os = "linux"))]
+#[expect(unsafe_code, reason = "the number of pages is in no safe wrapper")]
+pub fn available_memory() -> u64 {
+    // SAFETY: a plain question to the system.
+    let pages = u64::try_from(unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) });
+    pages.map_or(u64::MAX, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
+}
+
+#[cfg(target_os = "linux")]
 fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
@@ -25,7 +37,7 @@ pub fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -236,13 +236,13 @@ impl Peaks {
         for (bin, &count) in fine.counts.iter().enumerate() {
             // A bin holds the ticks from its first edge to before the next one.
             let middle = (fine.bins.edge(bin) as f64 + fine.bins.edge(bin + 1) as f64 - 1.0) / 2.0;
-            let (sin, cos) = (TAU * middle / self.period).sin_cos();
+            let (sin, cos) = libm::sincos(TAU * middle / self.period);
             cosine += count as f64 * cos;
             sine += count as f64 * sin;
             pairs += count as f64;
         }
-        let strength = cosine.hypot(sine);
-        let aside = sine.atan2(cosine) / TAU * self.period;
+        let strength = libm::hypot(cosine, sine);
+        let aside = libm::atan2(sine, cosine) / TAU * self.period;
         // Of light without pulses, the square of the strength has the mean `pairs`.
         if self.is_same || strength < PULSED * f64::sqrt(pairs) || aside.abs() < self.period / 16.0
         {

@@ -3,19 +3,19 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
-    fmt, fs, mem,
+    fmt, mem,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
-use tagq_store::{Duration as Ticks, Manifest, Store, Tick};
+use tagq_store::{Duration as Ticks, Manifest, Store, Tick, os::FileStamp};
 
 use crate::run::{
     location::RunLocation,
     open::Run,
     options::OpenOptions,
-    update::{Activity, Context, FileStamp, IngestState, Update, note_kept},
+    update::{Activity, Context, IngestState, Update, note_kept},
 };
 use crate::{error::Error, progress::Progress};
 
@@ -262,8 +262,7 @@ impl Follower {
         let mut is_due = false;
         for path in sources {
             // A source that vanishes at this moment is skipped.
-            let Ok(metadata) = fs::metadata(path) else { continue };
-            let stamp = FileStamp::of(&metadata);
+            let Ok(stamp) = FileStamp::of_path(path) else { continue };
             let activity = &mut self.memory.source(path).activity;
             let next = match *activity {
                 Activity::Growing { stamp: before, since } if before == stamp => {

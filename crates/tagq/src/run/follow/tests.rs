@@ -3,7 +3,7 @@ use crate::{
     progress::Silent,
     run::follow::poll_loop::{FollowLoop, Waiter},
 };
-use std::{io::Write as _, ops::ControlFlow};
+use std::{fs, io::Write as _, ops::ControlFlow};
 use tagq_ingest::encode::Encoder;
 use tagq_store::{Access, Tag};
 
@@ -343,6 +343,10 @@ fn what_is_removed_is_noted_and_a_store_is_made_again() {
     let gone = format!("1.tags.zst: was removed; its tags stay in {}", at(".tagq").display());
     assert!(notes.0.borrow().len() == 1 && notes.0.borrow()[0].ends_with(&gone), "{notes:?}");
     assert_eq!(times(folder.path()), [1, 2, 3]);
+    if cfg!(windows) {
+        // A store that is open cannot be removed.
+        return;
+    }
     fs::remove_dir_all(at(".tagq")).unwrap();
     step_at(&mut follower, begun + 5 * STILL, &notes).unwrap();
     assert!(follower.refresh(&notes));

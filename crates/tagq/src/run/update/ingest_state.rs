@@ -2,17 +2,13 @@
 
 use std::{
     collections::HashMap,
-    fs::Metadata,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::Instant,
 };
 
 use tagq_ingest::{Columns, FormatName, Held, Settings, is_intact};
-use tagq_store::{
-    Manifest, Source, Tick, Writer,
-    os::{inode, mtime_ns},
-};
+use tagq_store::{Manifest, Source, Tick, Writer, os::FileStamp};
 
 use super::context::Context;
 use crate::{error::Error, run::options::OpenOptions};
@@ -70,14 +66,6 @@ pub(crate) enum Lateness {
     BeyondHoldBack,
     /// A tag belongs before committed rows: the source is not ingested further.
     Stopped,
-}
-
-/// Length, modification time and inode of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileStamp {
-    pub size: u64,
-    pub mtime_ns: i64,
-    pub inode: u64,
 }
 
 impl IngestState {
@@ -155,12 +143,6 @@ impl IngestState {
             self.source(path).intact = Some(stamp);
         }
         Ok(result)
-    }
-}
-
-impl FileStamp {
-    pub fn of(metadata: &Metadata) -> Self {
-        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: inode(metadata) }
     }
 }
 

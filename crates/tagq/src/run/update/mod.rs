@@ -35,7 +35,7 @@ use super::{
 use crate::error::Error;
 pub(super) use context::Context;
 use ingest_state::Lateness;
-pub(super) use ingest_state::{Activity, FileStamp, IngestState};
+pub(super) use ingest_state::{Activity, IngestState};
 use plan::UpdatePlan;
 use planned_source::PlannedSource;
 

@@ -2,16 +2,15 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::{Path, PathBuf},
 };
 
 use tagq_ingest::{Change, FormatName, SourceFile, is_unchanged};
-use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer};
+use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer, os::FileStamp};
 
 use super::{
     context::Context,
-    ingest_state::{FileStamp, IngestState, Lateness, columns_of},
+    ingest_state::{IngestState, Lateness, columns_of},
     planned_source::{Extent, PlannedSource},
 };
 use crate::{
@@ -214,20 +213,20 @@ impl FileState {
     ) -> Result<Self, Error> {
         let Context { location, options, .. } = context;
         let facts = &source.facts;
-        let metadata = fs::metadata(path).map_err(|source| Error::Io {
+        let stamp = FileStamp::of_path(path).map_err(|source| Error::Io {
             path: path.into(),
             action: "look at it",
             source,
         })?;
         let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
-        if is_unchanged(facts, &metadata) {
+        if is_unchanged(facts, stamp) {
             return Ok(if can_salvage {
                 Self::Grown(SourceFile::open(path)?.into())
             } else {
                 Self::Unchanged
             });
         }
-        let (stamp, file) = (FileStamp::of(&metadata), Box::new(SourceFile::open(path)?));
+        let file = Box::new(SourceFile::open(path)?);
         let is_grown = match file.compare(facts)? {
             Change::None => can_salvage,
             // An unchanged torn end has nothing to ingest, but tags that were held back have.

@@ -1,0 +1,187 @@
+//! Files, and what the system says of them.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io,
+    os::windows::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Component, Path, PathBuf, Prefix},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::NamedTempFile;
+
+use crate::os::EntryKind;
+
+/// `FILE_FLAG_BACKUP_SEMANTICS`: a folder can be opened, too.
+pub(super) const OPEN_FOLDERS: u32 = 0x0200_0000;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: of a link the link itself is opened.
+pub(super) const OPEN_LINKS: u32 = 0x0020_0000;
+/// `FILE_FLAG_DELETE_ON_CLOSE`: the system removes the file with its last handle, however the process ends.
+const DELETE_ON_CLOSE: u32 = 0x0400_0000;
+
+/// `ERROR_ACCESS_DENIED`, also for a file that another process has open.
+const ACCESS_DENIED: i32 = 5;
+/// `ERROR_SHARING_VIOLATION`.
+const SHARING_VIOLATION: i32 = 32;
+/// `ERROR_USER_MAPPED_FILE`.
+const MAPPED: i32 = 1224;
+
+/// The time in which a file that is read by others is expected to be free.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// 100 ns between 1601, where the times of files begin, and 1970.
+const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
+
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    file.seek_read(bytes, at)
+}
+
+/// Writes bytes at an offset, or some of them.
+pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+    file.seek_write(bytes, at)
+}
+
+/// Opens the file at `path` for reading; a folder can be opened, too.
+///
+/// # Errors
+/// Those of the system.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OPEN_FOLDERS).open(path)
+}
+
+pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
+    let of = metadata.file_type();
+    match () {
+        () if of.is_symlink() => EntryKind::LINK,
+        () if of.is_file() => EntryKind::FILE,
+        () if of.is_dir() => EntryKind::FOLDER,
+        () => EntryKind::OTHER,
+    }
+}
+
+/// Returns the number of a file in its file system, or 0 if that has none.
+pub(crate) fn inode(file: &File, _: &Metadata) -> u64 {
+    winapi_util::file::information(file).map_or(0, |facts| facts.file_index())
+}
+
+/// Same as [`inode`], for a path.
+pub(crate) fn inode_of_path(path: &Path, metadata: &Metadata) -> u64 {
+    // Opened for nothing but its facts, which no other program can forbid.
+    let file = OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path);
+    file.map_or(0, |file| inode(&file, metadata))
+}
+
+/// Returns when a file was changed, in nanoseconds since 1970.
+pub fn mtime_ns(metadata: &Metadata) -> i64 {
+    let ticks = i64::try_from(metadata.last_write_time()).unwrap_or(i64::MAX);
+    ticks.saturating_sub(TICKS_TO_1970).saturating_mul(100)
+}
+
+/// Whether nothing has the name of an open file any more.
+///
+/// # Errors
+/// Those of the system.
+pub fn is_removed(file: &File) -> io::Result<bool> {
+    Ok(winapi_util::file::information(file)?.number_of_links() == 0)
+}
+
+/// Returns the bytes that a file takes on its disk.
+pub fn disk_bytes(metadata: &Metadata) -> u64 {
+    if metadata.is_file() { metadata.len() } else { 0 }
+}
+
+/// Returns the bytes by which a store names a path: UTF-8, with `/` between folders in a relative path, as on other
+/// systems. In an absolute path the separators stay.
+pub fn name_of_path(path: &Path) -> Vec<u8> {
+    let name = path.as_os_str().as_encoded_bytes().to_vec();
+    if path.is_absolute() {
+        return name;
+    }
+    name.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
+}
+
+/// Returns the path that a store names by these bytes; `None` if it can be none.
+pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
+    String::from_utf8(name).ok().map(Into::into)
+}
+
+/// Returns `None`: files have the permissions of their folder.
+pub fn permissions_of_new_files() -> Option<Permissions> {
+    None
+}
+
+/// Whether the system refused because another program has the file open or mapped.
+pub(crate) fn is_in_use(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION | MAPPED))
+}
+
+/// Gives a file or a folder another name, and replaces the file that has it. A file that others are reading cannot be
+/// replaced at once: it is tried again for a second.
+///
+/// # Errors
+/// Those of the system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match fs::rename(from, to) {
+            Err(error) if is_in_use(&error) && !to.is_dir() && begun.elapsed() < PATIENCE => {
+                thread::sleep(PAUSE);
+            }
+            renamed => return renamed,
+        }
+    }
+}
+
+/// Cuts a file to `len` bytes. A file that another process has mapped keeps its length.
+pub(crate) fn cut(file: &File, len: u64) -> io::Result<()> {
+    match file.set_len(len) {
+        Err(error) if error.raw_os_error() == Some(MAPPED) => Ok(()),
+        cut => cut,
+    }
+}
+
+/// Whether a file can be removed while it is mapped.
+pub const REMOVES_MAPPED: bool = false;
+
+/// Whether files at `path` are not to be mapped: they lie on a network drive, and a page that the server does not give
+/// would end the process.
+pub(crate) fn keep_away(path: &Path) -> bool {
+    let first = fs::canonicalize(path).ok();
+    let prefix = first.as_deref().and_then(|path| path.components().next());
+    let Some(Component::Prefix(prefix)) = prefix else { return false };
+    matches!(prefix.kind(), Prefix::VerbatimUNC(..) | Prefix::UNC(..))
+}
+
+/// A hint that this system does not take.
+pub fn start_writing(_: &File, _: u64, _: u64) {}
+
+/// A hint that this system does not take.
+pub fn will_need<T: bytemuck::Pod>(_: &[T]) {}
+
+/// A temporary file, which the system removes when this is dropped or the process ends.
+#[derive(Debug)]
+pub struct SetAside(NamedTempFile);
+
+impl SetAside {
+    /// Makes the file on the disk of `folder`.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn create_in(folder: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).custom_flags(DELETE_ON_CLOSE);
+        tempfile::Builder::new().make_in(folder, |path| options.open(path)).map(Self)
+    }
+
+    /// Returns the file to write into.
+    pub fn file(&mut self) -> &mut File {
+        self.0.as_file_mut()
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}

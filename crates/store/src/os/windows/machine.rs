@@ -1,0 +1,14 @@
+//! The machine.
+#![expect(unsafe_code, reason = "the state of memory is in no safe wrapper")]
+
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
+
+/// Returns the bytes of memory available to programs; the maximum if unknown.
+pub fn available_memory() -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "64 bytes")]
+    let mut status =
+        MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..Default::default() };
+    // SAFETY: it writes into a structure that knows its length.
+    let is_known = unsafe { GlobalMemoryStatusEx(&raw mut status) } != 0;
+    if is_known { status.ullAvailPhys } else { u64::MAX }
+}

@@ -1,0 +1,19 @@
+//! Windows. Files are opened so that others may delete and rename them, which is the default of the standard library.
+
+mod dir;
+mod files;
+mod guard;
+mod keyboard;
+mod machine;
+
+pub(crate) use dir::Dir;
+pub use files::{
+    REMOVES_MAPPED, SetAside, disk_bytes, is_removed, mtime_ns, name_of_path, open_at_once,
+    path_of_name, permissions_of_new_files, rename, start_writing, will_need,
+};
+pub(crate) use files::{
+    cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,
+};
+pub(crate) use guard::Guard;
+pub use keyboard::{Keyboard, Restored, restore_terminal};
+pub use machine::available_memory;

@@ -1,0 +1,67 @@
+//! Programs that tasks call: those of an environment below target/, and those of the system.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::python;
+
+/// What builds for other targets, and wheels, from the Python package index.
+const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=0.14"];
+
+/// An environment of Python with these tools.
+pub(crate) struct Tools {
+    programs: PathBuf,
+}
+
+impl Tools {
+    /// Installs the tools below `target`, once.
+    ///
+    /// # Errors
+    /// Fails without Python or if they cannot be installed.
+    pub(crate) fn installed(target: &Path) -> io::Result<Self> {
+        let home = target.join("tools");
+        let interpreter = python::environment(&python::program(), &home, &TOOLS);
+        let interpreter = interpreter.map_err(|error| io::Error::other(error.to_string()))?;
+        let programs = interpreter.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(Self { programs })
+    }
+
+    /// Returns one of the programs, which finds the others.
+    pub(crate) fn command(&self, name: &str) -> io::Result<Command> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = [self.programs.clone()].into_iter().chain(env::split_paths(&path));
+        let path = env::join_paths(path).map_err(io::Error::other)?;
+        let mut command = Command::new(self.programs.join(name));
+        command.env("PATH", path);
+        Ok(command)
+    }
+}
+
+/// Whether a program can be started with this argument.
+pub(crate) fn can(program: impl AsRef<OsStr>, arg: &str) -> bool {
+    Command::new(program).arg(arg).output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn succeed(command: &mut Command) -> io::Result<()> {
+    let status = command.status().map_err(|error| failed(command, &error.to_string()))?;
+    if status.success() { Ok(()) } else { Err(failed(command, &status.to_string())) }
+}
+
+/// Runs a command that must succeed, and returns its output.
+pub(crate) fn output(command: &mut Command) -> io::Result<String> {
+    let output = command.output().map_err(|error| failed(command, &error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(command, &String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn failed(command: &Command, why: &str) -> io::Error {
+    io::Error::other(format!("{}: {}", command.get_program().display(), why.trim_end()))
+}
