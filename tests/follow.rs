@@ -60,7 +60,8 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
     interrupt(&mut follower.0);
     let mut told = String::new();
     follower.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert!(told.contains("of 1 sources"), "{told}");
+    // On Windows it was ended by force.
+    assert!(cfg!(windows) || told.contains("of 1 sources"), "{told}");
 }
 
 #[test]

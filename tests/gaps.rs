@@ -70,8 +70,7 @@ fn damaged_gaps_are_refused_and_can_be_made_again() {
     let store = run.join(".tagq");
     let ask = |args: &str| output(command().args(args.split(' ')).arg(&run));
     assert_eq!(ask("ingest -q --times").code, 0);
-    let column = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
-    let column = column.into_iter().find(|path| path.to_str().unwrap().contains("/gap.")).unwrap();
+    let column = store_file(&store, "gap");
     let whole = fs::read(&column).unwrap();
     let queries = [
         "coincidences --window 2ns --no-cache",

@@ -189,7 +189,7 @@ fn a_range_on_both_sides_is_whole_cells() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell limits files")]
 fn a_limit_of_the_shell_on_files_is_an_error_of_writing() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

@@ -40,6 +40,7 @@ mod info;
 mod kept;
 #[cfg(unix)]
 mod keys;
+mod killed;
 mod limits;
 mod lists;
 mod micro;
@@ -48,6 +49,7 @@ mod notes;
 mod numbers;
 mod outputs;
 mod parts;
+mod paths;
 mod physics;
 mod plots;
 mod pulsed;
@@ -55,6 +57,7 @@ mod queries;
 mod real_data;
 mod reproduce;
 mod runs;
+mod same_bytes;
 mod screens;
 #[cfg(feature = "serve")]
 mod serve;

@@ -158,7 +158,7 @@ fn what_is_watched_is_drawn_with_each_answer() {
 
 /// Colours appear only on a terminal; `script` provides one.
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a terminal")]
 fn colours_are_on_a_terminal_and_never_with_no_color() {
     let folder = place();
     assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);

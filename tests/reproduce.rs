@@ -321,7 +321,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, u64)> {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a device")]
 fn what_is_no_answer_is_refused_and_nothing_is_written() {
     let place = Place::new();
     let good = place.answer("coincidences --window 2ns run");

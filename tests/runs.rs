@@ -72,7 +72,8 @@ impl Lab {
     /// Returns the names that are listed, and their states.
     fn listed(&self, line: &str) -> Vec<(String, String)> {
         let listed = self.tagq(&format!("runs lab {line} --format json")).json();
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        // Paths have the separators of the system.
+        let text = |value: &Value| value.as_str().unwrap().replace('\\', "/");
         let runs = listed["runs"].as_array().unwrap().iter();
         runs.map(|run| (text(&run["name"]), text(&run["state"]))).collect()
     }
@@ -102,9 +103,10 @@ fn runs_are_found_with_what_their_manifests_say() {
     let table = lab.tagq("runs lab --format table");
     assert!(table.text().contains("alice,2,3,4") && table.text().contains("2026-11-15 00:00:00"));
     let csv = lab.tagq("runs lab --format csv");
-    assert!(csv.text().contains("\nbell2,lab/bell2,not ingested,2026-11-18T00:00:00Z,,,,,,,\n"));
+    let csv = csv.text().replace('\\', "/");
+    assert!(csv.contains("\nbell2,lab/bell2,not ingested,2026-11-18T00:00:00Z,,,,,,,\n"));
     // The folder itself may be a run.
-    assert_eq!(lab.tagq("runs lab/bell --paths").text(), "lab/bell\n");
+    assert_eq!(lab.tagq("runs lab/bell --paths").text().replace('\\', "/"), "lab/bell\n");
     assert_eq!(lab.run("runs absent").code, 1);
 }
 
@@ -122,7 +124,8 @@ fn runs_are_chosen_by_date_and_name() {
     );
     assert_eq!(names("--name bell*"), ["bell", "bell2"]);
     assert_eq!(names("--name nothing"), Vec::<String>::new());
-    assert_eq!(lab.tagq("runs lab --name bell? --paths").text(), "lab/bell2\n");
+    let paths = lab.tagq("runs lab --name bell? --paths");
+    assert_eq!(paths.text().replace('\\', "/"), "lab/bell2\n");
     assert_eq!(lab.run("runs lab --since yesterday").code, 2);
 }
 

@@ -124,7 +124,7 @@ fn a_served_answer_is_that_of_the_command() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell of Unix")]
 fn sums_lists_and_delays_are_those_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     ingested(folder.path());
@@ -175,7 +175,7 @@ fn sums_lists_and_delays_are_those_of_the_command() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell of Unix")]
 fn the_commands_of_the_document_work() {
     let folder = tempfile::tempdir().unwrap();
     ingested(folder.path());

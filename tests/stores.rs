@@ -169,7 +169,9 @@ fn while_another_writes_a_query_answers_from_the_last_commit_and_an_ingest_exits
     let ingest = output(command().arg("ingest").arg(&run));
     assert_eq!(ingest.code, 4, "{}", ingest.stderr);
     // A process that another test is about to start may hold a copy of the descriptor.
-    lock.unlock().unwrap();
+    let unlocked = lock.unlock();
+    // Wine unlocks it and gives an error.
+    assert!(cfg!(windows) || unlocked.is_ok());
     assert_eq!(coincidences("--window 2ns", &run)["run"]["sources"], 2);
 }
 
@@ -215,7 +217,7 @@ fn names_may_be_anything() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell of Unix")]
 fn a_reader_that_has_seen_enough_is_no_error_and_a_full_disk_is() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -419,7 +421,7 @@ fn rows_out_of_order_are_damage_and_no_crash() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell of Unix")]
 fn an_ingest_that_fails_leaves_no_new_store() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

@@ -90,11 +90,12 @@ pub(crate) fn tagq<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output
 
 pub(crate) fn output(command: &mut Command) -> Output {
     let output = command.stdin(Stdio::null()).output().unwrap();
-    Output {
-        code: output.status.code().unwrap_or(-1),
-        stdout: output.stdout,
-        stderr: String::from_utf8(output.stderr).unwrap(),
+    let mut stderr = String::from_utf8(output.stderr).unwrap();
+    if cfg!(windows) {
+        // Messages name paths as the system does.
+        stderr = stderr.replace('\\', "/");
     }
+    Output { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
 }
 
 /// Returns the parsed output of `tagq coincidences ARGS… RUN`.

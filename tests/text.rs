@@ -202,7 +202,6 @@ fn standard_input_is_a_run_of_its_own() {
 }
 
 #[test]
-#[cfg(unix)]
 fn standard_input_is_added_to_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("night.tagq");

@@ -141,6 +141,7 @@ fn unsafe_code_stands_in_few_files() {
                 .any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"))
         })
         .map(|path| path.strip_prefix(root().join("crates")).unwrap().display().to_string())
+        .map(|path| path.replace('\\', "/"))
         .collect();
     unsafe_files.sort();
     let expected = [

@@ -133,5 +133,6 @@ fn example(word: &str) -> Option<(String, String)> {
 
 /// Returns the program as a clap command.
 pub(crate) fn program() -> clap::Command {
-    with_synonyms(in_families(Args::command()))
+    // Its name on Windows has an end.
+    with_synonyms(in_families(Args::command().bin_name("tagq")))
 }

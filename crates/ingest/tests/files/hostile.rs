@@ -424,7 +424,7 @@ fn peak() -> u64 {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg_attr(windows, ignore = "a shell limits memory")]
 fn hostile_files_are_refused_in_little_memory() {
     let test = "hostile::hostile_files_are_refused_in_little_memory";
     if let Some(folder) = std::env::var_os("TAGQ_HOSTILE") {

@@ -484,8 +484,9 @@ fn names_of_a_question_are_those_of_its_answer() {
     }
     let typed = server.post("/api/command", &json!([named, plain]).to_string(), &[]).json();
     let path = path.to_str().unwrap();
+    let pair = if cfg!(windows) { "\"1,2\"" } else { "1,2" };
     let expected = json!({
-        "command": format!("tagq coincidences 1,2 --window 20t {path}"),
+        "command": format!("tagq coincidences {pair} --window 20t {path}"),
         "python": format!("tagq.open({}).coincidences([(1, 2)], window=\"20t\")", json!(path)),
     });
     assert_eq!(typed, json!([expected, expected]));

@@ -220,7 +220,7 @@ pub fn quoted(word: &str) -> Cow<'_, str> {
         return word.into();
     }
     if cfg!(windows) {
-        // For both of its shells; no path has such a mark.
+        // For both of its shells; no path has such a mark, and PowerShell takes a comma for the end of an argument.
         return format!("\"{}\"", word.replace('"', "\\\"")).into();
     }
     format!("'{}'", word.replace('\'', r"'\''")).into()
@@ -293,7 +293,13 @@ mod tests {
             ),
         ];
         for ([command, python], expected, of_python) in cases {
-            assert_eq!((&*command, &*python), (expected, of_python));
+            // PowerShell takes a comma for the end of an argument.
+            let words = expected.split(' ').map(|word| match word {
+                word if cfg!(windows) && word.contains(',') => format!("\"{word}\""),
+                word => word.to_owned(),
+            });
+            let expected = words.collect::<Vec<_>>().join(" ");
+            assert_eq!((&*command, &*python), (&*expected, of_python));
         }
     }
 }

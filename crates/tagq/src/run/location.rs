@@ -352,13 +352,13 @@ mod tests {
         // A store elsewhere needs the full paths.
         let absolute = dunce::canonicalize(folder.path()).unwrap();
         let full = nested
-            .map(|name| escaped(&name.split('/').fold(absolute.clone(), |at, part| at.join(part))));
+            .map(|name| named(&name.split('/').fold(absolute.clone(), |at, part| at.join(part))));
         assert_eq!(names(Some(&outside.path().join("s")), true), full);
     }
 
-    /// A path as a name, in which a backslash is doubled.
-    fn escaped(path: &Path) -> String {
-        path.to_str().unwrap().replace('\\', "\\\\")
+    /// An absolute path as a name, on Windows with `/`.
+    fn named(path: &Path) -> String {
+        path.to_str().unwrap().replace('\\', "/")
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(location.name_of(&path), "x.tags.zst");
         let elsewhere = tempfile::tempdir().unwrap();
         let location = RunLocation::find(&path, Some(&elsewhere.path().join("s")), false).unwrap();
-        assert_eq!(location.name_of(&path), escaped(&dunce::canonicalize(&path).unwrap()));
+        assert_eq!(location.name_of(&path), named(&dunce::canonicalize(&path).unwrap()));
     }
 
     #[test]
@@ -388,7 +388,8 @@ mod tests {
             let name = location.name_of(&path);
             assert_eq!(RunLocation::file_named(&store, &name), Some(path), "{name}");
         }
-        assert_eq!(RunLocation::file_named(&store, "/etc/x"), Some("/etc/x".into()));
+        let root: PathBuf = if cfg!(windows) { "C:/etc/x".into() } else { "/etc/x".into() };
+        assert_eq!(RunLocation::file_named(&store, root.to_str().unwrap()), Some(root));
         for name in ["../x", "/a/../x", "a\\xg0"] {
             assert_eq!(RunLocation::file_named(&store, name), None, "{name}");
         }

@@ -310,7 +310,8 @@ fn place_and_reason(text: &str, error: &toml::de::Error) -> String {
 fn cannot_read(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| match source.kind() {
         io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
-        io::ErrorKind::InvalidData | io::ErrorKind::IsADirectory => Error::Setup {
+        // Not all systems say that it is a folder.
+        kind if kind == io::ErrorKind::InvalidData || path.is_dir() => Error::Setup {
             path: path.into(),
             reason: "a setup is a text file; `tagq init` writes one".into(),
         },

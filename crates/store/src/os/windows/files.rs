@@ -92,11 +92,11 @@ pub fn disk_bytes(metadata: &Metadata) -> u64 {
     if metadata.is_file() { metadata.len() } else { 0 }
 }
 
-/// Returns the bytes by which a store names a path: UTF-8, with `/` between folders in a relative path, as on other
-/// systems. In an absolute path the separators stay.
+/// Returns the bytes by which a store names a path: UTF-8, with `/` between folders, as on other systems. A path with
+/// the prefix `\\?\` stays as it is, because `/` is no separator there.
 pub fn name_of_path(path: &Path) -> Vec<u8> {
     let name = path.as_os_str().as_encoded_bytes().to_vec();
-    if path.is_absolute() {
+    if name.starts_with(br"\\?\") {
         return name;
     }
     name.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
