@@ -90,12 +90,13 @@ pub(crate) fn tagq<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output
 
 pub(crate) fn output(command: &mut Command) -> Output {
     let output = command.stdin(Stdio::null()).output().unwrap();
-    let mut stderr = String::from_utf8(output.stderr).unwrap();
-    if cfg!(windows) {
-        // Messages name paths as the system does.
-        stderr = stderr.replace('\\', "/");
-    }
+    let stderr = slashed(&String::from_utf8(output.stderr).unwrap());
     Output { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
+}
+
+/// Returns a message with `/` in place of `\` on Windows, where paths have that.
+pub(crate) fn slashed(message: &str) -> String {
+    if cfg!(windows) { message.replace('\\', "/") } else { message.to_owned() }
 }
 
 /// Returns the parsed output of `tagq coincidences ARGS… RUN`.

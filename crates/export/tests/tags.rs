@@ -145,7 +145,9 @@ fn whole_stretches_lie_in_the_mapping_and_keep_it() {
         assert_eq!((times.values().as_ptr(), times.len()), (time, rows));
         assert_eq!(time.addr() % 4_096, 0, "whole pages");
         let labels = batches[0].column(1).as_primitive::<UInt8Type>().values().as_ptr().addr();
-        assert!(access == Access::Copied || labels % 4_096 == 0, "behind the header page");
+        // On Windows a store without a place is copied.
+        let is_mapped = access == Access::Mapped && cfg!(unix);
+        assert!(!is_mapped || labels % 4_096 == 0, "behind the header page");
         // The third block has only channel 5, so its rows are not filtered.
         let third = Selection { channels: Some(vec![5]), ..Selection::default() };
         let third = third.batches(&run).unwrap().next().unwrap().unwrap();

@@ -21,7 +21,8 @@ impl Dir {
     /// Opens the folder at `path`, which may be a link. The full path has the prefix `\\?\`: it may be long, and no
     /// name after it means a device.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let path = fs::canonicalize(path)?;
+        // Wine cannot do that for long paths.
+        let path = fs::canonicalize(path).or_else(|_| std::path::absolute(path))?;
         if !fs::metadata(&path)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
