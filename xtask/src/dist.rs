@@ -98,7 +98,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
         made.push(wheel(&goods, &tools, &target_folder, &dist)?);
     }
     let mut sources = tools.command("maturin")?;
-    sources.args(["sdist", "--quiet", "--manifest-path"]);
+    sources.args(["sdist", "--manifest-path"]);
     made.push(made_in(sources.arg(goods.root.join(PACKAGE)), &dist)?);
     let sums = output(
         Command::new("sha256sum")

@@ -150,7 +150,9 @@ impl SetAside {
     /// Those of the system.
     pub fn create_in(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
-        let path = format!("/dev/fd/{}", file.as_raw_fd()).into();
+        // A container may have no /dev/fd.
+        let open_files = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+        let path = Path::new(open_files).join(file.as_raw_fd().to_string());
         Ok(Self { file, path })
     }
 
