@@ -92,7 +92,8 @@ fn other_programs_read_what_is_written() {
     assert!(String::from_utf8(text.stdout).unwrap() == lines.concat());
     let listed = Command::new("zstd").args(["-l", "-v"]).arg(&tags).output().unwrap();
     assert!(String::from_utf8(listed.stdout).unwrap().contains("XXH64"), "checksums");
-    if Command::new("capnp").arg("--version").output().is_err() {
+    // An emulator may start a program that is not there, which then fails.
+    if !Command::new("capnp").arg("--version").output().is_ok_and(|of| of.status.success()) {
         skipped("there is no `capnp` program");
         return;
     }

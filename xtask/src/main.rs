@@ -167,6 +167,9 @@ fn quick(rust: &[&str]) -> ExitCode {
 /// Packages whose tests are not of tagq itself, or not in Rust.
 const BESIDES: [&str; 3] = ["xtask", "tagq-benches", "tagq-python"];
 
+/// The test of pages in a browser, which an emulated program cannot start.
+const BROWSER: &str = "pages_work_in_a_browser";
+
 /// Runs what [`quick`] runs for another target, with filters of tests.
 fn on_target(args: &[String]) -> ExitCode {
     let [triple, filters @ ..] = args else {
@@ -184,7 +187,8 @@ fn on_target(args: &[String]) -> ExitCode {
         tests.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_STRIP", "symbols");
         tests.env("TAGQ_CASES_PERCENT", target.percent().to_string());
         tests.arg("--").args(filters);
-        succeed(tests.args(SLOWEST.iter().flat_map(|test| ["--skip", test])))
+        let skipped = SLOWEST.iter().chain([&BROWSER]);
+        succeed(tests.args(skipped.flat_map(|test| ["--skip", test])))
     };
     match run() {
         Ok(()) => ExitCode::SUCCESS,
