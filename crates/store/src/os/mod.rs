@@ -20,9 +20,9 @@ pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
 pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
-    Keyboard, REMOVES_MAPPED, Restored, SetAside, available_memory, disk_bytes, is_removed,
-    mtime_ns, name_of_path, open_at_once, path_of_name, permissions_of_new_files, rename,
-    restore_terminal, start_writing, will_need,
+    Keyboard, REMOVES_MAPPED, Restored, SetAside, are_same, available_memory, disk_bytes,
+    is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, permissions_of_new_files,
+    rename, restore_terminal, start_writing, will_need,
 };
 #[cfg(unix)]
 pub use unix::ignored_signals;

@@ -85,6 +85,15 @@ fn files_are_known_again() {
     let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
     fs::write(&a, "a").unwrap();
     fs::write(&b, "a").unwrap();
+    assert!(system::are_same(&a, &folder.path().join(".").join("a")));
+    assert!(!system::are_same(&a, &b) && !system::are_same(&a, &folder.path().join("none")));
+    #[cfg(unix)]
+    {
+        // Nobody writes to the pipe, and nothing waits for it.
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(system::are_same(&pipe, &pipe) && !system::are_same(&a, &pipe));
+    }
     let metadata = fs::metadata(&a).unwrap();
     assert_eq!(system::kind_of(&metadata), EntryKind::FILE);
     let file = File::open(&a).unwrap();

@@ -129,7 +129,7 @@ impl RunLocation {
         if !file.exists() {
             return false;
         }
-        let is_it = |source: &PathBuf| same_file::is_same_file(source, file).unwrap_or(false);
+        let is_it = |source: &PathBuf| os::are_same(source, file);
         if location.sources.iter().flatten().any(is_it) {
             return true;
         }

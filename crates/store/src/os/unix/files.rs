@@ -81,6 +81,12 @@ pub fn mtime_ns(metadata: &Metadata) -> i64 {
     metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
 }
 
+/// Whether two paths lead to the same file. Neither is opened: a pipe would be waited for.
+pub fn are_same(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    id(one).is_some_and(|found| id(other) == Some(found))
+}
+
 /// Whether nothing has the name of an open file any more.
 ///
 /// # Errors

@@ -11,8 +11,8 @@ mod writeback;
 pub use ahead::will_need;
 pub(crate) use dir::Dir;
 pub use files::{
-    REMOVES_MAPPED, SetAside, disk_bytes, is_removed, mtime_ns, name_of_path, open_at_once,
-    path_of_name, permissions_of_new_files, rename,
+    REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
+    open_at_once, path_of_name, permissions_of_new_files, rename,
 };
 pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,

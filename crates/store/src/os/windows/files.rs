@@ -79,6 +79,16 @@ pub fn mtime_ns(metadata: &Metadata) -> i64 {
     ticks.saturating_sub(TICKS_TO_1970).saturating_mul(100)
 }
 
+/// Whether two paths lead to the same file. Neither is opened for more than its facts.
+pub fn are_same(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| {
+        let file = OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path).ok()?;
+        let facts = winapi_util::file::information(&file).ok()?;
+        Some((facts.volume_serial_number(), facts.file_index()))
+    };
+    id(one).is_some_and(|found| id(other) == Some(found))
+}
+
 /// Whether nothing has the name of an open file any more.
 ///
 /// # Errors
