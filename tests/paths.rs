@@ -42,12 +42,6 @@ fn a_run_is_found_by_any_form_of_its_path() {
         // The store was made once.
         assert_eq!(counted["run"]["commit"], 1, "{}", form.display());
     }
-    // A source that was named by its path belongs to the same run.
-    let source = run.join("1.tags.zst");
-    for form in forms_of(source.parent().unwrap()) {
-        let info = tagq(["info".as_ref(), form.as_os_str()]).json();
-        assert_eq!(info["sources"].as_array().map(Vec::len), Some(2), "{info}");
-    }
 }
 
 /// On every system the sources of nested folders have one name, so that a run can be moved.
