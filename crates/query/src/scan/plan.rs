@@ -217,6 +217,18 @@ mod tests {
     }
 
     #[test]
+    fn a_range_that_ends_before_it_begins_has_no_rows() {
+        let recording = recording();
+        for (from, to) in [(8_500, 1_300), (9_990, -5), (3_000, 3_000), (i64::MAX, i64::MIN)] {
+            let range = TimeRange { from: Some(from), to: Some(to) };
+            for source in &recording.sources {
+                let rows = source.rows_in(range);
+                assert!(rows.start == rows.end, "{rows:?} between {from} and {to}");
+            }
+        }
+    }
+
+    #[test]
     fn each_morsel_looks_back_over_one_window() {
         let (groups, scope) = (Groups::EveryPair, scope(6_505, 8_500));
         let query = Coincidences { groups, rule: Rule::All, window: 9, veto: None, scope };

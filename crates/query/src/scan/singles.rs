@@ -39,10 +39,11 @@ pub(crate) fn add_singles(
     add_rows(source, channels, rows_in(source, delay, range), simd, counts);
 }
 
-/// Returns the rows whose time plus `delay` lies in `range`.
+/// Returns the rows whose time plus `delay` lies in `range`: none if it ends before it begins.
 pub(crate) fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
-    limit(range.from, 0)..limit(range.to, source.tags.len())
+    let first = limit(range.from, 0);
+    first..limit(range.to, source.tags.len()).max(first)
 }
 
 /// Returns the first row whose time plus `delay` is at least `limit`.
