@@ -40,17 +40,21 @@ fn a_killed_ingest_loses_no_commit_and_is_continued() {
         let mut ingest = command();
         ingest.args(["ingest", "-q"]).arg(&run).stdin(Stdio::null()).stderr(Stdio::null());
         let mut ingest = Killed(ingest.stdout(Stdio::null()).spawn().unwrap());
+        // A reader finds a commit while the writer is at work, or after it was killed.
+        let reader = {
+            let run = run.clone();
+            thread::spawn(move || committed(&run))
+        };
         thread::sleep(Duration::from_millis(number * 37 % 60));
-        // A reader finds a commit while the writer is at work.
-        let seen = committed(&run);
-        assert!(seen.is_none_or(|seen| seen >= before && seen <= tags), "{seen:?} of {tags}");
         kills += u64::from(ingest.0.try_wait().unwrap().is_none());
         drop(ingest);
+        let seen = reader.join().unwrap();
+        assert!(seen.is_none_or(|seen| seen >= before && seen <= tags), "{seen:?} of {tags}");
         let left = committed(&run).unwrap_or(0);
         assert!(left >= before.max(seen.unwrap_or(0)), "{left} after {before} and {seen:?}");
         before = left;
     }
-    eprintln!("{kills} of {KILLS} were at work when they were killed");
+    assert!(kills > 0, "no writer was at work when it was to be killed");
     let whole = tagq(["ingest".as_ref(), "-q".as_ref(), run.as_os_str()]);
     assert_eq!(whole.code, 0, "{}", whole.stderr);
     assert_eq!(committed(&run), Some(tags));

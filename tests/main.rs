@@ -38,7 +38,7 @@ mod image;
 mod imports;
 mod info;
 mod kept;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod keys;
 mod killed;
 mod limits;

@@ -73,9 +73,10 @@ pub(crate) fn command_as_nobody() -> Command {
     command
 }
 
-/// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that.
+/// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that; where no program can do
+/// that, as it is.
 pub(crate) fn interruptible() -> Command {
-    if cfg!(windows) {
+    if cfg!(not(target_os = "linux")) {
         return command();
     }
     let mut command = Command::new("env");
@@ -139,6 +140,15 @@ pub(crate) fn store_file(store: &Path, key: &str) -> PathBuf {
     let manifest: Value =
         serde_json::from_slice(&fs::read(store.join("manifest.json")).unwrap()).unwrap();
     store.join(manifest["files"][key]["name"].as_str().unwrap())
+}
+
+/// Returns a device that refuses all bytes as a full disk does; `None` where there is none.
+pub(crate) fn full_disk() -> Option<fs::File> {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    if full.is_err() {
+        skipped("there is no /dev/full");
+    }
+    full.ok()
 }
 
 pub(crate) fn skipped(why: &str) {

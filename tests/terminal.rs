@@ -39,7 +39,7 @@ pub(crate) fn open(screen: Screen) -> io::Result<(File, File)> {
     use rustix::{
         fs::{Mode, OFlags},
         pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-        termios::{Winsize, tcsetwinsize},
+        termios::{Winsize, tcgetattr, tcsetwinsize},
     };
 
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
@@ -50,6 +50,8 @@ pub(crate) fn open(screen: Screen) -> io::Result<(File, File)> {
     let programs = rustix::fs::open(name, flags, Mode::empty())?;
     let size = Winsize { ws_row: screen.rows, ws_col: screen.columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&programs, size)?;
+    // An emulator may have none that can be set.
+    tcgetattr(&programs)?;
     Ok((person.into(), programs.into()))
 }
 

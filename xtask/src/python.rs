@@ -16,7 +16,7 @@ const LIBRARIES: [&str; 23] = [
     "distributed>=2024.5",
     "duckdb>=1.3",
     "h5py>=3.12",
-    "htcondor>=24",
+    "htcondor>=24; sys_platform == 'linux'",
     "hypothesis>=6.100",
     "matplotlib>=3.8",
     "moto[server]>=5",

@@ -108,6 +108,11 @@ impl Target {
         if self.system == System::Windows { ".exe" } else { "" }
     }
 
+    /// Whether something stands between its programs and this machine.
+    pub(crate) fn is_emulated(&self) -> bool {
+        !matches!(self.runner, Some(Runner::Native))
+    }
+
     /// Returns the percentage of random cases that are tested, as far as it is given.
     pub(crate) fn percent(&self) -> u32 {
         match self.runner {

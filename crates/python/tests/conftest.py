@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -26,6 +27,11 @@ def cli(*args: object) -> bytes:
 
 def cli_json(*args: object) -> dict:
     return json.loads(cli(*args))
+
+
+def interruptible() -> list[str]:
+    """Return words before a command that enable SIGINT, which children inherit as ignored if the caller does."""
+    return ["env", "--default-signal=INT"] if sys.platform == "linux" else []
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import polars
 import pytest
 
 import tagq
-from conftest import cli_json
+from conftest import cli_json, interruptible
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,6 @@ def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> No
     assert len(tagq.ingest(large, store=tmp_path / "s", tick="1ps")) == 6_000_000
 
 
-# Enable SIGINT, because children inherit it if the caller of the tests ignores it.
-INTERRUPTIBLE = ["env", "--default-signal=INT"]
 INTERRUPTED = """
 import sys, tagq
 def tell(name, done, size):
@@ -66,7 +64,7 @@ except KeyboardInterrupt:
 
 def test_control_c_ends_the_ingest(large: Path, tmp_path: Path) -> None:
     args = [sys.executable, "-c", INTERRUPTED, str(large), str(tmp_path / "s")]
-    child = subprocess.Popen([*INTERRUPTIBLE, *args], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([*interruptible(), *args], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "reading\n"
     child.send_signal(signal.SIGINT)
     rest = child.stdout.read()

@@ -17,7 +17,7 @@ import pyarrow
 import pytest
 
 import tagq
-from conftest import cli, cli_json
+from conftest import cli, cli_json, interruptible
 
 TIME = numpy.array([10, 25, 25, 40])
 CHANNEL = numpy.array([1, 2, 1, 300], dtype="u2")
@@ -243,7 +243,7 @@ try:
 except KeyboardInterrupt:
     print("ended", time.monotonic() - begun < 20)
 """
-    words = ["env", "--default-signal=INT", sys.executable, "-c", code]
+    words = [*interruptible(), sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "ended True\n", done.stderr
     assert len(tagq.open(tmp_path / "a.tags.zst")) > 100

@@ -15,7 +15,7 @@ import polars
 import pytest
 
 import tagq
-from conftest import PROGRAM, ROOT, cli_json
+from conftest import PROGRAM, ROOT, cli_json, interruptible
 
 FIRST = ROOT / "data/fixtures/pairs/1.tags.zst"
 SECOND = ROOT / "data/fixtures/pairs/2.tags.zst"
@@ -131,8 +131,7 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_watch(growing: Path) -> None:
-    # Enable SIGINT, because children inherit it if the caller of the tests ignores it.
-    words = ["env", "--default-signal=INT", sys.executable, "-c", WATCHING, str(growing)]
+    words = [*interruptible(), sys.executable, "-c", WATCHING, str(growing)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "answered\n"

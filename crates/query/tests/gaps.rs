@@ -199,8 +199,8 @@ proptest! {
     }
 }
 
-/// A tag each 10 ticks: one pair is read from gaps for windows below 200 ticks, pairs of all channels below 10 ticks,
-/// one group of three while a window holds less than half a row on average.
+/// A tag each 10 ticks: one pair is read from gaps for windows below 200 ticks, without vectors below 10 ticks; pairs of
+/// all channels below 10 ticks; one group of three while a window holds less than half a row on average.
 #[test]
 fn gaps_are_read_where_they_are_faster() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,19 +208,24 @@ fn gaps_are_read_where_they_are_faster() {
         (0..100_000).map(|row| 10 * row).zip([0, 1, 2].into_iter().cycle()).collect();
     store(folder.path(), &vec![rows]);
     let store = with_gaps(folder.path());
-    for (window, groups, reads_gaps) in [
-        (190, vec![vec![0, 1]], true),
-        (210, vec![vec![0, 1]], false),
-        (9, vec![vec![0, 1], vec![1, 2]], true),
-        (11, vec![vec![0, 1], vec![1, 2]], false),
-        (4, vec![vec![0, 1, 2]], true),
-        (6, vec![vec![0, 1, 2]], false),
-    ] {
-        let (groups, scope) = (Groups::Listed(groups), Scope::default());
-        let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };
-        let plan = query.plan(&Recording::of(&store), &Execution::best()).unwrap();
-        let expected = if reads_gaps { 3 } else { 9 };
-        assert_eq!(plan.kernels().contains(&"sums of gaps"), reads_gaps, "{window}");
-        assert_eq!(plan.bytes(), 100_000 * expected, "{window}");
+    let levels = Simd::available();
+    for &simd in &levels {
+        let of_pair = if simd == levels[0] { [9, 11] } else { [190, 210] };
+        for (window, groups, reads_gaps) in [
+            (of_pair[0], vec![vec![0, 1]], true),
+            (of_pair[1], vec![vec![0, 1]], false),
+            (9, vec![vec![0, 1], vec![1, 2]], true),
+            (11, vec![vec![0, 1], vec![1, 2]], false),
+            (4, vec![vec![0, 1, 2]], true),
+            (6, vec![vec![0, 1, 2]], false),
+        ] {
+            let (groups, scope) = (Groups::Listed(groups), Scope::default());
+            let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };
+            let execution = Execution { simd, ..Execution::best() };
+            let plan = query.plan(&Recording::of(&store), &execution).unwrap();
+            let expected = if reads_gaps { 3 } else { 9 };
+            let found = (plan.kernels().contains(&"sums of gaps"), plan.bytes());
+            assert_eq!(found, (reads_gaps, 100_000 * expected), "{window}, {simd:?}");
+        }
     }
 }

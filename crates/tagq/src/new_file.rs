@@ -1,7 +1,7 @@
 //! A file that appears complete or not at all.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
 };
@@ -90,12 +90,8 @@ impl NewFile {
     pub fn keep(self, file: &File) -> Result<(), Error> {
         let Self { fresh, out, force } = self;
         file.sync_all().map_err(io_error(&out, "make it durable"))?;
-        let kept = if force {
-            os::rename(fresh.path(), &out)
-        } else {
-            fresh.persist_noclobber(&out).map(drop).map_err(|failed| failed.error)
-        };
-        kept.map_err(|error| match error.kind() {
+        let rename = if force { os::rename } else { os::rename_new };
+        rename(fresh.path(), &out).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists { path: out.clone() },
             _ => io_error(&out, "give the file its name")(error),
         })?;
@@ -111,10 +107,11 @@ fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         draws += 1;
         let mut builder = tempfile::Builder::new();
-        if let Some(permissions) = os::permissions_of_new_files() {
-            builder.permissions(permissions);
-        }
-        let fresh = builder.prefix(START).suffix(END).tempfile_in(folder)?;
+        // A file as any other, not one for its user alone that the system calls temporary.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let made = builder.prefix(START).suffix(END).make_in(folder, |path| options.open(path));
+        let fresh = made?;
         let is_taken = matches!(fresh.as_file().try_lock(), Err(TryLockError::WouldBlock));
         // Before it was locked, another process may have taken it for abandoned.
         if draws == DRAWS_MAX || !is_taken && !os::is_removed(fresh.as_file())? {

@@ -133,7 +133,7 @@ impl NewStore {
             let access = if os::REMOVES_MAPPED { options.access } else { Access::Copied };
             return open(&made, &OpenOptions { access, ..options }, &Silent);
         };
-        os::rename(&made, &at).map_err(|source| match source.kind() {
+        os::rename_new(&made, &at).map_err(|source| match source.kind() {
             io::ErrorKind::DirectoryNotEmpty
             | io::ErrorKind::AlreadyExists
             | io::ErrorKind::NotADirectory => Error::StoreThere { path: at.clone() },

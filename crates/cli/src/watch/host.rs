@@ -90,7 +90,7 @@ impl<'a> Host<'a> {
         notes: Vec<String>,
     ) -> io::Result<Self> {
         let screen = Screen::new(parts.format);
-        let keyboard = if screen.has_keys() { Keyboard::open() } else { None };
+        let keyboard = if screen.is_terminal() { Keyboard::open() } else { None };
         Ok(Self {
             runs: &parts.runs,
             queries,

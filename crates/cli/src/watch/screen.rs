@@ -1,9 +1,6 @@
 //! Output of repeated answers: on a terminal each replaces the one before, elsewhere each is appended.
 
-use std::{
-    env,
-    io::{self, IsTerminal as _, Write as _},
-};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use console::Term;
 use tagq_export::report::Format;
@@ -35,12 +32,6 @@ impl Screen {
 
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal { .. })
-    }
-
-    /// Whether keys can change what is shown.
-    pub(super) fn has_keys(&self) -> bool {
-        let is_plain = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        self.is_terminal() && !is_plain
     }
 
     /// Returns the lines and columns of the terminal.

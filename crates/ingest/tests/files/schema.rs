@@ -1,11 +1,10 @@
 //! The committed code of the schemas equals the output of the compiler.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
 #[test]
 fn the_generated_code_fits_the_schemas() {
-    if Command::new("capnp").arg("--version").output().is_err() {
-        crate::support::skipped("there is no `capnp` program");
+    if !crate::support::has_capnp() {
         return;
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

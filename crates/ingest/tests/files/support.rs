@@ -36,6 +36,16 @@ pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
 }
 
 /// Reports that a test was skipped, and why, bypassing the capture of test output.
+/// Whether there is the program `capnp`. An emulator may start one that is missing, which then fails.
+pub fn has_capnp() -> bool {
+    let is_there =
+        Command::new("capnp").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        skipped("there is no `capnp` program");
+    }
+    is_there
+}
+
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

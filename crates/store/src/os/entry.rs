@@ -1,6 +1,8 @@
 //! An entry of a folder, and how it is opened: the same on all systems.
 
-use std::time::SystemTime;
+use std::{io, path::Path, time::SystemTime};
+
+use tempfile::TempPath;
 
 /// What an entry of a folder is, as messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,4 +40,13 @@ pub(crate) enum Open {
     OrCreate,
     /// A file that is made; nothing must have its name.
     New,
+}
+
+/// Gives a file another name that nothing has; on Windows also a folder.
+pub(super) fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|mut failed| {
+        // It stays where it is.
+        failed.path.disable_cleanup(true);
+        failed.error
+    })
 }

@@ -4,6 +4,7 @@
 
 mod entry;
 mod map;
+mod shell;
 #[cfg(test)]
 mod tests;
 #[cfg(unix)]
@@ -18,11 +19,12 @@ use windows as system;
 
 pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
+pub use shell::Shell;
 pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
-    Keyboard, REMOVES_MAPPED, Restored, SetAside, are_same, available_memory, disk_bytes,
-    is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, permissions_of_new_files,
-    rename, restore_terminal, start_writing, will_need,
+    Keyboard, REMOVES_MAPPED, Restored, SHELL, SetAside, are_same, available_memory, disk_bytes,
+    is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, rename, rename_new,
+    restore_terminal, start_writing, will_need,
 };
 #[cfg(unix)]
 pub use unix::ignored_signals;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use tagq_store::os::{self, Shell};
 
 use super::options::{ChannelArgument, OptionValues, RequestOption, RequestType, ValueType};
 
@@ -214,16 +215,42 @@ fn run_word(run: &str) -> String {
 
 /// Quotes a word for the shells of this system if it needs that.
 pub fn quoted(word: &str) -> Cow<'_, str> {
-    let plain = if cfg!(windows) { "_=:./\\-" } else { "_@%+=:,./-" };
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || plain.contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    match os::SHELL {
+        Shell::Posix => quoted_for_posix(word),
+        Shell::PowerShell => quoted_for_powershell(word),
+    }
+}
+
+fn quoted_for_posix(word: &str) -> Cow<'_, str> {
+    if is_plain(word, "_@%+=:,./-") {
         return word.into();
     }
-    if cfg!(windows) {
-        // For both of its shells; no path has such a mark, and PowerShell takes a comma for the end of an argument.
-        return format!("\"{}\"", word.replace('"', "\\\"")).into();
-    }
     format!("'{}'", word.replace('\'', r"'\''")).into()
+}
+
+/// Quotes a word for PowerShell, and, if it has none of the marks that PowerShell takes for code, in the same way for
+/// the shell `cmd`.
+fn quoted_for_powershell(word: &str) -> Cow<'_, str> {
+    // A comma ends an argument.
+    if is_plain(word, "_=:./\\-") {
+        return word.into();
+    }
+    let (inside, slashes) = word.split_at(word.trim_end_matches('\\').len());
+    // Programs take a backslash before the closing quote for a part of the word.
+    let slashes = slashes.repeat(2);
+    if word.contains(['$', '`', '"', '“', '”', '„']) {
+        // All of these are a single quote there.
+        let single = ['\'', '‘', '’', '‚', '‛'];
+        let doubled = |mark: char| if single.contains(&mark) { vec![mark; 2] } else { vec![mark] };
+        let inside: String = inside.chars().flat_map(doubled).collect();
+        return format!("'{inside}{slashes}'").into();
+    }
+    format!("\"{inside}{slashes}\"").into()
+}
+
+fn is_plain(word: &str, marks: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || marks.contains(letter);
+    !word.is_empty() && word.chars().all(is_plain)
 }
 
 #[cfg(test)]
@@ -237,6 +264,26 @@ mod tests {
         let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
         let Value::Object(options) = options else { panic!("{options}") };
         [of.command(&options, runs, asking), of.python(&options, runs, asking)]
+    }
+
+    #[test]
+    fn words_are_quoted_for_each_shell() {
+        let cases = [
+            ("run/1.ptu", "run/1.ptu", "run/1.ptu"),
+            ("", "''", "\"\""),
+            ("1,2", "1,2", "\"1,2\""),
+            (r"C:\a", r"'C:\a'", r"C:\a"),
+            (r"C:\my run\", r"'C:\my run\'", r#""C:\my run\\""#),
+            ("it's", r"'it'\''s'", r#""it's""#),
+            ("$(calc)'s", r"'$(calc)'\''s'", "'$(calc)''s'"),
+            ("a`b’", "'a`b’'", "'a`b’’'"),
+            ("“x” $y\\", "'“x” $y\\'", "'“x” $y\\\\'"),
+            ("ü", "'ü'", "\"ü\""),
+        ];
+        for (word, posix, powershell) in cases {
+            assert_eq!(quoted_for_posix(word), posix);
+            assert_eq!(quoted_for_powershell(word), powershell);
+        }
     }
 
     #[test]

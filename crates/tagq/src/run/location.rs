@@ -94,8 +94,8 @@ impl RunLocation {
     }
 
     fn plain_name_of(&self, source: &Path) -> PathBuf {
-        let home = self.store.parent().map(absolute);
-        let folder = source.parent().map(absolute);
+        let home = self.store.parent().map(resolved);
+        let folder = source.parent().map(resolved);
         let way = home.as_deref().zip(folder.as_deref());
         let way = way.and_then(|(home, folder)| folder.strip_prefix(home).ok());
         match (way, source.file_name()) {
@@ -191,9 +191,15 @@ fn unescaped(name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn absolute(path: &Path) -> PathBuf {
+/// Returns the full path, links resolved, to be compared with another one. On Windows all have the same prefix.
+fn resolved(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    dunce::canonicalize(path).unwrap_or_else(|_| path.into())
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+/// Returns the full path, links resolved, to be shown and kept: on Windows without a prefix that it does not need.
+fn absolute(path: &Path) -> PathBuf {
+    dunce::simplified(&resolved(path)).into()
 }
 
 /// Checks that the default location of a store is not a link. The run may belong to another user, and a
@@ -217,7 +223,7 @@ pub(crate) fn is_source_name(name: &[u8]) -> bool {
 /// Whether a source in `folder` would belong to the run in the folder `run`: in that folder itself, or nested in it
 /// if the run has sources in nested folders.
 pub(crate) fn belongs(folder: &Path, run: &Path) -> bool {
-    let (Ok(folder), Ok(run)) = (dunce::canonicalize(folder), dunce::canonicalize(run)) else {
+    let (Ok(folder), Ok(run)) = (fs::canonicalize(folder), fs::canonicalize(run)) else {
         return false;
     };
     let Some(way) = folder.strip_prefix(&run).ok().filter(|_| run.is_dir()) else { return false };

@@ -2,16 +2,13 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, Metadata, OpenOptions, Permissions},
+    fs::{self, File, Metadata, OpenOptions},
     io,
     os::{
         fd::AsRawFd as _,
         unix::{
             ffi::{OsStrExt as _, OsStringExt as _},
-            fs::{
-                FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
-                PermissionsExt as _,
-            },
+            fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
         },
     },
     path::{Path, PathBuf},
@@ -19,7 +16,7 @@ use std::{
 
 use rustix::fs::FileType;
 
-use crate::os::EntryKind;
+use crate::os::entry::{EntryKind, without_replacing};
 
 /// The unit in which the system counts the space of a file.
 const SPACE_BYTES: u64 = 512;
@@ -118,6 +115,14 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Gives a file or a folder a name that nothing has; an empty folder may have that of a folder.
+///
+/// # Errors
+/// Those of the system; of the kind [`io::ErrorKind::AlreadyExists`] if a file has the name.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() { fs::rename(from, to) } else { without_replacing(from, to) }
+}
+
 /// Cuts a file to `len` bytes.
 pub(crate) fn cut(file: &File, len: u64) -> io::Result<()> {
     file.set_len(len)
@@ -134,11 +139,6 @@ pub const REMOVES_MAPPED: bool = true;
 /// Whether files at `path` are not to be mapped: a guard stands by all mappings.
 pub(crate) fn keep_away(_: &Path) -> bool {
     false
-}
-
-/// Returns the permissions of files that others may read, as far as the user allows it; `None` if the system has none.
-pub fn permissions_of_new_files() -> Option<Permissions> {
-    Some(Permissions::from_mode(0o666))
 }
 
 /// A temporary file without a name, which a path leads to while this lives. Nothing is left of it, however the process

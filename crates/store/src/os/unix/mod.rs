@@ -12,7 +12,7 @@ pub use ahead::will_need;
 pub(crate) use dir::Dir;
 pub use files::{
     REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
-    open_at_once, path_of_name, permissions_of_new_files, rename,
+    open_at_once, path_of_name, rename, rename_new,
 };
 pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,
@@ -21,3 +21,8 @@ pub(crate) use guard::Guard;
 pub use machine::{available_memory, ignored_signals};
 pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;
+
+use crate::os::shell::Shell;
+
+/// The shell for which commands are printed.
+pub const SHELL: Shell = Shell::Posix;

@@ -1,6 +1,7 @@
 //! The terminal that is standard input, key by key.
 
 use std::{
+    env,
     io::{self, IsTerminal as _},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -27,10 +28,12 @@ fn before() -> MutexGuard<'static, Option<Termios>> {
 pub struct Keyboard(());
 
 impl Keyboard {
-    /// Returns the keyboard; `None` if standard input is not the terminal of this session.
+    /// Returns the keyboard; `None` if standard input is not the terminal of this session, or is one that cannot show
+    /// what its keys change.
     pub fn open() -> Option<Self> {
         let stdin = io::stdin();
-        (stdin.is_terminal() && tcgetpgrp(&stdin).is_ok()).then_some(Self(()))
+        let is_plain = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        (!is_plain && stdin.is_terminal() && tcgetpgrp(&stdin).is_ok()).then_some(Self(()))
     }
 
     /// Sets the terminal for keys unless it is. Returns whether it had to: at first, and after another program

@@ -1,4 +1,5 @@
-//! A folder by its full path: names in it are not changed by the system, and links are not followed.
+//! A folder by its full path: names in it are not changed by the system, and links are not followed. Its handle is held,
+//! so that nothing else takes the place of the folder or of one above it.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,66 +11,91 @@ use std::{
 
 use crate::os::{
     DirEntry, EntryKind, Open,
-    windows::files::{OPEN_FOLDERS, OPEN_LINKS, kind_of, rename},
+    windows::files::{OPEN_FOLDERS, OPEN_LINKS, full, inode, is_made_elsewhere, kind_of, rename},
 };
+
+/// `FILE_SHARE_READ`.
+const SHARE_READ: u32 = 1;
+/// `FILE_SHARE_WRITE`.
+const SHARE_WRITE: u32 = 2;
 
 /// A folder that was opened.
 #[derive(Debug)]
-pub(crate) struct Dir(PathBuf);
+pub(crate) struct Dir {
+    path: PathBuf,
+    #[expect(dead_code, reason = "held, not read")]
+    handle: File,
+}
 
 impl Dir {
     /// Opens the folder at `path`, which may be a link. The full path has the prefix `\\?\`: it may be long, and no
     /// name after it means a device.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        // Wine cannot do that for long paths.
-        let path = fs::canonicalize(path).or_else(|_| std::path::absolute(path))?;
-        if !fs::metadata(&path)?.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
+        Self::of_full(full(path)?)
+    }
+
+    /// Opens the folder at a full path that leads over no link.
+    fn of_full(path: PathBuf) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        // Others may use the folder, but neither rename nor remove it.
+        options.read(true).share_mode(SHARE_READ | SHARE_WRITE);
+        let handle = options.custom_flags(OPEN_FOLDERS | OPEN_LINKS).open(&path)?;
+        if kind_of(&handle.metadata()?) == EntryKind::FOLDER {
+            Ok(Self { path, handle })
+        } else {
+            Err(io::ErrorKind::NotADirectory.into())
         }
-        Ok(Self(path))
     }
 
     /// Opens a folder inside it, which is no link.
     pub(crate) fn open_folder(&self, name: &str) -> io::Result<Self> {
-        if self.kind_of(name)? != EntryKind::FOLDER {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        Ok(Self(self.0.join(name)))
+        Self::of_full(self.path.join(name))
     }
 
     /// Opens an entry. Of a link the link itself is opened, and refused.
     pub(crate) fn open_entry(&self, name: &str, how: Open) -> io::Result<File> {
+        let path = self.path.join(name);
         let mut options = OpenOptions::new();
-        options.read(true).write(how != Open::Read);
+        options.read(true).write(how != Open::Read).truncate(false);
         options.create(how == Open::OrCreate).create_new(how == Open::New);
         // A folder can be opened to be read only, as on other systems.
         let folders = if how == Open::Read { OPEN_FOLDERS } else { 0 };
-        let file =
-            options.truncate(false).custom_flags(OPEN_LINKS | folders).open(self.0.join(name))?;
-        if kind_of(&file.metadata()?) == EntryKind::LINK {
+        let file = options.custom_flags(OPEN_LINKS | folders).open(&path)?;
+        let metadata = file.metadata()?;
+        if kind_of(&metadata) == EntryKind::LINK {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        Ok(file)
+        if !is_made_elsewhere(&metadata) {
+            return Ok(file);
+        }
+        // Its content comes from a filter of the system, as of a file that is deduplicated or kept in a cloud.
+        options.create(false).create_new(false);
+        let filtered = options.custom_flags(folders).open(&path)?;
+        if inode(&filtered, &metadata) == inode(&file, &metadata) {
+            Ok(filtered)
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
+        }
     }
 
     /// Makes a folder inside it.
     pub(crate) fn make_folder(&self, name: &str) -> io::Result<()> {
-        fs::create_dir(self.0.join(name))
+        fs::create_dir(self.path.join(name))
     }
 
     /// Returns what an entry is, without following a link.
     pub(crate) fn kind_of(&self, name: &str) -> io::Result<EntryKind> {
-        fs::symlink_metadata(self.0.join(name)).map(|metadata| kind_of(&metadata))
+        fs::symlink_metadata(self.path.join(name)).map(|metadata| kind_of(&metadata))
     }
 
     /// Gives a file another name, and replaces the file that has it.
     pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        rename(&self.0.join(from), &self.0.join(to))
+        rename(&self.path.join(from), &self.path.join(to))
     }
 
     /// Removes a file, or a link without what it leads to.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         match fs::remove_file(&path) {
             // A link to a folder is a folder here.
             Err(_) if self.kind_of(name)? == EntryKind::LINK => fs::remove_dir(path),
@@ -79,13 +105,13 @@ impl Dir {
 
     /// Removes an empty folder inside it.
     pub(crate) fn remove_folder(&self, name: &str) -> io::Result<()> {
-        fs::remove_dir(self.0.join(name))
+        fs::remove_dir(self.path.join(name))
     }
 
     /// Lists the entries whose names are wanted, in no order.
     pub(crate) fn entries(&self, is_wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if !is_wanted(&name) {
@@ -112,6 +138,6 @@ impl Dir {
 
     /// Returns the bytes that are free on its disk; `None` if the system does not say.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
-        fs4::available_space(&self.0).ok()
+        fs4::available_space(&self.path).ok()
     }
 }

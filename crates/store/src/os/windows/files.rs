@@ -1,7 +1,7 @@
 //! Files, and what the system says of them.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, Permissions},
+    fs::{self, File, Metadata, OpenOptions},
     io,
     os::windows::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Component, Path, PathBuf, Prefix},
@@ -11,7 +11,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::os::EntryKind;
+use crate::os::entry::{EntryKind, without_replacing};
 
 /// `FILE_FLAG_BACKUP_SEMANTICS`: a folder can be opened, too.
 pub(super) const OPEN_FOLDERS: u32 = 0x0200_0000;
@@ -59,6 +59,17 @@ pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
         () if of.is_dir() => EntryKind::FOLDER,
         () => EntryKind::OTHER,
     }
+}
+
+/// Whether the system reads the content of what is no link from somewhere else: `FILE_ATTRIBUTE_REPARSE_POINT`.
+pub(super) fn is_made_elsewhere(metadata: &Metadata) -> bool {
+    metadata.file_attributes() & 0x400 != 0
+}
+
+/// Returns the full path of what is there, links resolved, with the prefix `\\?\`.
+pub(super) fn full(path: &Path) -> io::Result<PathBuf> {
+    // Wine cannot do that for long paths.
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path))
 }
 
 /// Returns the number of a file in its file system, or 0 if that has none.
@@ -112,14 +123,17 @@ pub fn name_of_path(path: &Path) -> Vec<u8> {
     name.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
 }
 
-/// Returns the path that a store names by these bytes; `None` if it can be none.
+/// Returns the path that a store names by these bytes; `None` if it can be none. None leads to a device or a server:
+/// the store may be from others, and the user would log in there.
 pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
-    String::from_utf8(name).ok().map(Into::into)
-}
-
-/// Returns `None`: files have the permissions of their folder.
-pub fn permissions_of_new_files() -> Option<Permissions> {
-    None
+    let path = PathBuf::from(String::from_utf8(name).ok()?);
+    let is_on_disk = match path.components().next() {
+        Some(Component::Prefix(prefix)) => {
+            matches!(prefix.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_))
+        }
+        _ => true,
+    };
+    is_on_disk.then_some(path)
 }
 
 /// Whether the system refused because another program has the file open or mapped.
@@ -128,18 +142,36 @@ pub(crate) fn is_in_use(error: &io::Error) -> bool {
 }
 
 /// Gives a file or a folder another name, and replaces the file that has it. A file that others are reading cannot be
-/// replaced at once: it is tried again for a second.
+/// replaced at once: it is tried again for a second. A folder is not.
 ///
 /// # Errors
 /// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let rename = || fs::rename(from, to);
+    if from.is_dir() || to.is_dir() { rename() } else { with_patience(rename) }
+}
+
+/// Gives a file or a folder a name that nothing has. Is tried again for a second, as [`rename`].
+///
+/// # Errors
+/// Those of the system; of the kind [`io::ErrorKind::AlreadyExists`] if something has the name.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (to.parent(), to.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // Full paths with the prefix `\\?\` may be long.
+    let (from, to) = (full(from)?, full(folder)?.join(name));
+    with_patience(|| without_replacing(&from, &to))
+}
+
+/// Repeats for a second what the system refuses because another program has the file open.
+fn with_patience(act: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let begun = Instant::now();
     loop {
-        match fs::rename(from, to) {
-            Err(error) if is_in_use(&error) && !to.is_dir() && begun.elapsed() < PATIENCE => {
-                thread::sleep(PAUSE);
-            }
-            renamed => return renamed,
+        match act() {
+            Err(error) if is_in_use(&error) && begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            done => return done,
         }
     }
 }

@@ -17,6 +17,8 @@ const LINES: u32 = 0x2 | 0x4;
 /// `ENABLE_VIRTUAL_TERMINAL_INPUT`: arrows and other keys send the bytes that they send on other systems.
 const SEQUENCES: u32 = 0x200;
 
+const CTRL_Z: u8 = 0x1a;
+
 /// The mode to restore, while keys are read.
 static BEFORE: Mutex<Option<u32>> = Mutex::new(None);
 
@@ -75,7 +77,8 @@ fn start_reading() -> Receiver<io::Result<Vec<u8>>> {
         let mut bytes = [0; 64];
         loop {
             let read = match io::stdin().read(&mut bytes) {
-                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                // The standard library takes Ctrl-Z for the end of a console, which has none.
+                Ok(0) => Ok(vec![CTRL_Z]),
                 read => read.map(|read| bytes[..read].to_vec()),
             };
             let is_end = read.is_err();

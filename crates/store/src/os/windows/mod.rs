@@ -9,7 +9,7 @@ mod machine;
 pub(crate) use dir::Dir;
 pub use files::{
     REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
-    open_at_once, path_of_name, permissions_of_new_files, rename, start_writing, will_need,
+    open_at_once, path_of_name, rename, rename_new, start_writing, will_need,
 };
 pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,
@@ -17,3 +17,8 @@ pub(crate) use files::{
 pub(crate) use guard::Guard;
 pub use keyboard::{Keyboard, Restored, restore_terminal};
 pub use machine::available_memory;
+
+use crate::os::shell::Shell;
+
+/// The shell for which commands are printed.
+pub const SHELL: Shell = Shell::PowerShell;
