@@ -54,7 +54,8 @@ fn a_killed_ingest_loses_no_commit_and_is_continued() {
         assert!(left >= before.max(seen.unwrap_or(0)), "{left} after {before} and {seen:?}");
         before = left;
     }
-    assert!(kills > 0, "no writer was at work when it was to be killed");
+    // The first ones are killed when they have hardly begun, others when they have written a part.
+    assert!(kills >= 3, "{kills} of {KILLS} were at work when they were killed");
     let whole = tagq(["ingest".as_ref(), "-q".as_ref(), run.as_os_str()]);
     assert_eq!(whole.code, 0, "{}", whole.stderr);
     assert_eq!(committed(&run), Some(tags));

@@ -118,8 +118,9 @@ fn check_glibc(target: &Target, bytes: &[u8]) -> io::Result<()> {
     match (target.system, glibc(bytes)) {
         (System::Glibc, Some(minor)) if minor <= GLIBC => Ok(()),
         (System::Glibc, found) => {
-            let why = format!("{}: needs glibc 2.{found:?}, not 2.{GLIBC}", target.triple);
-            Err(io::Error::other(why))
+            let found = found.map_or_else(|| "none".into(), |minor| format!("2.{minor}"));
+            let why = format!("{}: the newest glibc that it names is {found}", target.triple);
+            Err(io::Error::other(format!("{why}, and 2.{GLIBC} is the oldest that must run it")))
         }
         (_, None) => Ok(()),
         (_, Some(_)) => Err(io::Error::other(format!("{}: needs glibc", target.triple))),
@@ -183,6 +184,7 @@ fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     succeed(
         Command::new("tar")
             .args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+            .arg("--mode=u=rwX,go=rX")
             .arg(format!("--mtime=@{}", goods.moment))
             .arg("-C")
             .arg(work)

@@ -167,11 +167,12 @@ fn quick(rust: &[&str]) -> ExitCode {
 /// Packages whose tests are not of tagq itself, or not in Rust.
 const BESIDES: [&str; 3] = ["xtask", "tagq-benches", "tagq-python"];
 
-/// What an emulated program cannot do: start a browser; go on after a file was larger than the shell allows, which ends
-/// QEMU itself; have pages read ahead, a hint that QEMU does not pass on; and live in little memory, of which QEMU needs a
-/// part.
+/// What an emulated program cannot do.
 const NOT_EMULATED: [&str; 4] = [
+    // It cannot start a browser.
     "pages_work_in_a_browser",
+    // QEMU ends at a file that is larger than the shell allows, does not pass on the hint to read pages ahead, and needs
+    // memory itself.
     "a_limit_of_the_shell_on_files_is_an_error_of_writing",
     "values_are_brought_before_they_are_touched",
     "hostile_files_are_refused_in_little_memory",

@@ -108,7 +108,7 @@ impl Target {
         if self.system == System::Windows { ".exe" } else { "" }
     }
 
-    /// Whether something stands between its programs and this machine.
+    /// Whether an emulator runs its programs, or nothing does.
     pub(crate) fn is_emulated(&self) -> bool {
         !matches!(self.runner, Some(Runner::Native))
     }

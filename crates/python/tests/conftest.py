@@ -29,6 +29,9 @@ def cli_json(*args: object) -> dict:
     return json.loads(cli(*args))
 
 
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+
+
 def interruptible() -> list[str]:
     """Return words before a command that enable SIGINT, which children inherit as ignored if the caller does."""
     return ["env", "--default-signal=INT"] if sys.platform == "linux" else []

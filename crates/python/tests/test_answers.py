@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import tagq
-from conftest import cli, cli_json
+from conftest import cli, cli_json, needs_signals
 
 QUESTIONS = [
     ("coincidences", dict(window="2ns"), ["--window", "2ns"]),
@@ -281,6 +281,7 @@ def test_every_case_is_drawn_pickled_and_streamed(dense: tagq.Run, kind: str, wo
         plt.close(panels[0].figure)
 
 
+@needs_signals
 def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
     """Each shift is a separate pass over all tags."""
     rows = 200_000

@@ -18,7 +18,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import tagq
-from conftest import ROOT
+from conftest import ROOT, needs_signals
 from test_answers import QUESTIONS
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore::tagq.TagqWarning")
@@ -99,6 +99,7 @@ def test_several_runs_are_added(run: tagq.Run, folder: Path, tmp_path: Path, cli
         assert ask(spread, query, words) == ask(one, query, words)
 
 
+@needs_signals
 def test_a_worker_that_is_killed_changes_nothing(blocks: tagq.Run, client: Client) -> None:
     pids = list(client.run(os.getpid).values())
 

@@ -17,7 +17,7 @@ import polars
 import pytest
 
 import tagq
-from conftest import cli_json, interruptible
+from conftest import cli_json, interruptible, needs_signals
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,7 @@ except KeyboardInterrupt:
 """
 
 
+@needs_signals
 def test_control_c_ends_the_ingest(large: Path, tmp_path: Path) -> None:
     args = [sys.executable, "-c", INTERRUPTED, str(large), str(tmp_path / "s")]
     child = subprocess.Popen([*interruptible(), *args], stdout=subprocess.PIPE, text=True)

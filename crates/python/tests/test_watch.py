@@ -15,7 +15,7 @@ import polars
 import pytest
 
 import tagq
-from conftest import PROGRAM, ROOT, cli_json, interruptible
+from conftest import PROGRAM, ROOT, cli_json, interruptible, needs_signals
 
 FIRST = ROOT / "data/fixtures/pairs/1.tags.zst"
 SECOND = ROOT / "data/fixtures/pairs/2.tags.zst"
@@ -130,6 +130,7 @@ except KeyboardInterrupt:
 """
 
 
+@needs_signals
 def test_ctrl_c_ends_a_watch(growing: Path) -> None:
     words = [*interruptible(), sys.executable, "-c", WATCHING, str(growing)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:

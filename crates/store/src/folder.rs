@@ -191,6 +191,8 @@ impl Folder {
                 folder.remove(&entry.name)?;
             }
         }
+        // On Windows an open folder cannot be removed.
+        drop(folder);
         let removed = self.dir.remove_folder(name);
         removed.map_err(io_error(&self.path.join(name), "remove this folder"))
     }

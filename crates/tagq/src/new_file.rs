@@ -107,7 +107,7 @@ fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         draws += 1;
         let mut builder = tempfile::Builder::new();
-        // A file as any other, not one for its user alone that the system calls temporary.
+        // With usual permissions, and without the mark that Windows has for temporary files.
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         let made = builder.prefix(START).suffix(END).make_in(folder, |path| options.open(path));

@@ -51,11 +51,24 @@ impl Stop {
 
 fn remove_all() {
     for path in TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // Other threads may still write into the folder, so removal is retried.
+        // Other threads may still write into the folder, so removal is retried. On Windows folders that they have open
+        // stay, but not the files in them.
         for _ in 0..100 {
+            remove_files(path);
             if fs::remove_file(path).is_ok() || fs::remove_dir_all(path).is_ok() || !path.exists() {
                 break;
             }
+        }
+    }
+}
+
+/// Removes the files in a folder and in the folders in it.
+fn remove_files(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_files(&entry.path());
+        } else {
+            drop(fs::remove_file(entry.path()));
         }
     }
 }

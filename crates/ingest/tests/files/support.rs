@@ -35,7 +35,6 @@ pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
         .collect()
 }
 
-/// Reports that a test was skipped, and why, bypassing the capture of test output.
 /// Whether there is the program `capnp`. An emulator may start one that is missing, which then fails.
 pub fn has_capnp() -> bool {
     let is_there =
@@ -46,6 +45,7 @@ pub fn has_capnp() -> bool {
     is_there
 }
 
+/// Reports that a test was skipped, and why, bypassing the capture of test output.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

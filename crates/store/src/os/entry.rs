@@ -42,7 +42,7 @@ pub(crate) enum Open {
     New,
 }
 
-/// Gives a file another name that nothing has; on Windows also a folder.
+/// Renames a file; fails if the new name is taken. On Windows folders can be renamed so, too.
 pub(super) fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|mut failed| {
         // It stays where it is.

@@ -24,7 +24,7 @@ pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
     Keyboard, REMOVES_MAPPED, Restored, SHELL, SetAside, are_same, available_memory, disk_bytes,
     is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, rename, rename_new,
-    restore_terminal, start_writing, will_need,
+    restore_terminal, start_writing, sync_folder, will_need,
 };
 #[cfg(unix)]
 pub use unix::ignored_signals;
@@ -119,12 +119,4 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()
         }
     }
     Ok(())
-}
-
-/// Makes the names in a folder durable.
-///
-/// # Errors
-/// Those of the system.
-pub fn sync_folder(path: &Path) -> io::Result<()> {
-    Dir::open(path)?.sync()
 }

@@ -107,6 +107,51 @@ fn files_are_known_again() {
 }
 
 #[test]
+fn a_new_name_replaces_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["file", "other"] {
+        fs::write(at(name), name).unwrap();
+    }
+    for name in ["folder", "full"] {
+        fs::create_dir(at(name)).unwrap();
+        fs::write(at(name).join("inside"), name).unwrap();
+    }
+    for (from, to) in [("file", "other"), ("file", "full"), ("folder", "file"), ("folder", "full")]
+    {
+        let refused = system::rename_new(&at(from), &at(to)).unwrap_err();
+        let is_taken = [
+            io::ErrorKind::AlreadyExists,
+            io::ErrorKind::DirectoryNotEmpty,
+            io::ErrorKind::NotADirectory,
+        ];
+        assert!(is_taken.contains(&refused.kind()), "{from} to {to}: {refused}");
+    }
+    assert_eq!(fs::read(at("other")).unwrap(), b"other");
+    assert_eq!(fs::read(at("full").join("inside")).unwrap(), b"full");
+    // Longer than programs on Windows could name.
+    let deep = at(&"d".repeat(120)).join("e".repeat(120));
+    fs::create_dir_all(&deep).unwrap();
+    system::rename_new(&at("file"), &deep.join("f".repeat(60))).unwrap();
+    system::rename_new(&at("folder"), &deep.join("g".repeat(60))).unwrap();
+    assert_eq!(fs::read(deep.join("f".repeat(60))).unwrap(), b"file");
+    assert_eq!(fs::read(deep.join("g".repeat(60)).join("inside")).unwrap(), b"folder");
+    assert!(!at("file").exists() && !at("folder").exists());
+}
+
+#[test]
+fn names_that_lead_to_devices_and_servers_are_not_followed() {
+    let names = [r"\\.\PhysicalDrive0", "//server/share/a.ptu", r"\\?\UNC\server\share\a.ptu"];
+    for name in names {
+        let path = system::path_of_name(name.as_bytes().to_vec());
+        // Elsewhere these are names like others.
+        assert_eq!(path.is_none(), cfg!(windows), "{name}");
+    }
+    assert!(system::path_of_name(br"C:/run/a.ptu".to_vec()).is_some());
+    assert!(system::path_of_name(br"\\?\C:\run\a.ptu".to_vec()).is_some());
+}
+
+#[test]
 fn a_file_is_set_aside_and_gone() {
     let folder = tempfile::tempdir().unwrap();
     let mut aside = system::SetAside::create_in(folder.path()).unwrap();

@@ -59,7 +59,7 @@ impl Writer {
             && let Ok(folder) = Folder::open(path)
             && let Ok(lock) = Lock::take(&folder)
         {
-            remove_uncommitted(&*disk, &folder, lock, is_made);
+            remove_uncommitted(&*disk, folder, lock, is_made);
         }
         Ok(Self { is_made, ..created? })
     }
@@ -70,7 +70,7 @@ impl Writer {
         if self.manifest.commit == 0 {
             let Self { disk, folder, files, lock, is_made, .. } = self;
             drop(files);
-            remove_uncommitted(&*disk, &folder, lock, is_made);
+            remove_uncommitted(&*disk, folder, lock, is_made);
         }
     }
 
@@ -205,15 +205,17 @@ impl Writer {
 
 /// Removes the files of a store without a commit, and its folder if `is_made`. Nobody else writes it, because of the
 /// lock. The next writer removes files that stay.
-fn remove_uncommitted(disk: &dyn Disk, folder: &Folder, lock: Lock, is_made: bool) {
-    let (Ok(None), Ok(files)) = (Manifest::read_in(folder), files_in(folder)) else { return };
+fn remove_uncommitted(disk: &dyn Disk, folder: Folder, lock: Lock, is_made: bool) {
+    let (Ok(None), Ok(files)) = (Manifest::read_in(&folder), files_in(&folder)) else { return };
     for name in files.iter().map(|file| &*file.name).chain([LOCK_NAME]) {
-        drop(disk.remove(folder, name));
+        drop(disk.remove(&folder, name));
     }
-    // On some systems the lock goes only when it is closed. A folder with that of another writer is not empty.
-    drop(lock);
+    // On Windows the lock and the folder go only when they are closed. A folder with the lock of another writer is not
+    // empty.
+    let path = folder.path().to_owned();
+    drop((lock, folder));
     if is_made {
-        drop(disk.remove_folder(folder.path()));
+        drop(disk.remove_folder(&path));
     }
 }
 

@@ -18,7 +18,9 @@ pub fn remove_store(around: &Folder, name: &str) -> Result<bool, Error> {
         Err(Error::Busy { .. }) => return Ok(false),
         lock => lock?,
     };
-    // Where open files cannot be removed, a folder that has one keeps its name: also one that a writer opens now.
+    // On Windows a folder keeps its name while it is open, or a file in it. A writer that opens one now is safe there for
+    // that reason.
+    drop(folder);
     let _lock = os::REMOVES_MAPPED.then_some(lock);
     let removed = around.unguessed_name(REMOVED)?;
     match around.rename(name, &removed) {

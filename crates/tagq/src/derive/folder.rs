@@ -119,11 +119,12 @@ impl ViewFolder {
             let Ok(folder) = views.open_folder(&name) else { continue };
             let is_of_run =
                 ViewState::read(&folder).is_some_and(|state| state.made_from.run() == run);
+            let files = folder.entries(|_| true).unwrap_or_default();
+            drop(folder);
             if !end.is_empty() || name != self.name && !is_of_run {
                 drop(remove_store(&views, &name));
                 continue;
             }
-            let files = folder.entries(|_| true).unwrap_or_default();
             let used = files.iter().find(|file| file.name == ViewState::NAME);
             let used = used.map_or(SystemTime::UNIX_EPOCH, |file| file.modified);
             all.push((used, bytes_of(&files), name));

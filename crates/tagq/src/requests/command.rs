@@ -206,7 +206,7 @@ fn text_literal(text: &str) -> String {
 }
 
 /// Returns the path of a run as an argument that is not taken for an option or for channels.
-fn run_word(run: &str) -> String {
+pub(crate) fn run_word(run: &str) -> String {
     let is_plain = run.contains(['/', '.', std::path::MAIN_SEPARATOR]) && !run.starts_with('-');
     let is_number = run.starts_with(|letter: char| letter.is_ascii_digit());
     let is_name = !run.starts_with('-') && !run.contains([',', '=']) && !is_number;

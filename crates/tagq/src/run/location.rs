@@ -10,7 +10,10 @@ use std::{
 
 use tagq_store::{Manifest, Store, os};
 
-use crate::error::Error;
+use crate::{
+    error::Error,
+    requests::{quoted, run_word},
+};
 
 /// Suffix of a single source that names its store.
 const STORE_OF_FILE: &str = ".tagq";
@@ -148,13 +151,14 @@ impl RunLocation {
         if self.input.is_some() || self.path == self.store {
             return None;
         }
+        let word = |path: &Path| quoted(&run_word(&path.to_string_lossy())).into_owned();
         let store = if self.store == Self::store_for(&self.path) {
             String::new()
         } else {
-            format!(" --store {}", self.store.display())
+            format!(" --store {}", word(&self.store))
         };
         let recursive = if self.is_recursive { " --recursive" } else { "" };
-        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", self.path.display()))
+        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", word(&self.path)))
     }
 
     /// Returns the default location of the store of the run at `path`.

@@ -117,3 +117,11 @@ impl Dir {
         (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 }
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    Dir::open(path)?.sync()
+}

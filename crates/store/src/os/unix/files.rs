@@ -1,15 +1,14 @@
 //! Files, and what the system says of them.
 
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
 use std::{
     ffi::OsString,
     fs::{self, File, Metadata, OpenOptions},
     io,
-    os::{
-        fd::AsRawFd as _,
-        unix::{
-            ffi::{OsStrExt as _, OsStringExt as _},
-            fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
-        },
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
     path::{Path, PathBuf},
 };
@@ -115,12 +114,32 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Gives a file or a folder a name that nothing has; an empty folder may have that of a folder.
+/// Renames a file or a folder. Fails if the new name is taken; an empty folder is replaced by a folder.
 ///
 /// # Errors
 /// Those of the system; of the kind [`io::ErrorKind::AlreadyExists`] if a file has the name.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    if from.is_dir() { fs::rename(from, to) } else { without_replacing(from, to) }
+    if from.is_dir() {
+        return fs::rename(from, to);
+    }
+    match without_replacing(from, to) {
+        // Not every file system can do that in one step.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            rename_claimed(from, to)
+        }
+        renamed => renamed,
+    }
+}
+
+/// Same as [`rename_new`] for a file, in two steps: an empty file takes the name first.
+fn rename_claimed(from: &Path, to: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).open(to)?;
+    fs::rename(from, to).inspect_err(|_| drop(fs::remove_file(to)))
 }
 
 /// Cuts a file to `len` bytes.
@@ -141,12 +160,16 @@ pub(crate) fn keep_away(_: &Path) -> bool {
     false
 }
 
-/// A temporary file without a name, which a path leads to while this lives. Nothing is left of it, however the process
-/// ends.
+/// A temporary file, which a path leads to while this lives. On Linux it has no name, and nothing is left of it however
+/// the process ends.
 #[derive(Debug)]
 pub struct SetAside {
     file: File,
     path: PathBuf,
+    /// Its name, where it has one.
+    #[cfg(not(target_os = "linux"))]
+    #[expect(dead_code, reason = "it removes the file")]
+    name: tempfile::TempPath,
 }
 
 impl SetAside {
@@ -155,11 +178,18 @@ impl SetAside {
     /// # Errors
     /// Those of the system.
     pub fn create_in(folder: &Path) -> io::Result<Self> {
-        let file = tempfile::tempfile_in(folder)?;
-        // A container may have no /dev/fd.
-        let open_files = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
-        let path = Path::new(open_files).join(file.as_raw_fd().to_string());
-        Ok(Self { file, path })
+        #[cfg(target_os = "linux")]
+        {
+            let file = tempfile::tempfile_in(folder)?;
+            let path = Path::new("/proc/self/fd").join(file.as_raw_fd().to_string());
+            Ok(Self { file, path })
+        }
+        // There a path to an open file shares its place of reading.
+        #[cfg(not(target_os = "linux"))]
+        {
+            let (file, name) = tempfile::NamedTempFile::new_in(folder)?.into_parts();
+            Ok(Self { file, path: name.to_path_buf(), name })
+        }
     }
 
     /// Returns the file to write into.
@@ -170,5 +200,26 @@ impl SetAside {
     /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_claimed_only_if_it_is_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to, taken] = ["from", "to", "taken"].map(|name| folder.path().join(name));
+        fs::write(&from, "new").unwrap();
+        fs::write(&taken, "old").unwrap();
+        let refused = rename_claimed(&from, &taken).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&taken).unwrap(), b"old");
+        rename_claimed(&from, &to).unwrap();
+        assert_eq!((fs::read(&to).unwrap(), from.exists()), (b"new".to_vec(), false));
+        // Nothing is left of a name that was claimed for a file that is gone.
+        rename_claimed(&from, &from.with_extension("x")).unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -10,6 +10,7 @@ mod writeback;
 
 pub use ahead::will_need;
 pub(crate) use dir::Dir;
+pub use dir::sync_folder;
 pub use files::{
     REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
     open_at_once, path_of_name, rename, rename_new,

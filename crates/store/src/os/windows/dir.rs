@@ -1,5 +1,5 @@
 //! A folder by its full path: names in it are not changed by the system, and links are not followed. Its handle is held,
-//! so that nothing else takes the place of the folder or of one above it.
+//! so that nobody can rename or remove it, or a folder above it, meanwhile.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,7 +11,9 @@ use std::{
 
 use crate::os::{
     DirEntry, EntryKind, Open,
-    windows::files::{OPEN_FOLDERS, OPEN_LINKS, full, inode, is_made_elsewhere, kind_of, rename},
+    windows::files::{
+        OPEN_FOLDERS, OPEN_LINKS, are_same_files, full, is_made_elsewhere, kind_of, rename,
+    },
 };
 
 /// `FILE_SHARE_READ`.
@@ -71,7 +73,7 @@ impl Dir {
         // Its content comes from a filter of the system, as of a file that is deduplicated or kept in a cloud.
         options.create(false).create_new(false);
         let filtered = options.custom_flags(folders).open(&path)?;
-        if inode(&filtered, &metadata) == inode(&file, &metadata) {
+        if are_same_files(&filtered, &file) {
             Ok(filtered)
         } else {
             Err(io::ErrorKind::InvalidInput.into())
@@ -140,4 +142,12 @@ impl Dir {
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         fs4::available_space(&self.path).ok()
     }
+}
+
+/// Makes the names in a folder durable, as [`Dir::sync`].
+///
+/// # Errors
+/// None.
+pub fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }

@@ -61,20 +61,32 @@ pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
     }
 }
 
-/// Whether the system reads the content of what is no link from somewhere else: `FILE_ATTRIBUTE_REPARSE_POINT`.
+/// Whether a file that is no link has its content elsewhere, as one that is deduplicated or kept in a cloud:
+/// `FILE_ATTRIBUTE_REPARSE_POINT`.
 pub(super) fn is_made_elsewhere(metadata: &Metadata) -> bool {
     metadata.file_attributes() & 0x400 != 0
 }
 
 /// Returns the full path of what is there, links resolved, with the prefix `\\?\`.
 pub(super) fn full(path: &Path) -> io::Result<PathBuf> {
-    // Wine cannot do that for long paths.
+    // Wine cannot resolve long paths: they are made absolute there.
     fs::canonicalize(path).or_else(|_| std::path::absolute(path))
+}
+
+/// Whether two handles are of one file; `false` if the file system does not say.
+pub(super) fn are_same_files(one: &File, other: &File) -> bool {
+    id(one).is_some_and(|found| found.1 != 0 && id(other) == Some(found))
+}
+
+/// Returns the number of the file system of a file, and that of the file in it.
+fn id(file: &File) -> Option<(u64, u64)> {
+    let facts = winapi_util::file::information(file).ok()?;
+    Some((facts.volume_serial_number(), facts.file_index()))
 }
 
 /// Returns the number of a file in its file system, or 0 if that has none.
 pub(crate) fn inode(file: &File, _: &Metadata) -> u64 {
-    winapi_util::file::information(file).map_or(0, |facts| facts.file_index())
+    id(file).map_or(0, |(_, number)| number)
 }
 
 /// Same as [`inode`], for a path.
@@ -92,12 +104,10 @@ pub fn mtime_ns(metadata: &Metadata) -> i64 {
 
 /// Whether two paths lead to the same file. Neither is opened for more than its facts.
 pub fn are_same(one: &Path, other: &Path) -> bool {
-    let id = |path: &Path| {
-        let file = OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path).ok()?;
-        let facts = winapi_util::file::information(&file).ok()?;
-        Some((facts.volume_serial_number(), facts.file_index()))
+    let of = |path: &Path| {
+        id(&OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path).ok()?)
     };
-    id(one).is_some_and(|found| id(other) == Some(found))
+    of(one).is_some_and(|found| of(other) == Some(found))
 }
 
 /// Whether nothing has the name of an open file any more.
@@ -127,13 +137,22 @@ pub fn name_of_path(path: &Path) -> Vec<u8> {
 /// the store may be from others, and the user would log in there.
 pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(name).ok()?);
-    let is_on_disk = match path.components().next() {
-        Some(Component::Prefix(prefix)) => {
-            matches!(prefix.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_))
-        }
-        _ => true,
-    };
-    is_on_disk.then_some(path)
+    let is_on_disk = prefix(&path)
+        .is_none_or(|prefix| matches!(prefix, Prefix::Disk(_) | Prefix::VerbatimDisk(_)));
+    let is_device = std::path::absolute(&path).is_ok_and(|path| is_device(&path));
+    (is_on_disk && !is_device).then_some(path)
+}
+
+fn prefix(path: &Path) -> Option<Prefix<'_>> {
+    match path.components().next() {
+        Some(Component::Prefix(prefix)) => Some(prefix.kind()),
+        _ => None,
+    }
+}
+
+/// Whether an absolute path leads to a device: on older versions of Windows also one that ends with a name like `COM1`.
+fn is_device(path: &Path) -> bool {
+    matches!(prefix(path), Some(Prefix::DeviceNS(_)))
 }
 
 /// Whether the system refused because another program has the file open or mapped.
@@ -142,7 +161,7 @@ pub(crate) fn is_in_use(error: &io::Error) -> bool {
 }
 
 /// Gives a file or a folder another name, and replaces the file that has it. A file that others are reading cannot be
-/// replaced at once: it is tried again for a second. A folder is not.
+/// replaced at once: it is tried again for a second. Folders are tried once.
 ///
 /// # Errors
 /// Those of the system.
@@ -151,15 +170,16 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_dir() || to.is_dir() { rename() } else { with_patience(rename) }
 }
 
-/// Gives a file or a folder a name that nothing has. Is tried again for a second, as [`rename`].
+/// Renames a file or a folder. Fails if the new name is taken. Is tried again for a second, as [`rename`].
 ///
 /// # Errors
 /// Those of the system; of the kind [`io::ErrorKind::AlreadyExists`] if something has the name.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (to.parent(), to.file_name()) else {
+    // The name as the system reads it: without dots and blanks at its end.
+    let to = std::path::absolute(to)?;
+    let (Some(folder), Some(name), false) = (to.parent(), to.file_name(), is_device(&to)) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     // Full paths with the prefix `\\?\` may be long.
     let (from, to) = (full(from)?, full(folder)?.join(name));
     with_patience(|| without_replacing(&from, &to))
@@ -190,10 +210,9 @@ pub const REMOVES_MAPPED: bool = false;
 /// Whether files at `path` are not to be mapped: they lie on a network drive, and a page that the server does not give
 /// would end the process.
 pub(crate) fn keep_away(path: &Path) -> bool {
-    let first = fs::canonicalize(path).ok();
-    let prefix = first.as_deref().and_then(|path| path.components().next());
-    let Some(Component::Prefix(prefix)) = prefix else { return false };
-    matches!(prefix.kind(), Prefix::VerbatimUNC(..) | Prefix::UNC(..))
+    let full = fs::canonicalize(path).ok();
+    let prefix = full.as_deref().and_then(prefix);
+    matches!(prefix, Some(Prefix::VerbatimUNC(..) | Prefix::UNC(..)))
 }
 
 /// A hint that this system does not take.

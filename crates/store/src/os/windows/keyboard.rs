@@ -77,8 +77,9 @@ fn start_reading() -> Receiver<io::Result<Vec<u8>>> {
         let mut bytes = [0; 64];
         loop {
             let read = match io::stdin().read(&mut bytes) {
-                // The standard library takes Ctrl-Z for the end of a console, which has none.
-                Ok(0) => Ok(vec![CTRL_Z]),
+                // The standard library returns no bytes for Ctrl-Z, as if the input had ended.
+                Ok(0) if console::mode(HandleRef::stdin()).is_ok() => Ok(vec![CTRL_Z]),
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                 read => read.map(|read| bytes[..read].to_vec()),
             };
             let is_end = read.is_err();

@@ -7,6 +7,7 @@ mod keyboard;
 mod machine;
 
 pub(crate) use dir::Dir;
+pub use dir::sync_folder;
 pub use files::{
     REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
     open_at_once, path_of_name, rename, rename_new, start_writing, will_need,
