@@ -128,7 +128,7 @@ const FLOORS: [Floors; 12] = [
     Floors {
         of: "tagq",
         floors: &[
-            &["error", "escape", "progress", "notes", "remarks"],
+            &["error", "escape", "progress", "shell_words", "notes", "remarks"],
             &["cells", "figure"],
             &["table"],
             &["run/options", "run/location", "run/memo"],

@@ -249,7 +249,7 @@ fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     let kilobytes = kilobytes.split_whitespace().next().unwrap_or("0").to_owned();
     let control = format!(
         "Package: tagq\nVersion: {}\nArchitecture: {architecture}\nMaintainer: the developers of tagq\n\
-         Installed-Size: {kilobytes}\nDepends: {libc}, libgcc-s1\nSection: science\nPriority: optional\n\
+         Installed-Size: {kilobytes}\nDepends: {libc}\nSection: science\nPriority: optional\n\
          Description: exact questions to photon time tags\n {DESCRIPTION}\n",
         goods.version
     );

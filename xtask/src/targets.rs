@@ -146,6 +146,9 @@ impl Target {
         let glibc =
             if self.system == System::Glibc && subcommand == "zigbuild" { ".2.28" } else { "" };
         cargo.args([subcommand, "--target", &format!("{}{glibc}", self.triple)]);
+        if self.system == System::MacOs && cfg!(not(target_os = "macos")) {
+            cargo.env("SDKROOT", frameworks(&tools.home)?);
+        }
         Ok(cargo)
     }
 
@@ -177,6 +180,26 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// The one framework of macOS that a dependency needs, for the name of the time zone, as the linker wants to know it. zig has
+/// the other libraries.
+const FRAMEWORK: &str = "System/Library/Frameworks/CoreFoundation.framework/CoreFoundation.tbd";
+const FRAMEWORK_NAMES: &str = "--- !tapi-tbd\n\
+     tbd-version: 4\n\
+     targets: [ x86_64-macos, arm64-macos ]\n\
+     install-name: '/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation'\n\
+     exports:\n  - targets: [ x86_64-macos, arm64-macos ]\n    symbols: [ _CFRelease, _CFStringGetBytes, \
+     _CFStringGetCStringPtr, _CFStringGetLength, _CFTimeZoneCopySystem, _CFTimeZoneGetName, \
+     _CFTimeZoneResetSystem ]\n...\n";
+
+/// Makes a folder that stands for the SDK of macOS.
+fn frameworks(tools: &Path) -> io::Result<PathBuf> {
+    let sdk = tools.join("macos");
+    let path = sdk.join(FRAMEWORK);
+    fs::create_dir_all(path.parent().unwrap_or(&sdk))?;
+    fs::write(path, FRAMEWORK_NAMES)?;
+    Ok(sdk)
 }
 
 /// Makes a folder in which Wine keeps its files, so that those of the user stay as they are.

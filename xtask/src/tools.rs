@@ -15,6 +15,8 @@ const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=
 
 /// An environment of Python with these tools.
 pub(crate) struct Tools {
+    /// The folder of the environment, and of what else is made for the tools.
+    pub home: PathBuf,
     programs: PathBuf,
 }
 
@@ -28,7 +30,7 @@ impl Tools {
         let interpreter = python::environment(&python::program(), &home, &TOOLS);
         let interpreter = interpreter.map_err(|error| io::Error::other(error.to_string()))?;
         let programs = interpreter.parent().unwrap_or(Path::new("")).to_path_buf();
-        Ok(Self { programs })
+        Ok(Self { home, programs })
     }
 
     /// Returns one of the programs, which finds the others.

@@ -23,6 +23,7 @@ struct Readme;
 mod error;
 mod escape;
 mod progress;
+mod shell_words;
 
 mod destination;
 mod merge;
@@ -102,6 +103,7 @@ pub use run::{
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use settle::{QUERY_TYPES, settled};
+pub use shell_words::quoted;
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 

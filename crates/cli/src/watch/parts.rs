@@ -8,8 +8,8 @@ use std::{
 };
 
 use tagq::{
-    Delays, Error, OpenOptions, Run,
-    requests::{Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup, quoted},
+    Delays, Error, OpenOptions, Run, quoted,
+    requests::{Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup},
 };
 use tagq_export::report::Format;
 

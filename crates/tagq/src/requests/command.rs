@@ -1,11 +1,9 @@
 //! Requests as a user types them: a command for a shell, and a line of Python.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
-use tagq_store::os::{self, Shell};
 
 use super::options::{ChannelArgument, OptionValues, RequestOption, RequestType, ValueType};
+use crate::shell_words::{quoted, run_word};
 
 /// How the runs of a request are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,54 +203,6 @@ fn text_literal(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Returns the path of a run as an argument that is not taken for an option or for channels.
-pub(crate) fn run_word(run: &str) -> String {
-    let is_plain = run.contains(['/', '.', std::path::MAIN_SEPARATOR]) && !run.starts_with('-');
-    let is_number = run.starts_with(|letter: char| letter.is_ascii_digit());
-    let is_name = !run.starts_with('-') && !run.contains([',', '=']) && !is_number;
-    if is_plain || is_name { run.to_owned() } else { format!("./{run}") }
-}
-
-/// Quotes a word for the shells of this system if it needs that.
-pub fn quoted(word: &str) -> Cow<'_, str> {
-    match os::SHELL {
-        Shell::Posix => quoted_for_posix(word),
-        Shell::PowerShell => quoted_for_powershell(word),
-    }
-}
-
-fn quoted_for_posix(word: &str) -> Cow<'_, str> {
-    if is_plain(word, "_@%+=:,./-") {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', r"'\''")).into()
-}
-
-/// Quotes a word for PowerShell, and, if it has none of the marks that PowerShell takes for code, in the same way for
-/// the shell `cmd`.
-fn quoted_for_powershell(word: &str) -> Cow<'_, str> {
-    // A comma ends an argument.
-    if is_plain(word, "_=:./\\-") {
-        return word.into();
-    }
-    let (inside, slashes) = word.split_at(word.trim_end_matches('\\').len());
-    // Programs take a backslash before the closing quote for a part of the word.
-    let slashes = slashes.repeat(2);
-    if word.contains(['$', '`', '"', '“', '”', '„']) {
-        // All of these are a single quote there.
-        let single = ['\'', '‘', '’', '‚', '‛'];
-        let doubled = |mark: char| if single.contains(&mark) { vec![mark; 2] } else { vec![mark] };
-        let inside: String = inside.chars().flat_map(doubled).collect();
-        return format!("'{inside}{slashes}'").into();
-    }
-    format!("\"{inside}{slashes}\"").into()
-}
-
-fn is_plain(word: &str, marks: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || marks.contains(letter);
-    !word.is_empty() && word.chars().all(is_plain)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -264,26 +214,6 @@ mod tests {
         let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
         let Value::Object(options) = options else { panic!("{options}") };
         [of.command(&options, runs, asking), of.python(&options, runs, asking)]
-    }
-
-    #[test]
-    fn words_are_quoted_for_each_shell() {
-        let cases = [
-            ("run/1.ptu", "run/1.ptu", "run/1.ptu"),
-            ("", "''", "\"\""),
-            ("1,2", "1,2", "\"1,2\""),
-            (r"C:\a", r"'C:\a'", r"C:\a"),
-            (r"C:\my run\", r"'C:\my run\'", r#""C:\my run\\""#),
-            ("it's", r"'it'\''s'", r#""it's""#),
-            ("$(calc)'s", r"'$(calc)'\''s'", "'$(calc)''s'"),
-            ("a`b’", "'a`b’'", "'a`b’’'"),
-            ("“x” $y\\", "'“x” $y\\'", "'“x” $y\\\\'"),
-            ("ü", "'ü'", "\"ü\""),
-        ];
-        for (word, posix, powershell) in cases {
-            assert_eq!(quoted_for_posix(word), posix);
-            assert_eq!(quoted_for_powershell(word), powershell);
-        }
     }
 
     #[test]

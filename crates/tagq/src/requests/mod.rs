@@ -36,8 +36,7 @@ mod viewed;
 
 pub use blocks::Errors;
 pub use coincidences::{Accidentals, Coincidences, Listing};
-pub(crate) use command::run_word;
-pub use command::{Asking, keyword, quoted};
+pub use command::{Asking, keyword};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, PulsePeriod, Reach};

@@ -12,7 +12,7 @@ use tagq_store::{Manifest, Store, os};
 
 use crate::{
     error::Error,
-    requests::{quoted, run_word},
+    shell_words::{quoted, run_word},
 };
 
 /// Suffix of a single source that names its store.
