@@ -65,7 +65,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
             ended.check_refusal(&[1])?;
             // A note says that there may be no room.
             let mut errors = ended.stderr.lines().filter(|line| line.starts_with("error"));
-            if errors.any(|line| line.contains("no room for its new sources")) {
+            if errors.any(|line| line.contains("no room for its new ")) {
                 foreseen.store(true, Ordering::Relaxed);
                 room.check_nothing_begun(&stage)?;
             } else if ended.stderr.contains("No space left") {
