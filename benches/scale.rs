@@ -8,7 +8,6 @@
 use std::{
     env,
     error::Error,
-    fs::File,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -294,7 +293,7 @@ fn cold(rounds: usize, folders: &[PathBuf]) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 fn forget(folder: &Path) -> Result<(), Failure> {
     for entry in folder.read_dir()? {
-        let file = File::open(entry?.path())?;
+        let file = std::fs::File::open(entry?.path())?;
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
     }
     Ok(())

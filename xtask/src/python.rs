@@ -40,6 +40,7 @@ pub(crate) struct Environment {
     interpreter: PathBuf,
 }
 
+#[cfg(target_os = "linux")]
 impl Environment {
     pub(crate) fn interpreter(&self) -> &Path {
         &self.interpreter
