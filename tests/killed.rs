@@ -54,7 +54,7 @@ fn a_killed_ingest_loses_no_commit_and_is_continued() {
         assert!(left >= before.max(seen.unwrap_or(0)), "{left} after {before} and {seen:?}");
         before = left;
     }
-    // The first ones are killed when they have hardly begun, others when they have written a part.
+    // The others had ended before they were to be killed.
     assert!(kills >= 3, "{kills} of {KILLS} were at work when they were killed");
     let whole = tagq(["ingest".as_ref(), "-q".as_ref(), run.as_os_str()]);
     assert_eq!(whole.code, 0, "{}", whole.stderr);

@@ -73,8 +73,8 @@ pub(crate) fn command_as_nobody() -> Command {
     command
 }
 
-/// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that; where no program can do
-/// that, as it is.
+/// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that. On other systems than Linux
+/// it is started like any program.
 pub(crate) fn interruptible() -> Command {
     if cfg!(not(target_os = "linux")) {
         return command();
@@ -142,7 +142,7 @@ pub(crate) fn store_file(store: &Path, key: &str) -> PathBuf {
     store.join(manifest["files"][key]["name"].as_str().unwrap())
 }
 
-/// Returns a device that refuses all bytes as a full disk does; `None` where there is none.
+/// Opens `/dev/full`, which refuses every byte like a full disk. Returns `None` on systems without it.
 pub(crate) fn full_disk() -> Option<fs::File> {
     let full = fs::OpenOptions::new().write(true).open("/dev/full");
     if full.is_err() {

@@ -50,7 +50,7 @@ pub(crate) fn open(screen: Screen) -> io::Result<(File, File)> {
     let programs = rustix::fs::open(name, flags, Mode::empty())?;
     let size = Winsize { ws_row: screen.rows, ws_col: screen.columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&programs, size)?;
-    // An emulator may have none that can be set.
+    // An emulator may not support the settings of a terminal.
     tcgetattr(&programs)?;
     Ok((person.into(), programs.into()))
 }

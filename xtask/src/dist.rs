@@ -118,9 +118,10 @@ fn check_glibc(target: &Target, bytes: &[u8]) -> io::Result<()> {
     match (target.system, glibc(bytes)) {
         (System::Glibc, Some(minor)) if minor <= GLIBC => Ok(()),
         (System::Glibc, found) => {
-            let found = found.map_or_else(|| "none".into(), |minor| format!("2.{minor}"));
-            let why = format!("{}: the newest glibc that it names is {found}", target.triple);
-            Err(io::Error::other(format!("{why}, and 2.{GLIBC} is the oldest that must run it")))
+            let needs = found
+                .map_or_else(|| "names no glibc".into(), |minor| format!("needs glibc 2.{minor}"));
+            let why = format!("{}: {needs}; glibc 2.{GLIBC} must be enough", target.triple);
+            Err(io::Error::other(why))
         }
         (_, None) => Ok(()),
         (_, Some(_)) => Err(io::Error::other(format!("{}: needs glibc", target.triple))),

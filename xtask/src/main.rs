@@ -171,10 +171,11 @@ const BESIDES: [&str; 3] = ["xtask", "tagq-benches", "tagq-python"];
 const NOT_EMULATED: [&str; 4] = [
     // It cannot start a browser.
     "pages_work_in_a_browser",
-    // QEMU ends at a file that is larger than the shell allows, does not pass on the hint to read pages ahead, and needs
-    // memory itself.
+    // QEMU is ended by the system when a file becomes larger than the shell allows.
     "a_limit_of_the_shell_on_files_is_an_error_of_writing",
+    // QEMU does not pass on the hint to read pages ahead.
     "values_are_brought_before_they_are_touched",
+    // QEMU itself needs a part of the little memory.
     "hostile_files_are_refused_in_little_memory",
 ];
 

@@ -182,8 +182,8 @@ impl Target {
     }
 }
 
-/// The one framework of macOS that a dependency needs, for the name of the time zone, as the linker wants to know it. zig has
-/// the other libraries.
+/// The only framework of macOS that a dependency needs (for the name of the time zone), as a list of names for the linker.
+/// zig has the other libraries.
 const FRAMEWORK: &str = "System/Library/Frameworks/CoreFoundation.framework/CoreFoundation.tbd";
 const FRAMEWORK_NAMES: &str = "--- !tapi-tbd\n\
      tbd-version: 4\n\

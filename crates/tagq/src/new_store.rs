@@ -5,9 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_store::{
-    Access, Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE, os,
-};
+use tagq_store::{Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE, os};
 use tempfile::TempDir;
 
 use crate::{
@@ -130,8 +128,7 @@ impl NewStore {
         let options = OpenOptions { ingest: false, tick: None, ..options.clone() };
         let Some(at) = self.at else {
             // Nothing of it is left after the folder is removed, not even by a process that is killed.
-            let access = if os::REMOVES_MAPPED { options.access } else { Access::Copied };
-            return open(&made, &OpenOptions { access, ..options }, &Silent);
+            return open(&made, &options.of_removed_store(), &Silent);
         };
         os::rename_new(&made, &at).map_err(|source| match source.kind() {
             io::ErrorKind::DirectoryNotEmpty

@@ -27,15 +27,15 @@ fn quoted_for_posix(word: &str) -> Cow<'_, str> {
     format!("'{}'", word.replace('\'', r"'\''")).into()
 }
 
-/// Quotes a word for PowerShell. Double quotes, which the shell `cmd` knows, too, are used unless PowerShell takes a mark
-/// in them for code. Before version 7.3 PowerShell cannot give a program a word that has a double quote itself.
+/// Quotes a word for PowerShell: in double quotes, which the shell `cmd` also knows, or in single quotes if PowerShell would
+/// take a part of the word for code. PowerShell before 7.3 splits words that contain a double quote.
 fn quoted_for_powershell(word: &str) -> Cow<'_, str> {
     // A comma ends an argument.
     if is_plain(word, "_=:./\\-") {
         return word.into();
     }
     let (inside, slashes) = word.split_at(word.trim_end_matches('\\').len());
-    // Programs take a backslash before the closing quote for a part of the word.
+    // A program reads one backslash and the closing quote as a quote inside the word.
     let slashes = slashes.repeat(2);
     if word.contains(['$', '`', '"', '“', '”', '„']) {
         // All of these are a single quote there.

@@ -18,8 +18,8 @@ pub fn remove_store(around: &Folder, name: &str) -> Result<bool, Error> {
         Err(Error::Busy { .. }) => return Ok(false),
         lock => lock?,
     };
-    // On Windows a folder keeps its name while it is open, or a file in it. A writer that opens one now is safe there for
-    // that reason.
+    // On Windows a folder cannot be renamed while it or a file in it is open. That also protects a writer that opens a
+    // file in it after the lock is released.
     drop(folder);
     let _lock = os::REMOVES_MAPPED.then_some(lock);
     let removed = around.unguessed_name(REMOVED)?;

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Facts, Lookup, Recording, ScanProgress};
 use tagq_store::{
-    Access, Error as StoreError, Manifest, RowsId, Source, Store, SyncPulses, Tick, Writer, os,
+    Access, Error as StoreError, Manifest, RowsId, Source, Store, SyncPulses, Tick, Writer,
 };
 
 use super::{
@@ -401,7 +401,8 @@ pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Resu
 }
 
 /// Opens a stream as a run, for queries: its store is created in a temporary folder and removed again
-/// before this returns. Its data remain until the run is dropped: mapped where a mapped file can be removed, otherwise copied.
+/// before this returns. Its data remain until the run is dropped: mapped where the system can remove a mapped file,
+/// otherwise copied.
 ///
 /// # Errors
 /// Same as [`open`]; [`Error::Aside`] if the folder for temporary files has not enough space.
@@ -424,8 +425,7 @@ pub fn open_input(
         Error::NoRoom { .. } => aside(io::ErrorKind::StorageFull.into()),
         error => error,
     })?;
-    let access = if os::REMOVES_MAPPED { options.access } else { Access::Copied };
-    let run = Run::of_store(location, &OpenOptions { access, ..options.clone() })?;
+    let run = Run::of_store(location, &options.of_removed_store())?;
     note_sources(&run.store, location, progress);
     // A store that is removed is never queried again.
     Ok(Run { caching: Caching::Off, ..run })

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tagq_ingest::{Columns, FormatName};
-use tagq_store::{Access, RunId, Tick};
+use tagq_store::{Access, RunId, Tick, os};
 
 /// Options for opening a run.
 #[derive(Debug, Clone)]
@@ -47,6 +47,13 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
+    /// Returns the options to open a store whose files are removed while the run lives: they are copied into memory where
+    /// a mapped file cannot be removed.
+    pub(crate) fn of_removed_store(&self) -> Self {
+        let access = if os::REMOVES_MAPPED { self.access } else { Access::Copied };
+        Self { access, ..self.clone() }
+    }
+
     /// Returns the options to ingest text with the tick of this opening, which the store then keeps.
     pub(crate) fn keeping_tick_here(&self) -> Option<Self> {
         self.tick_here.map(|tick| Self { tick: Some(tick), ..self.clone() })

@@ -123,7 +123,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         return fs::rename(from, to);
     }
     match without_replacing(from, to) {
-        // Not every file system can do that in one step.
+        // Some file systems cannot rename without replacing in one step.
         Err(error)
             if matches!(
                 error.kind(),
@@ -160,8 +160,8 @@ pub(crate) fn keep_away(_: &Path) -> bool {
     false
 }
 
-/// A temporary file, which a path leads to while this lives. On Linux it has no name, and nothing is left of it however
-/// the process ends.
+/// A temporary file with a path that is valid while this lives. On Linux the file has no name, and the system removes it
+/// even if the process is killed.
 #[derive(Debug)]
 pub struct SetAside {
     file: File,
@@ -184,7 +184,7 @@ impl SetAside {
             let path = Path::new("/proc/self/fd").join(file.as_raw_fd().to_string());
             Ok(Self { file, path })
         }
-        // There a path to an open file shares its place of reading.
+        // A path below /dev/fd would share the reading position of the open file.
         #[cfg(not(target_os = "linux"))]
         {
             let (file, name) = tempfile::NamedTempFile::new_in(folder)?.into_parts();

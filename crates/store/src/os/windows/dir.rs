@@ -12,7 +12,7 @@ use std::{
 use crate::os::{
     DirEntry, EntryKind, Open,
     windows::files::{
-        OPEN_FOLDERS, OPEN_LINKS, are_same_files, full, is_made_elsewhere, kind_of, rename,
+        OPEN_FOLDERS, OPEN_LINKS, are_same_files, full, has_content_elsewhere, kind_of, rename,
     },
 };
 
@@ -67,10 +67,10 @@ impl Dir {
         if kind_of(&metadata) == EntryKind::LINK {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        if !is_made_elsewhere(&metadata) {
+        if !has_content_elsewhere(&metadata) {
             return Ok(file);
         }
-        // Its content comes from a filter of the system, as of a file that is deduplicated or kept in a cloud.
+        // Opened again without the flag for links, the driver supplies the content.
         options.create(false).create_new(false);
         let filtered = options.custom_flags(folders).open(&path)?;
         if are_same_files(&filtered, &file) {

@@ -61,10 +61,12 @@ pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
     }
 }
 
-/// Whether a file that is no link has its content elsewhere, as one that is deduplicated or kept in a cloud:
 /// `FILE_ATTRIBUTE_REPARSE_POINT`.
-pub(super) fn is_made_elsewhere(metadata: &Metadata) -> bool {
-    metadata.file_attributes() & 0x400 != 0
+const REPARSE_POINT: u32 = 0x400;
+
+/// Whether a driver of the system supplies the content of a file that is no link: it is deduplicated, or kept in a cloud.
+pub(super) fn has_content_elsewhere(metadata: &Metadata) -> bool {
+    metadata.file_attributes() & REPARSE_POINT != 0
 }
 
 /// Returns the full path of what is there, links resolved, with the prefix `\\?\`.
@@ -91,9 +93,12 @@ pub(crate) fn inode(file: &File, _: &Metadata) -> u64 {
 
 /// Same as [`inode`], for a path.
 pub(crate) fn inode_of_path(path: &Path, metadata: &Metadata) -> u64 {
-    // Opened for nothing but its facts, which no other program can forbid.
-    let file = OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path);
-    file.map_or(0, |file| inode(&file, metadata))
+    open_for_facts(path).map_or(0, |file| inode(&file, metadata))
+}
+
+/// Opens a file for nothing but its facts, which no other program can forbid.
+fn open_for_facts(path: &Path) -> io::Result<File> {
+    OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path)
 }
 
 /// Returns when a file was changed, in nanoseconds since 1970.
@@ -104,9 +109,7 @@ pub fn mtime_ns(metadata: &Metadata) -> i64 {
 
 /// Whether two paths lead to the same file. Neither is opened for more than its facts.
 pub fn are_same(one: &Path, other: &Path) -> bool {
-    let of = |path: &Path| {
-        id(&OpenOptions::new().access_mode(0).custom_flags(OPEN_FOLDERS).open(path).ok()?)
-    };
+    let of = |path: &Path| id(&open_for_facts(path).ok()?);
     of(one).is_some_and(|found| of(other) == Some(found))
 }
 
@@ -133,8 +136,8 @@ pub fn name_of_path(path: &Path) -> Vec<u8> {
     name.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
 }
 
-/// Returns the path that a store names by these bytes; `None` if it can be none. None leads to a device or a server:
-/// the store may be from others, and the user would log in there.
+/// Returns the path that a store names by these bytes. Returns `None` for bytes that are no path, and for a path to a device
+/// or a server: the store may come from somebody else, and Windows would log the user in at that server.
 pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(name).ok()?);
     let is_on_disk = prefix(&path)
