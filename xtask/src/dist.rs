@@ -8,6 +8,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
+use object::{
+    Endianness,
+    read::macho::{LoadCommandVariant, MachOFile64},
+};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
@@ -85,7 +89,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
         succeed(build.env("CARGO_TARGET_DIR", &target_folder))?;
         let built = target_folder.join(target.triple).join(PROFILE);
         (goods.target, goods.program) = (target, built.join(format!("tagq{}", target.exe())));
-        check_glibc(target, &fs::read(&goods.program)?)?;
+        check_system(target, &fs::read(&goods.program)?)?;
         let work = tempfile::tempdir_in(&dist)?;
         made.push(archive(&goods, work.path(), &dist)?);
         if target.system == System::Glibc {
@@ -113,19 +117,27 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
 /// Manifest of the Python package.
 const PACKAGE: &str = "crates/python/Cargo.toml";
 
-/// Checks that a program or a module needs no newer glibc than [`GLIBC`].
-fn check_glibc(target: &Target, bytes: &[u8]) -> io::Result<()> {
-    match (target.system, glibc(bytes)) {
-        (System::Glibc, Some(minor)) if minor <= GLIBC => Ok(()),
-        (System::Glibc, found) => {
-            let needs = found
-                .map_or_else(|| "names no glibc".into(), |minor| format!("needs glibc 2.{minor}"));
-            let why = format!("{}: {needs}; glibc 2.{GLIBC} must be enough", target.triple);
-            Err(io::Error::other(why))
-        }
-        (_, None) => Ok(()),
-        (_, Some(_)) => Err(io::Error::other(format!("{}: needs glibc", target.triple))),
+/// Checks that a program needs no newer system than PLATFORMS.md says: glibc 2.[`GLIBC`], or the oldest macOS of the target.
+fn check_system(target: &Target, program: &[u8]) -> io::Result<()> {
+    let (needs, allowed) = match target.system {
+        System::Glibc => (glibc(program).map(|minor| (2, minor)), Some((2, GLIBC))),
+        System::MacOs => (macos(program)?, Some(target.oldest_macos())),
+        // No glibc.
+        System::Musl | System::Windows => (glibc(program).map(|minor| (2, minor)), None),
+    };
+    if needs.is_some() == allowed.is_some() && needs <= allowed {
+        return Ok(());
     }
+    let version = |version: Option<(u32, u32)>| {
+        version.map_or_else(|| "none".into(), |(major, minor)| format!("{major}.{minor}"))
+    };
+    let why = format!(
+        "{}: the program needs version {} of the system's libraries; allowed is {}",
+        target.triple,
+        version(needs),
+        version(allowed)
+    );
+    Err(io::Error::other(why))
 }
 
 /// Collects what all packages have. Manual pages and completions are printed by the program of this machine.
@@ -286,6 +298,21 @@ fn glibc(program: &[u8]) -> Option<u32> {
     minors.filter_map(minor).max()
 }
 
+/// Returns the oldest macOS that a program says that it runs on, as major and minor version.
+fn macos(program: &[u8]) -> io::Result<Option<(u32, u32)>> {
+    let file = MachOFile64::<Endianness>::parse(program).map_err(io::Error::other)?;
+    let mut commands = file.macho_load_commands().map_err(io::Error::other)?;
+    while let Some(command) = commands.next().map_err(io::Error::other)? {
+        let version = match command.variant().map_err(io::Error::other)? {
+            LoadCommandVariant::BuildVersion(build) => build.minos.get(file.endian()),
+            LoadCommandVariant::VersionMin(oldest) => oldest.version.get(file.endian()),
+            _ => continue,
+        };
+        return Ok(Some((version >> 16, version >> 8 & 0xff)));
+    }
+    Ok(None)
+}
+
 /// Builds the wheel of the Python package.
 fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io::Result<PathBuf> {
     let target = goods.target;
@@ -335,14 +362,38 @@ fn place(from: &Path, to: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn checked(triple: &str, program: &[u8]) -> Result<(), String> {
+        check_system(Target::named(triple).unwrap(), program).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn the_glibc_of_a_release_is_checked() {
-        let of = |triple, bytes: &[u8]| check_glibc(Target::named(triple).unwrap(), bytes);
-        assert!(of("x86_64-unknown-linux-gnu", b"\0GLIBC_2.28\0GLIBC_2.2.5").is_ok());
-        let newer = of("x86_64-unknown-linux-gnu", b"\0GLIBC_2.29\0").unwrap_err().to_string();
-        assert!(newer.contains("29"), "{newer}");
-        assert!(of("x86_64-unknown-linux-musl", b"\0GLIBC_2.17\0").is_err());
-        assert!(of("x86_64-pc-windows-gnu", b"MZ").is_ok());
+        checked("x86_64-unknown-linux-gnu", b"\0GLIBC_2.28\0GLIBC_2.2.5").unwrap();
+        let newer = checked("x86_64-unknown-linux-gnu", b"\0GLIBC_2.29\0").unwrap_err();
+        assert!(newer.contains("2.29") && newer.contains("2.28"), "{newer}");
+        checked("x86_64-unknown-linux-gnu", b"static").unwrap_err();
+        checked("x86_64-unknown-linux-musl", b"\0GLIBC_2.17\0").unwrap_err();
+        checked("x86_64-pc-windows-gnu", b"MZ").unwrap();
+    }
+
+    /// A program for macOS with one command, which says what system it needs.
+    fn mach_o(command: &[u32]) -> Vec<u8> {
+        let size = u32::try_from(command.len() * 4).unwrap();
+        let header = [0xfeed_facf, 0x0100_000c, 0, 2, 1, size, 0, 0];
+        header.iter().chain(command).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn the_macos_of_a_release_is_checked() {
+        let build = |version| mach_o(&[0x32, 24, 1, version, 0, 0]);
+        let oldest = |version| mach_o(&[0x24, 16, version, 0]);
+        checked("aarch64-apple-darwin", &build(11 << 16)).unwrap();
+        checked("x86_64-apple-darwin", &oldest(10 << 16 | 12 << 8)).unwrap();
+        let newer = checked("aarch64-apple-darwin", &build(15 << 16)).unwrap_err();
+        assert!(newer.contains("15.0") && newer.contains("11.0"), "{newer}");
+        checked("x86_64-apple-darwin", &oldest(10 << 16 | 13 << 8)).unwrap_err();
+        checked("aarch64-apple-darwin", &mach_o(&[0x1b, 24, 0, 0, 0, 0])).unwrap_err();
+        checked("aarch64-apple-darwin", b"no program").unwrap_err();
     }
 
     #[test]

@@ -108,6 +108,11 @@ impl Target {
         if self.system == System::Windows { ".exe" } else { "" }
     }
 
+    /// Returns the oldest macOS that programs for this processor run on, as major and minor version: that of the compiler.
+    pub(crate) fn oldest_macos(&self) -> (u32, u32) {
+        if self.processor() == "aarch64" { (11, 0) } else { (10, 12) }
+    }
+
     /// Whether an emulator runs its programs, or nothing does.
     pub(crate) fn is_emulated(&self) -> bool {
         !matches!(self.runner, Some(Runner::Native))
@@ -146,8 +151,13 @@ impl Target {
         let glibc =
             if self.system == System::Glibc && subcommand == "zigbuild" { ".2.28" } else { "" };
         cargo.args([subcommand, "--target", &format!("{}{glibc}", self.triple)]);
-        if self.system == System::MacOs && cfg!(not(target_os = "macos")) {
-            cargo.env("SDKROOT", frameworks(&tools.home)?);
+        if self.system == System::MacOs {
+            // zig takes a newer system if none is given.
+            let (major, minor) = self.oldest_macos();
+            cargo.env("MACOSX_DEPLOYMENT_TARGET", format!("{major}.{minor}"));
+            if cfg!(not(target_os = "macos")) {
+                cargo.env("SDKROOT", frameworks(&tools.home)?);
+            }
         }
         Ok(cargo)
     }
