@@ -117,7 +117,23 @@ print(int(count))
     }
 }
 
-/// PLATFORMS.md has each target of `cargo xtask`, with a status, and the tests that other systems than Unix leave out.
+/// Wheels take the licences from the folder of the Python package.
+#[test]
+fn the_python_package_has_all_licences() {
+    let licences = [
+        ("LICENSE-MIT", "LICENSE-MIT"),
+        ("LICENSE-APACHE", "LICENSE-APACHE"),
+        ("crates/plot/fonts/LICENSE", "LICENSE-FONT"),
+    ];
+    for (licence, copy) in licences {
+        let [licence, copy] = [root().join(licence), root().join("crates/python").join(copy)]
+            .map(|path| fs::read_to_string(path).unwrap());
+        assert!(licence.len() > 500);
+        assert_eq!(licence, copy);
+    }
+}
+
+/// PLATFORMS.md has each target of `cargo xtask`, with a status, and the tests that systems leave out.
 #[test]
 fn every_target_has_a_status_and_tests_that_are_left_out_are_listed() {
     let platforms = fs::read_to_string(root().join("PLATFORMS.md")).unwrap();
@@ -132,7 +148,7 @@ fn every_target_has_a_status_and_tests_that_are_left_out_are_listed() {
         let may_be_absent = !triple.contains("windows") && triple != "aarch64-unknown-linux-gnu";
         assert!(may_be_absent || status != "absent", "{triple}");
     }
-    let mut left_out = Vec::new();
+    let (mut of_unix, mut of_linux) = (Vec::new(), Vec::new());
     let mut sources = Vec::new();
     sources_below(&root().join("crates"), &mut sources);
     sources_below(&root().join("tests"), &mut sources);
@@ -141,22 +157,28 @@ fn every_target_has_a_status_and_tests_that_are_left_out_are_listed() {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         for (at, _) in lines.iter().enumerate().filter(|(_, line)| **line == "#[test]") {
             let is_attribute = |line: &&&str| line.starts_with("#[");
-            let of_system = |line: &&str| {
-                line.starts_with("#[cfg(") || line.starts_with("#[cfg_attr(windows, ignore")
+            let attributes: Vec<_> = lines[at..].iter().take_while(is_attribute).collect();
+            let has = |condition: &str| attributes.iter().any(|line| line.contains(condition));
+            let left_out = if has("target_os = \"linux\"") {
+                &mut of_linux
+            } else if has("cfg(unix)") || has("cfg_attr(windows") {
+                &mut of_unix
+            } else {
+                continue;
             };
-            let attributes = lines[at..].iter().take_while(is_attribute);
-            if attributes.copied().any(|line| of_system(&line)) {
-                let function =
-                    lines[at..].iter().find_map(|line| line.strip_prefix("fn ")).unwrap();
-                left_out.push(function.split('(').next().unwrap().to_owned());
-            }
+            let function = lines[at..].iter().find_map(|line| line.strip_prefix("fn ")).unwrap();
+            left_out.push(function.split('(').next().unwrap().to_owned());
         }
     }
-    assert!(left_out.len() > 30, "{left_out:?}");
-    let (_, list) = platforms.split_once("## Tests that are for Unix alone").unwrap();
-    let listed = list.split('`').skip(1).step_by(2).filter(|name| !name.contains('/'));
-    let mut listed: Vec<&str> = listed.collect();
-    listed.sort_unstable();
-    left_out.sort_unstable();
-    assert_eq!(listed, left_out);
+    for (system, mut left_out) in [("Unix", of_unix), ("Linux", of_linux)] {
+        let heading = format!("\n## Tests for {system} alone\n");
+        let (_, list) = platforms.split_once(&heading).unwrap();
+        let list = list.split("\n## ").next().unwrap();
+        let listed = list.split('`').skip(1).step_by(2).filter(|name| !name.contains('/'));
+        let mut listed: Vec<&str> = listed.collect();
+        listed.sort_unstable();
+        left_out.sort_unstable();
+        assert!(left_out.len() > 10, "{left_out:?}");
+        assert_eq!(listed, left_out, "{system}");
+    }
 }

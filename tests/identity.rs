@@ -146,6 +146,7 @@ fn a_source_that_grew_is_verified_to_the_last_byte_that_was_taken() {
 /// A file name that is not UTF-8, and a name equal to the escaped text of those bytes.
 #[test]
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), ignore = "a name that is not UTF-8")]
 fn no_two_files_have_one_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
@@ -176,6 +177,7 @@ fn no_two_files_have_one_name() {
 
 #[test]
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), ignore = "a file that gives an I/O error")]
 fn what_is_no_file_is_refused_without_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
@@ -342,6 +344,7 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
 /// The manifest says where the files are that were ingested by `--store`.
 #[test]
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), ignore = "a name that is not UTF-8")]
 fn the_sources_of_a_store_are_verified() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name);

@@ -158,7 +158,7 @@ fn what_is_watched_is_drawn_with_each_answer() {
 
 /// Colours appear only on a terminal; `script` provides one.
 #[test]
-#[cfg_attr(windows, ignore = "a terminal")]
+#[cfg_attr(not(target_os = "linux"), ignore = "a terminal by the program script of Linux")]
 fn colours_are_on_a_terminal_and_never_with_no_color() {
     let folder = place();
     assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);

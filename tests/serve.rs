@@ -308,9 +308,8 @@ fn what_stops_the_ingest_of_a_run_is_said_until_it_goes_on() {
 }
 
 /// The browser is a script that writes the address that it shall open.
-#[cfg(target_os = "linux")]
 #[test]
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn the_page_is_opened_without_its_token() {
     use std::{os::unix::fs::PermissionsExt as _, time::Duration};
 

@@ -12,7 +12,7 @@ use std::{
 
 use tagq::{files::encode::Encoder, store::Tag};
 
-use crate::support::{Output, coincidences, command, counts, output, root, store_file, tagq};
+use crate::support::{Output, coincidences, command, counts, output, store_file, tagq};
 
 /// Returns frames of 500 tags each, 1,000 ticks apart, alternating between channels 1 and 2, from tick
 /// `start` on.
@@ -502,7 +502,7 @@ fn opens_during(path: &Path, run: impl FnOnce()) -> usize {
 fn a_file_is_opened_twice_to_ingest_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t2.ptu");
-    fs::copy(root().join("data/fixtures/picoquant/t2.ptu"), &path).unwrap();
+    fs::copy(crate::support::root().join("data/fixtures/picoquant/t2.ptu"), &path).unwrap();
     let ingest = || assert_eq!(ingest(&["-q"], &path).code, 0);
     assert_eq!(opens_during(&path, ingest), 2);
     assert_eq!(opens_during(&path, ingest), 0);

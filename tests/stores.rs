@@ -15,7 +15,9 @@ use serde_json::Value;
 use crate::support::command_as_nobody;
 use crate::{
     cases,
-    support::{Output, coincidences, command, fixture_copy, full_disk, output, store_file, tagq},
+    support::{
+        Output, coincidences, command, fixture_copy, full_disk, output, root, store_file, tagq,
+    },
 };
 
 fn info(run: &Path) -> Value {
@@ -202,8 +204,28 @@ fn a_query_needs_no_write_access_once_something_is_ingested() {
     assert_eq!(info(&run)["tick_assumed"], true);
 }
 
+/// A word with brackets is a name, also where the program itself expands patterns because the shell does not.
+#[test]
+fn a_name_with_brackets_is_no_pattern() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |from: &str, to: &str| {
+        let from = root().join("data/fixtures/pairs").join(from);
+        fs::copy(from, folder.path().join(to)).unwrap();
+    };
+    copy("1.tags.zst", "run1.tags.zst");
+    copy("2.tags.zst", "run[1].tags.zst");
+    let asked = |name: &str| tagq(["rates".as_ref(), folder.path().join(name).as_os_str()]).json();
+    let (one, other) = (asked("run1.tags.zst"), asked("run[1].tags.zst"));
+    assert_ne!(one["rows"], other["rows"]);
+    assert!(other["run"]["path"].as_str().unwrap().contains("run[1]"), "{other}");
+    if cfg!(windows) {
+        assert_eq!(asked("run?.tags.zst")["rows"], one["rows"]);
+    }
+}
+
 #[test]
 #[cfg(unix)]
+#[cfg_attr(not(target_os = "linux"), ignore = "a name that is not UTF-8")]
 fn names_may_be_anything() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

@@ -38,15 +38,16 @@ pub(crate) struct Ran {
 pub(crate) fn open(screen: Screen) -> io::Result<(File, File)> {
     use rustix::{
         fs::{Mode, OFlags},
-        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+        pty::{grantpt, ptsname, unlockpt},
         termios::{Winsize, tcgetattr, tcsetwinsize},
     };
 
-    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // `openpt` cannot close it in child processes on macOS.
+    let person = rustix::fs::open("/dev/ptmx", flags, Mode::empty())?;
     grantpt(&person)?;
     unlockpt(&person)?;
     let name = ptsname(&person, Vec::new())?;
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let programs = rustix::fs::open(name, flags, Mode::empty())?;
     let size = Winsize { ws_row: screen.rows, ws_col: screen.columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&programs, size)?;

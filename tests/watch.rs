@@ -207,7 +207,7 @@ fn while_another_process_writes_its_commits_are_answered() {
 }
 
 #[test]
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
 

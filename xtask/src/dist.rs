@@ -140,6 +140,9 @@ fn check_system(target: &Target, program: &[u8]) -> io::Result<()> {
     Err(io::Error::other(why))
 }
 
+/// The licence of the font that is compiled into the program.
+const FONT_LICENSE: &str = "crates/plot/fonts/LICENSE";
+
 /// Collects what all packages have. Manual pages and completions are printed by the program of this machine.
 fn goods(
     root: PathBuf,
@@ -158,10 +161,16 @@ fn goods(
         let text = output(Command::new(&program).args(["completions", shell]))?;
         fs::write(completions.join(name), text)?;
     }
-    let mut documents: Vec<PathBuf> =
-        ["README.md", "CHANGELOG.md", "PLATFORMS.md", "LICENSE-MIT", "LICENSE-APACHE"]
-            .map(Into::into)
-            .into();
+    let mut documents: Vec<PathBuf> = [
+        "README.md",
+        "CHANGELOG.md",
+        "PLATFORMS.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+        FONT_LICENSE,
+    ]
+    .map(Into::into)
+    .into();
     for entry in fs::read_dir(root.join("docs"))? {
         let name = PathBuf::from("docs").join(entry?.file_name());
         if name.extension().is_some_and(|end| end == "md") {
@@ -263,7 +272,7 @@ fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     let control = format!(
         "Package: tagq\nVersion: {}\nArchitecture: {architecture}\nMaintainer: the developers of tagq\n\
          Installed-Size: {kilobytes}\nDepends: {libc}\nSection: science\nPriority: optional\n\
-         Description: exact questions to photon time tags\n {DESCRIPTION}\n",
+         Description: fast, exact queries over photon time tags\n {DESCRIPTION}\n",
         goods.version
     );
     fs::create_dir_all(tree.join("DEBIAN"))?;
@@ -283,7 +292,8 @@ fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
 const DESCRIPTION: &str = "Coincidences, histograms, g2 and rates of single-photon recordings, with a rule\n \
                            that is stated in every output.";
 const COPYRIGHT: &str = "License: MIT OR Apache-2.0, as you prefer.\n\
-                         See LICENSE-MIT and LICENSE-APACHE in this folder.\n";
+                         See LICENSE-MIT and LICENSE-APACHE in this folder, and the licence of the font in \
+                         crates/plot/fonts.\n";
 
 /// Returns the newest glibc 2.x whose symbols a program needs.
 fn glibc(program: &[u8]) -> Option<u32> {

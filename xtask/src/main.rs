@@ -39,7 +39,7 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           that it takes
   scale   10 M, 100 M and 1,000 M rows, warm, from disk, and the memory that queries take; makes a store
           of 9 GB and removes it: scale [make] [warm] [memory] [cold] [--keep]
-  latency from a frame's last byte to the answer of a watch, at 10 M tags a second; with a store, behind
+  latency from a frame's last byte to the answer of a watch, at 10 M tags a second; with a store, after
           a copy of it: latency [STORE]; TAGQ_LIVE_SECONDS=100 makes it 10^9 tags
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
           environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
@@ -167,7 +167,7 @@ fn quick(rust: &[&str]) -> ExitCode {
 /// Packages whose tests are not of tagq itself, or not in Rust.
 const BESIDES: [&str; 3] = ["xtask", "tagq-benches", "tagq-python"];
 
-/// What an emulated program cannot do.
+/// Tests that an emulator cannot run.
 const NOT_EMULATED: [&str; 4] = [
     // It cannot start a browser.
     "pages_work_in_a_browser",

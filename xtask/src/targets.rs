@@ -14,7 +14,7 @@ pub(crate) struct Target {
     /// Its name for the compiler.
     pub triple: &'static str,
     pub system: System,
-    /// What runs its programs on Linux on x86-64.
+    /// The program that runs its tests on Linux on x86-64, if there is one.
     runner: Option<Runner>,
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use crate::python;
 
-/// What builds for other targets, and wheels, from the Python package index.
+/// Tools that build for other targets and make wheels, from the Python package index.
 const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=0.14"];
 
 /// An environment of Python with these tools.

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
         return Err(Usage(what.into()).into());
     }
     if input::is_stdin(&args.run) {
-        let stdin = input::set_aside(&env::temp_dir())?;
+        let stdin = input::set_aside(&env::temp_dir(), &reporter)?;
         return file(args, stdin.path(), &reporter);
     }
     if args.run.is_file() && args.at.is_empty() {

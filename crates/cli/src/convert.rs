@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     }
     if input::is_stdin(&args.from) {
         let folder = if to_stdout { env::temp_dir() } else { Input::folder_for(&args.out) };
-        let input = input::set_aside(&folder)?;
+        let input = input::set_aside(&folder, &reporter)?;
         return write(args, Tags::Input(&input), length(input.path()), &reporter);
     }
     if fs::metadata(&args.from).is_ok_and(|metadata| !metadata.is_dir()) {

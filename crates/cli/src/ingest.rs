@@ -40,7 +40,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
             args.sources.iter().cloned().partition(|source| input::is_stdin(source));
         let stdin = match &stdin[..] {
             [] => None,
-            _ => Some(input::set_aside(&Input::folder_for(store))?),
+            _ => Some(input::set_aside(&Input::folder_for(store), &reporter)?),
         };
         // The first source that has a setup states the setup of the run.
         let setups = files.iter().map(|file| input::written_setup(file, &args.setup));

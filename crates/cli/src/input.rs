@@ -52,11 +52,11 @@ pub(crate) fn open(path: &Path, options: &OpenOptions, reporter: &Reporter) -> a
         )
         .into());
     }
-    let input = set_aside(&env::temp_dir())?;
+    let input = set_aside(&env::temp_dir(), reporter)?;
     Ok(tagq::open_input(&input, options, reporter)?)
 }
 
 /// Buffers standard input in a file in `folder`.
-pub(crate) fn set_aside(folder: &Path) -> Result<Input, tagq::Error> {
-    Input::set_aside(stdin().lock(), folder)
+pub(crate) fn set_aside(folder: &Path, reporter: &Reporter) -> Result<Input, tagq::Error> {
+    Input::set_aside(stdin().lock(), folder, reporter)
 }

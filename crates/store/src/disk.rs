@@ -38,7 +38,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
     /// Makes the bytes of the file at `path` durable.
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
         let _ = path;
-        file.sync_all()
+        os::sync(file)
     }
 
     fn sync_names(&self, folder: &Folder) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Standard input as a source: buffered in an unnamed file, so that it can be read like a file.
+//! Standard input as a source: buffered in a temporary file, so that it can be read like a file.
 
 use std::{
     io::{self, Read},
@@ -7,25 +7,33 @@ use std::{
 
 use tagq_store::{Manifest, os::SetAside};
 
-use crate::{error::Error, run::location::RunLocation};
+use crate::{error::Error, progress::Progress, run::location::RunLocation};
 
 /// Its name in messages.
 const SHOWN: &str = "standard input";
 /// Its name in a manifest, followed by a number.
 const NAME: &str = "stdin-";
 
-/// A buffered stream. Nothing is left of it when this is dropped or the process is killed.
+/// A buffered stream. Nothing is left of it when this is dropped.
 #[derive(Debug)]
 pub struct Input(SetAside);
 
 impl Input {
-    /// Reads `stream` to its end into an unnamed file in `folder`. Memory use is bounded.
+    /// Reads `stream` to its end into a temporary file in `folder`. Memory use is bounded. A file that would stay if the
+    /// process were killed is told to `progress`.
     ///
     /// # Errors
     /// [`Error::Aside`] if the stream cannot be read or the folder has not enough space.
-    pub fn set_aside(mut stream: impl Read, folder: &Path) -> Result<Self, Error> {
+    pub fn set_aside(
+        mut stream: impl Read,
+        folder: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
         let failed = |source| Error::Aside { folder: folder.into(), source };
         let mut aside = SetAside::create_in(folder).map_err(failed)?;
+        if let Some(name) = aside.left_name() {
+            progress.temporary(name);
+        }
         io::copy(&mut stream, aside.file()).map_err(failed)?;
         Ok(Self(aside))
     }
@@ -59,7 +67,7 @@ impl Input {
 }
 
 impl RunLocation {
-    /// Rewrites an error for the user: the unnamed file is called standard input.
+    /// Rewrites an error for the user: the temporary file is called standard input.
     pub(crate) fn shown(&self, error: Error) -> Error {
         match &self.input {
             Some((path, _)) => error.renamed(path, Path::new(SHOWN)),

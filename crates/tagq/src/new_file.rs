@@ -89,7 +89,7 @@ impl NewFile {
     /// [`Error::Exists`] if another file took the name in the meantime, [`Error::Io`].
     pub fn keep(self, file: &File) -> Result<(), Error> {
         let Self { fresh, out, force } = self;
-        file.sync_all().map_err(io_error(&out, "make it durable"))?;
+        os::sync(file).map_err(io_error(&out, "make it durable"))?;
         let rename = if force { os::rename } else { os::rename_new };
         rename(fresh.path(), &out).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists { path: out.clone() },

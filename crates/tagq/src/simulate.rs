@@ -343,7 +343,7 @@ impl SimulationOptions {
         let frames = live::prepare(simulation, frame_tags, late, BufWriter::new(&prepared))
             .map_err(not_written(out))?;
         // Sync first, so that writing to the disk does not delay the replay.
-        let synced = prepared.sync_all().and_then(|()| prepared.rewind());
+        let synced = tagq_store::os::sync(&prepared).and_then(|()| prepared.rewind());
         synced.map_err(io_error(out, "write the frames aside"))?;
         let faults = self.faults.then_some(simulation.seed);
         let open = |number| {

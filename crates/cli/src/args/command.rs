@@ -1,6 +1,6 @@
 //! The program and its commands.
 
-use std::io::Write as _;
+use std::{ffi::OsString, io::Write as _};
 
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
@@ -75,9 +75,17 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
-    let argv = super::plots::argv(wild::args_os());
+    let argv = super::plots::argv(words());
     let matches = program().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
+}
+
+/// Returns the words of this process. On Windows patterns like `*.ptu` are replaced by the names of files, but not beside
+/// a word with `[`: that is a name, which [`wild`] takes for a pattern, too.
+fn words() -> Box<dyn Iterator<Item = OsString>> {
+    let mut words = std::env::args_os();
+    let has_bracket = words.any(|word| word.as_encoded_bytes().contains(&b'['));
+    if has_bracket { Box::new(std::env::args_os()) } else { Box::new(wild::args_os()) }
 }
 
 /// Beginning of the last line of an error of the arguments, which an example replaces.
@@ -89,7 +97,7 @@ pub(super) fn end(error: &clap::Error) -> ! {
     if !error.use_stderr() {
         error.exit();
     }
-    let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
+    let is_plain = |argument: OsString| argument.to_string_lossy().chars().all(is_shown);
     let mut text = if std::env::args_os().all(is_plain) {
         error.render().ansi().to_string()
     } else {

@@ -15,7 +15,7 @@ use signal_hook::{
     iterator::Signals,
     low_level::{emulate_default_handler, exit},
 };
-use tagq::store::os::restore_terminal;
+use tagq::store::os::{is_ignored, restore_terminal};
 
 static WATCHING: Once = Once::new();
 
@@ -66,6 +66,5 @@ pub(super) fn watch(came: Arc<AtomicUsize>) -> io::Result<()> {
 
 /// Returns these signals, without those that the shell ignores for a background job: they stay ignored.
 fn not_ignored(signals: &[i32]) -> impl Iterator<Item = i32> {
-    let ignored = tagq::store::os::ignored_signals();
-    signals.iter().copied().filter(move |signal| ignored >> (signal - 1) & 1 == 0)
+    signals.iter().copied().filter(|signal| !is_ignored(*signal))
 }

@@ -4,7 +4,7 @@ use std::{io, path::Path, time::SystemTime};
 
 use tempfile::TempPath;
 
-/// What an entry of a folder is, as messages name it.
+/// The kind of an entry of a folder, as messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntryKind(pub &'static str);
 

@@ -1,4 +1,4 @@
-//! What differs between operating systems: the only module that names one.
+//! Differences between operating systems. No other module names one.
 //!
 //! `unix` is for Linux, macOS and their relatives, `windows` for Windows. Both have the same functions.
 
@@ -24,10 +24,10 @@ pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
     Keyboard, REMOVES_MAPPED, Restored, SHELL, SetAside, are_same, available_memory, disk_bytes,
     is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, rename, rename_new,
-    restore_terminal, start_writing, sync_folder, will_need,
+    restore_terminal, start_writing, sync, sync_folder, will_need,
 };
 #[cfg(unix)]
-pub use unix::ignored_signals;
+pub use unix::is_ignored;
 
 use std::{
     fs::{self, File},

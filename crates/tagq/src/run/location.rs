@@ -392,7 +392,7 @@ mod tests {
         let location = RunLocation::new(&store, store.clone(), None);
         let plain = [&b"a.tags"[..], "\u{e9}.tags".as_bytes()];
         let odd = [&b"a\\b.tags"[..], b"a\xff\n'\"\\x.tags"];
-        for name in plain.into_iter().chain(odd.into_iter().filter(|_| cfg!(unix))) {
+        for name in plain.into_iter().chain(odd.into_iter().filter(|_| cfg!(target_os = "linux"))) {
             let path = home.join(os::path_of_name(name.to_vec()).unwrap());
             fs::write(&path, "").unwrap();
             let name = location.name_of(&path);

@@ -1,4 +1,4 @@
-//! Tells the system which parts of a column will be read, so that the disk brings them together.
+//! Tells the system which parts of a column will be read, so that the disk reads them together.
 #![expect(unsafe_code, reason = "madvise is in no safe wrapper for a part of a column")]
 
 use std::ffi::c_void;
@@ -10,9 +10,8 @@ use rustix::{
     param::page_size,
 };
 
-/// Begins to bring the pages of `values` into memory, without waiting, unless that in the middle is there
-/// already. A hint, for values far from each other: else each is waited for when it is touched, with
-/// megabytes of neighbours that nobody asked for.
+/// Prefetches the pages of `values` without waiting, unless the middle page is already in memory. A hint, for values far
+/// from each other: otherwise each is waited for when it is read, with megabytes of neighbours that are not needed.
 pub fn will_need<T: bytemuck::Pod>(values: &[T]) {
     let Some(middle) = values.get(values.len() / 2) else { return };
     if is_here(middle) {

@@ -12,7 +12,10 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use crate::os::{DirEntry, EntryKind, Open, unix::files::kind_of_mode};
+use crate::os::{
+    DirEntry, EntryKind, Open,
+    unix::files::{kind_of_mode, sync},
+};
 
 /// A folder that was opened.
 #[derive(Debug)]
@@ -107,7 +110,7 @@ impl Dir {
 
     /// Makes the names in it durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.0.sync_all()
+        sync(&self.0)
     }
 
     /// Returns the bytes that are free on its disk; `None` if the system does not say.

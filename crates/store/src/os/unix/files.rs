@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::FileType;
+use rustix::{fs::FileType, io::Errno};
 
 use crate::os::entry::{EntryKind, without_replacing};
 
@@ -142,6 +142,25 @@ fn rename_claimed(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to).inspect_err(|_| drop(fs::remove_file(to)))
 }
 
+/// Makes the content of a file or the names in a folder durable.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        // On macOS this also empties the cache of the disk. A server may refuse that.
+        Err(error)
+            if Errno::from_io_error(&error).is_some_and(|error| REFUSED.contains(&error)) =>
+        {
+            Ok(rustix::fs::fsync(file)?)
+        }
+        synced => synced,
+    }
+}
+
+/// Errors of a file system that cannot do what is asked.
+const REFUSED: [Errno; 4] = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL, Errno::NOTTY];
+
 /// Cuts a file to `len` bytes.
 pub(crate) fn cut(file: &File, len: u64) -> io::Result<()> {
     file.set_len(len)
@@ -155,20 +174,19 @@ pub(crate) fn is_in_use(_: &io::Error) -> bool {
 /// Whether a file can be removed while it is mapped; the mapping stays valid.
 pub const REMOVES_MAPPED: bool = true;
 
-/// Whether files at `path` are not to be mapped: a guard stands by all mappings.
+/// Whether files at `path` are not to be mapped: all may be, because scans of mappings are guarded.
 pub(crate) fn keep_away(_: &Path) -> bool {
     false
 }
 
 /// A temporary file with a path that is valid while this lives. On Linux the file has no name, and the system removes it
-/// even if the process is killed.
+/// even if the process is killed. On other systems it has one.
 #[derive(Debug)]
 pub struct SetAside {
     file: File,
     path: PathBuf,
     /// Its name, where it has one.
     #[cfg(not(target_os = "linux"))]
-    #[expect(dead_code, reason = "it removes the file")]
     name: tempfile::TempPath,
 }
 
@@ -201,11 +219,26 @@ impl SetAside {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Returns the name that stays if the process is killed.
+    pub fn left_name(&self) -> Option<&Path> {
+        #[cfg(target_os = "linux")]
+        return None;
+        #[cfg(not(target_os = "linux"))]
+        return Some(&self.name);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_made_durable_is_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        sync(&file).unwrap();
+        sync(&File::open("/dev/null").unwrap()).unwrap_err();
+    }
 
     #[test]
     fn a_name_is_claimed_only_if_it_is_free() {

@@ -1,10 +1,10 @@
-//! A column file cut short, or its device failing, under a mapping: the kernel sends SIGBUS to
-//! whoever reads the missing page, and the process would end.
+//! A column file that is cut, or whose device fails, while it is mapped: the kernel sends SIGBUS to the thread that reads
+//! a missing page, and the process would end.
 //!
 //! While a scan runs, and only then, the mappings that it reads are guarded: the handler puts a page
 //! of zeros in the missing page's place, so that the scan goes on to its end, and remembers that it
-//! did; the answer is thrown away. A signal for any other address goes to whoever handled it
-//! before. Views handed to others are never guarded: zeros there would be wrong numbers.
+//! did; the answer is thrown away. A signal for any other address goes to the earlier
+//! handler. Views handed to others are never guarded: zeros there would be wrong numbers.
 #![expect(unsafe_code, reason = "signal handlers and the mapping of a page are system calls")]
 
 use std::{
@@ -12,6 +12,8 @@ use std::{
     process, ptr,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst},
 };
+
+use crate::os::unix::signals::action_of;
 
 /// Mappings that can be guarded at once: one for each file of rows that a scan has, two to five.
 const SLOTS: usize = 256;
@@ -98,8 +100,8 @@ impl Slot {
     }
 }
 
-/// Installs the handler once a process; false when the system refuses. The earlier handler is known before
-/// ours is: whoever does the same at the same time, or was forked in between, finds either.
+/// Installs the handler once in a process. Returns `false` if the system refuses. The earlier handler is saved before
+/// ours is installed, so that a second thread or a forked child finds one of the two.
 fn install() -> bool {
     if IS_INSTALLED.load(SeqCst) {
         return true;
@@ -109,13 +111,7 @@ fn install() -> bool {
     let ours = unsafe { action.assume_init_mut() };
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     ours.sa_sigaction = handle as *const () as usize;
-    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null pointer asks only, and the other one leads to a `sigaction` of ours.
-    if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), before.as_mut_ptr()) } != 0 {
-        return false;
-    }
-    // SAFETY: zeroed above, and filled in by the call, which succeeded.
-    let before = unsafe { before.assume_init() };
+    let Some(before) = action_of(libc::SIGBUS) else { return false };
     if before.sa_sigaction != ours.sa_sigaction {
         let before = Box::into_raw(Box::new(before));
         if BEFORE.compare_exchange(ptr::null_mut(), before, SeqCst, SeqCst).is_err() {

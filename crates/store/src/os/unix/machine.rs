@@ -1,5 +1,6 @@
-//! The machine and the process.
+//! The machine.
 
+#[cfg(target_os = "linux")]
 use std::fs;
 
 /// Returns the bytes of memory available to programs; the maximum if unknown.
@@ -28,13 +29,6 @@ fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
     let left = max.map(|max| max.saturating_sub(cgroup_used.trim().parse().unwrap_or(0)));
     let of_machine = kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024));
     of_machine.min(left.unwrap_or(u64::MAX))
-}
-
-/// Returns the signals that this process ignores, as the system reports them: bit 0 is signal 1.
-pub fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -5,6 +5,7 @@ mod dir;
 mod files;
 mod guard;
 mod machine;
+mod signals;
 mod terminal;
 mod writeback;
 
@@ -13,13 +14,14 @@ pub(crate) use dir::Dir;
 pub use dir::sync_folder;
 pub use files::{
     REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
-    open_at_once, path_of_name, rename, rename_new,
+    open_at_once, path_of_name, rename, rename_new, sync,
 };
 pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,
 };
 pub(crate) use guard::Guard;
-pub use machine::{available_memory, ignored_signals};
+pub use machine::available_memory;
+pub use signals::is_ignored;
 pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;
 

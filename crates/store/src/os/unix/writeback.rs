@@ -6,10 +6,9 @@
 
 use std::fs::File;
 
-/// Begins to write these bytes of `file` to the disk, without waiting. A hint: the commit's fsync
-/// is what makes rows durable, and says when they cannot be. Of a source that grows, whoever records
-/// it may leave the bytes to the system, which after half a minute writes them all at once, and
-/// commits wait for that.
+/// Begins to write these bytes of `file` to the disk, without waiting. A hint: the fsync of the commit
+/// makes rows durable, and reports when they cannot be. The recorder of a source that grows may leave its bytes to the
+/// system, which writes them all at once after half a minute, and commits wait for that.
 #[cfg(target_os = "linux")]
 pub fn start_writing(file: &File, from: u64, len: u64) {
     use std::os::fd::AsRawFd as _;

@@ -132,7 +132,8 @@ impl Dir {
         Ok(entries)
     }
 
-    /// Makes the names in it durable: the system writes them in its journal when it replaces a file.
+    /// Makes the names in it durable. Here that is done for each file, by [`sync`](super::files::sync) and
+    /// [`rename`].
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "other systems need both")]
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
@@ -144,7 +145,7 @@ impl Dir {
     }
 }
 
-/// Makes the names in a folder durable, as [`Dir::sync`].
+/// Does nothing, as [`Dir::sync`].
 ///
 /// # Errors
 /// None.

@@ -158,22 +158,40 @@ fn is_device(path: &Path) -> bool {
     matches!(prefix(path), Some(Prefix::DeviceNS(_)))
 }
 
-/// Whether the system refused because another program has the file open or mapped.
+/// Whether the system refused because another program has the file open or mapped. A missing permission looks the same.
 pub(crate) fn is_in_use(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION | MAPPED))
 }
 
 /// Gives a file or a folder another name, and replaces the file that has it. A file that others are reading cannot be
-/// replaced at once: it is tried again for a second. Folders are tried once.
+/// replaced at once: it is tried again for a second. Folders are tried once. The new name of a file is durable.
 ///
 /// # Errors
 /// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let rename = || fs::rename(from, to);
-    if from.is_dir() || to.is_dir() { rename() } else { with_patience(rename) }
+    if from.is_dir() || to.is_dir() {
+        return rename();
+    }
+    with_patience(rename)?;
+    make_name_durable(to)
 }
 
-/// Renames a file or a folder. Fails if the new name is taken. Is tried again for a second, as [`rename`].
+/// Writes the name of a file in the journal of the disk: the system does so with the content of the file.
+fn make_name_durable(path: &Path) -> io::Result<()> {
+    with_patience(|| sync(&OpenOptions::new().write(true).open(path)?))
+}
+
+/// Makes the content and the name of a file durable.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+/// Renames a file or a folder. Fails if the new name is taken. Is tried again for a second, and is durable, as
+/// [`rename`].
 ///
 /// # Errors
 /// Those of the system; of the kind [`io::ErrorKind::AlreadyExists`] if something has the name.
@@ -185,7 +203,8 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     };
     // Full paths with the prefix `\\?\` may be long.
     let (from, to) = (full(from)?, full(folder)?.join(name));
-    with_patience(|| without_replacing(&from, &to))
+    with_patience(|| without_replacing(&from, &to))?;
+    if to.is_dir() { Ok(()) } else { make_name_durable(&to) }
 }
 
 /// Repeats for a second what the system refuses because another program has the file open.
@@ -247,5 +266,10 @@ impl SetAside {
     /// Returns the path.
     pub fn path(&self) -> &Path {
         self.0.path()
+    }
+
+    /// Returns the name that stays if the process is killed: none.
+    pub fn left_name(&self) -> Option<&Path> {
+        None
     }
 }
