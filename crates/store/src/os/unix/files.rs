@@ -158,7 +158,7 @@ pub fn sync(file: &File) -> io::Result<()> {
     }
 }
 
-/// Errors of a file system that cannot do what is asked.
+/// Errors by which a file system says that it does not know a command.
 const REFUSED: [Errno; 4] = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL, Errno::NOTTY];
 
 /// Cuts a file to `len` bytes.
@@ -231,13 +231,16 @@ impl SetAside {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use super::*;
 
     #[test]
     fn what_cannot_be_made_durable_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         sync(&file).unwrap();
-        sync(&File::open("/dev/null").unwrap()).unwrap_err();
+        let (pipe, _writer) = io::pipe().unwrap();
+        sync(&File::from(OwnedFd::from(pipe))).unwrap_err();
     }
 
     #[test]
