@@ -175,8 +175,11 @@ fn tags_at_given_times_are_printed() {
 
 #[test]
 fn several_frames_are_made_of_many_tags() {
+    /// A frame of 2²⁰ tags, and a few more.
+    const COUNT: i64 = (1 << 20) + 50_000;
+
     let folder = tempfile::tempdir().unwrap();
-    let tags: Vec<Tag> = (0..2_500_000).map(|i| Tag { time: i, channel: 3 }).collect();
+    let tags: Vec<Tag> = (0..COUNT).map(|i| Tag { time: i, channel: 3 }).collect();
     let mut encoder = Encoder::new(Vec::new());
     encoder.frame(tags.len() as u64, [&tags[..]]).unwrap();
     let path = folder.path().join("many.tags.zst");
@@ -186,7 +189,7 @@ fn several_frames_are_made_of_many_tags() {
         assert_eq!(convert(&path, &out, &["-q"]).code, 0);
         let printed = output(command().arg("cat").arg(&out)).stdout;
         let mut lines = printed.split(|&byte| byte == b'\n');
-        let is_equal = (0..2_500_000).all(|i| lines.next() == Some(format!("3\t{i}").as_bytes()));
+        let is_equal = (0..COUNT).all(|i| lines.next() == Some(format!("3\t{i}").as_bytes()));
         assert!(is_equal && lines.next() == Some(b"") && lines.next().is_none(), "{to}");
         if to == ".csv" {
             let text = fs::read_to_string(&out).unwrap();
@@ -194,12 +197,12 @@ fn several_frames_are_made_of_many_tags() {
         }
         if out.extension().is_some_and(|end| end == "zst") {
             let ends = frame_ends(&fs::read(&out).unwrap());
-            assert_eq!(ends.len(), 3, "{to}");
+            assert_eq!(ends.len(), 2, "{to}");
             // Each frame can be read separately.
-            let last = &fs::read(&out).unwrap()[ends[1]..];
+            let last = &fs::read(&out).unwrap()[ends[0]..];
             let alone = folder.path().join(format!("last{to}"));
             fs::write(&alone, last).unwrap();
-            assert_eq!(cat(&alone).len(), 2_500_000 - 2 * (1 << 20), "{to}");
+            assert_eq!(cat(&alone).len(), 50_000, "{to}");
         }
     }
 }

@@ -9,6 +9,9 @@ use std::{
 
 use crate::support::{Output, command, fixture_copy, output, root, skipped, tagq};
 
+/// Commands whose examples run at a time.
+const AT_A_TIME: usize = 4;
+
 fn help(words: &[&str]) -> String {
     let shown = tagq(words);
     assert_eq!(shown.code, 0, "{words:?}: {}", shown.stderr);
@@ -249,6 +252,18 @@ fn is_there(program: &str) -> bool {
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "the program timeout")]
 fn every_command_has_two_examples_that_work() {
+    // Some examples run for a second until they are ended.
+    let names = commands();
+    std::thread::scope(|scope| {
+        for first in 0..AT_A_TIME {
+            let names = names.iter().skip(first).step_by(AT_A_TIME);
+            scope.spawn(|| names.for_each(|name| check_examples(name)));
+        }
+    });
+}
+
+/// Runs the examples in the help of a command.
+fn check_examples(name: &str) {
     let program = Path::new(env!("CARGO_BIN_EXE_tagq"));
     let path = env::join_paths(
         [program.parent().unwrap().to_owned()]
@@ -256,72 +271,67 @@ fn every_command_has_two_examples_that_work() {
             .chain(env::split_paths(&env::var_os("PATH").unwrap())),
     );
     let path = path.unwrap();
-    for name in commands() {
-        let folder = tempfile::tempdir().unwrap();
-        world(folder.path());
-        if ["partial", "merge"].contains(&name.as_str()) {
-            let plan = "tagq plan coincidences --window 2ns run/ --parts 3 -o plan.json";
-            let parts =
-                (0..3).map(|part| format!("tagq partial plan.json --index {part} -o p.{part}"));
-            let script: Vec<String> = [plan.to_owned()].into_iter().chain(parts).collect();
-            let mut made = Command::new("bash");
-            made.args(["-ec", &script.join("\n")]).current_dir(folder.path()).env("PATH", &path);
-            assert_eq!(output(&mut made).code, 0);
+    let folder = tempfile::tempdir().unwrap();
+    world(folder.path());
+    if ["partial", "merge"].contains(&name) {
+        let plan = "tagq plan coincidences --window 2ns run/ --parts 3 -o plan.json";
+        let parts = (0..3).map(|part| format!("tagq partial plan.json --index {part} -o p.{part}"));
+        let script: Vec<String> = [plan.to_owned()].into_iter().chain(parts).collect();
+        let mut made = Command::new("bash");
+        made.args(["-ec", &script.join("\n")]).current_dir(folder.path()).env("PATH", &path);
+        assert_eq!(output(&mut made).code, 0);
+    }
+    if name == "reproduce" {
+        let mut made = Command::new(program);
+        made.args(["rates", "run/", "-o", "answer.json"]).current_dir(folder.path());
+        assert_eq!(output(&mut made).code, 0);
+    }
+    if name == "micro" {
+        // Its examples want a run of mode T3.
+        let run = folder.path().join("run");
+        fs::remove_dir_all(&run).unwrap();
+        fs::create_dir(&run).unwrap();
+        let recorded = root().join("data/fixtures/picoquant/t3.ptu");
+        fs::copy(recorded, run.join("t3.ptu")).unwrap();
+    }
+    let text = help(&[name, "--help"]);
+    let examples = text.split("Examples:\n").nth(1).unwrap_or_default();
+    let examples: Vec<&str> = examples.lines().map(str::trim).collect();
+    assert!(examples.len() >= 2, "{name} has {} examples", examples.len());
+    for example in examples {
+        assert!(example.contains(&format!("tagq {name}")), "{name}: {example}");
+        // Two spaces precede it, and a terminal of 80 columns would wrap a longer line.
+        assert!(example.chars().count() <= 78, "{example}");
+        if example.contains("jq") && !is_there("jq") {
+            skipped(&format!("there is no jq: {example}"));
+            continue;
         }
-        if name == "reproduce" {
-            let mut made = Command::new(program);
-            made.args(["rates", "run/", "-o", "answer.json"]).current_dir(folder.path());
-            assert_eq!(output(&mut made).code, 0);
-        }
-        if name == "micro" {
-            // Its examples want a run of mode T3.
-            let run = folder.path().join("run");
-            fs::remove_dir_all(&run).unwrap();
-            fs::create_dir(&run).unwrap();
-            let recorded = root().join("data/fixtures/picoquant/t3.ptu");
-            fs::copy(recorded, run.join("t3.ptu")).unwrap();
-        }
-        let text = help(&[&name, "--help"]);
-        let examples = text.split("Examples:\n").nth(1).unwrap_or_default();
-        let examples: Vec<&str> = examples.lines().map(str::trim).collect();
-        assert!(examples.len() >= 2, "{name} has {} examples", examples.len());
-        for example in examples {
-            assert!(example.contains(&format!("tagq {name}")), "{name}: {example}");
-            // Two spaces precede it, and a terminal of 80 columns would wrap a longer line.
-            assert!(example.chars().count() <= 78, "{example}");
-            if example.contains("jq") && !is_there("jq") {
-                skipped(&format!("there is no jq: {example}"));
-                continue;
+        // A command that runs until Ctrl-C gets SIGINT, and the other machine is replaced by this one.
+        let goes_on =
+            ["tagq watch", "tagq serve", "--follow", "--live"].iter().any(|w| example.contains(w));
+        let (example, expected) = (example.replace("ssh lab ", ""), if goes_on { 130 } else { 0 });
+        // Another program may have the port.
+        let example = match example.split_once("tagq serve ") {
+            Some((_, words)) if !words.contains("--bind") => {
+                format!("tagq serve --bind 127.0.0.1:0 {words}")
             }
-            // A command that runs until Ctrl-C gets SIGINT, and the other machine is replaced by this one.
-            let goes_on = ["tagq watch", "tagq serve", "--follow", "--live"]
-                .iter()
-                .any(|w| example.contains(w));
-            let (example, expected) =
-                (example.replace("ssh lab ", ""), if goes_on { 130 } else { 0 });
-            // Another program may have the port.
-            let example = match example.split_once("tagq serve ") {
-                Some((_, words)) if !words.contains("--bind") => {
-                    format!("tagq serve --bind 127.0.0.1:0 {words}")
-                }
-                _ => example.replace(":8417", ":0"),
-            };
-            let script = if goes_on {
-                format!("timeout --preserve-status -s INT 1 {example}")
-            } else {
-                format!("set -o pipefail; {example}")
-            };
-            let ran = output(
-                Command::new("bash")
-                    .args(["-c", &script])
-                    .current_dir(folder.path())
-                    .env("PATH", &path)
-                    .env("HOME", folder.path()),
-            );
-            let Output { code, stderr, .. } = &ran;
-            // A reader may close the pipe early, as `head` does.
-            assert_eq!(*code, expected, "{example}: {stderr}");
-        }
+            _ => example.replace(":8417", ":0"),
+        };
+        let script = if goes_on {
+            format!("timeout --preserve-status -s INT 1 {example}")
+        } else {
+            format!("set -o pipefail; {example}")
+        };
+        let ran = output(
+            Command::new("bash")
+                .args(["-c", &script])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .env("HOME", folder.path()),
+        );
+        let Output { code, stderr, .. } = &ran;
+        // A reader may close the pipe early, as `head` does.
+        assert_eq!(*code, expected, "{example}: {stderr}");
     }
 }
 

@@ -8,7 +8,6 @@ mod tables;
 mod terminal;
 
 mod book;
-mod browser;
 mod cases;
 mod convert;
 mod cut;

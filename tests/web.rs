@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tagq_plot::{
     Axis, Bar, Bars, Chart, Figure, Map, Page, Picture, Plot, Point, Quantity, Series, Shape,
 };
@@ -51,36 +52,68 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the folder of a copy of `web/` with its tools, or why there is none.
-fn installed() -> Result<PathBuf, String> {
-    run(Command::new("node").arg("--version"))?;
-    let folder = target().join("web");
-    let (tools, stamp) = (folder.join("node_modules"), folder.join("stamp"));
-    let lock = fs::read_to_string(root().join("web/package-lock.json")).unwrap();
-    for name in ["src", "vendor"] {
-        let _ = fs::remove_dir_all(folder.join(name));
-    }
-    fs::create_dir_all(&folder).unwrap();
-    for entry in fs::read_dir(root().join("web")).unwrap() {
-        let name = entry.unwrap().file_name();
-        if name != "node_modules" {
-            copy(&root().join("web").join(&name), &folder.join(&name));
+/// Returns a checksum of the files in a folder.
+fn sum(folder: &Path) -> String {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if !path.is_dir() {
+                files.push(path);
+            } else if !path.ends_with("node_modules") {
+                folders.push(path);
+            }
         }
     }
-    if !tools.exists() || !fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == lock) {
-        let install = ["ci", "--ignore-scripts", "--silent", "--fetch-retries=0"];
-        run(Command::new("npm").args(install).current_dir(&folder))?;
-        fs::write(stamp, lock).unwrap();
+    files.sort();
+    let mut sum = Sha256::new();
+    for path in files {
+        sum.update(path.to_string_lossy().as_bytes());
+        sum.update(fs::read(path).unwrap());
     }
-    Ok(folder)
+    format!("{:x}", sum.finalize())
+}
+
+/// Makes a copy of `web/` with its tools, and returns its lock, or why there is none.
+fn installed(folder: &Path) -> Result<fs::File, String> {
+    run(Command::new("node").arg("--version"))?;
+    fs::create_dir_all(folder).unwrap();
+    let lock = fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let (tools, stamp) = (folder.join("node_modules"), folder.join("stamp"));
+    let versions = fs::read_to_string(root().join("web/package-lock.json")).unwrap();
+    // What is the same stays, because another process may be reading it.
+    let (sources, copied) = (sum(&root().join("web")), folder.join("copied"));
+    if !fs::read_to_string(&copied).is_ok_and(|copied| copied == sources) {
+        for name in ["src", "vendor"] {
+            let _ = fs::remove_dir_all(folder.join(name));
+        }
+        for entry in fs::read_dir(root().join("web")).unwrap() {
+            let name = entry.unwrap().file_name();
+            if name != "node_modules" {
+                copy(&root().join("web").join(&name), &folder.join(&name));
+            }
+        }
+        fs::write(copied, sources).unwrap();
+    }
+    if !tools.exists() || !fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == versions) {
+        let install = ["ci", "--ignore-scripts", "--silent", "--fetch-retries=0"];
+        run(Command::new("npm").args(install).current_dir(folder))?;
+        fs::write(stamp, versions).unwrap();
+    }
+    Ok(lock)
 }
 
 /// Returns the folder of a copy of `web/`, built below `made`; `None` without the tools.
 pub(crate) fn built() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| match installed() {
-        Ok(folder) => {
+    let folder = target().join("web");
+    let built = BUILT.get_or_init(|| match installed(&folder) {
+        // Another process may build them, too.
+        Ok(lock) => {
             run(Command::new("node").args(["build.mjs", "made"]).current_dir(&folder)).unwrap();
+            drop(lock);
             Some(folder)
         }
         Err(why) => {

@@ -2,7 +2,7 @@
 // With a folder, the outputs go below it instead of to their places in the repository.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -27,6 +27,13 @@ const CHECKS = [["checks.ts", "checks.mjs", "esm"]];
 const license = readFileSync(join(here, "vendor/uplot/LICENSE"), "utf8").trim();
 const banner = { js: `/*! uPlot 1.6.32: github.com/leeoniya/uPlot\n${license}\n*/` };
 
+/** Writes a file unless it has this content already: a test may be reading it. */
+function write(path, contents) {
+  if (existsSync(path) && readFileSync(path).equals(contents)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, contents);
+}
+
 for (const [entry, output, format] of process.argv[2] === undefined ? OUTPUTS : [...OUTPUTS, ...CHECKS]) {
   const made = await build({
     absWorkingDir: here,
@@ -41,12 +48,11 @@ for (const [entry, output, format] of process.argv[2] === undefined ? OUTPUTS : 
     write: false,
   });
   const path = join(target, output);
-  mkdirSync(dirname(path), { recursive: true });
   const [{ contents }] = made.outputFiles;
-  writeFileSync(path, contents);
+  write(path, contents);
   if (output === INLINE) {
     // A page names the only script that may run in it by this.
     const hash = createHash("sha256").update(contents).digest("base64");
-    writeFileSync(`${path}.sha256`, `${hash}\n`);
+    write(`${path}.sha256`, Buffer.from(`${hash}\n`));
   }
 }

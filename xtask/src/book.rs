@@ -1,24 +1,20 @@
 //! The book: regenerates its outputs and figures, and builds pages for a browser.
 
-use std::{
-    env,
-    path::Path,
-    process::{Command, ExitCode},
-};
+use std::process::{Command, ExitCode};
+
+use crate::workspace::{cargo, root};
 
 /// Runs the test of the book in write mode, then builds HTML with mdbook.
 pub(crate) fn run() -> ExitCode {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let args = ["test", "--package", "tagq-cli", "--test", "whole", "book::"];
-    let written = Command::new(cargo).args(args).env("TAGQ_BOOK", "write").status();
+    let args = ["test", "--workspace", "--test", "whole", "book::"];
+    let written = cargo().args(args).env("TAGQ_BOOK", "write").status();
     if !written.is_ok_and(|status| status.success()) {
         return ExitCode::FAILURE;
     }
     eprintln!(
         "docs/book has the outputs and figures of now; `git diff docs/book` shows what is new"
     );
-    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let book = home.parent().unwrap_or(home).join("docs/book");
+    let book = root().join("docs/book");
     match Command::new("mdbook").arg("build").arg(&book).status() {
         Ok(status) if status.success() => {
             eprintln!("target/book/index.html");

@@ -15,9 +15,10 @@ use object::{
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
-    python,
+    python::{self, PACKAGE},
     targets::{System, TARGETS, Target},
-    tools::{Tools, can, output, succeed},
+    tools::{Tools, can, made_in, output, succeed},
+    workspace::{cargo, root, target},
 };
 
 /// Builds all release files below target/dist, for the named targets or for all.
@@ -71,8 +72,8 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     } else {
         targets.iter().map(|triple| Target::named(triple)).collect::<io::Result<_>>()?
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-    let target_folder = python::target();
+    let root = root().canonicalize()?;
+    let target_folder = target();
     let tools = Tools::installed(&target_folder)?;
     let dist = target_folder.join("dist");
     match fs::remove_dir_all(&dist) {
@@ -99,7 +100,11 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
                 eprintln!("skipped: there is no dpkg-deb, and no .deb is made");
             }
         }
-        made.push(wheel(&goods, &tools, &target_folder, &dist)?);
+        let wheel = wheel(&goods, &tools, &target_folder, &dist)?;
+        if target.is_of_this_machine() {
+            python::ask(&tools.interpreter, &wheel)?;
+        }
+        made.push(wheel);
     }
     let mut sources = tools.command("maturin")?;
     sources.args(["sdist", "--manifest-path"]);
@@ -113,9 +118,6 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     made.push(dist.join("SHA256SUMS"));
     Ok(made)
 }
-
-/// Manifest of the Python package.
-const PACKAGE: &str = "crates/python/Cargo.toml";
 
 /// Checks that a program needs no newer system than PLATFORMS.md says: glibc 2.[`GLIBC`], or the oldest macOS of the target.
 fn check_system(target: &Target, program: &[u8]) -> io::Result<()> {
@@ -150,8 +152,7 @@ fn goods(
     target_folder: &Path,
     work: &Path,
 ) -> io::Result<Goods> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeed(Command::new(cargo).args(["build", "--quiet", "--bin", "tagq"]).current_dir(&root))?;
+    succeed(cargo().args(["build", "--quiet", "--bin", "tagq"]).current_dir(&root))?;
     let program = target_folder.join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
     let (man, completions) = (work.join("man"), work.join("completions"));
     fs::create_dir(&man)?;
@@ -339,18 +340,6 @@ fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io:
     };
     maturin.env("CARGO_TARGET_DIR", target_folder).arg("--manifest-path");
     made_in(maturin.arg(goods.root.join(PACKAGE)), dist)
-}
-
-/// Runs maturin, and moves the file that it makes to `dist`.
-fn made_in(maturin: &mut Command, dist: &Path) -> io::Result<PathBuf> {
-    let folder = dist.join("made");
-    succeed(maturin.arg("--out").arg(&folder))?;
-    let none = || io::Error::other("maturin made no file");
-    let made = fs::read_dir(&folder)?.next().ok_or_else(none)??;
-    let path = dist.join(made.file_name());
-    fs::rename(made.path(), &path)?;
-    fs::remove_dir(&folder)?;
-    Ok(path)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {

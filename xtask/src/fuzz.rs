@@ -3,8 +3,10 @@
 use std::{
     env, fs, io,
     path::Path,
-    process::{Command, ExitCode, Stdio},
+    process::{ExitCode, Stdio},
 };
+
+use crate::workspace::{cargo, root};
 
 /// Name of a target, and the length of its longest input in bytes.
 type Target = (&'static str, u32);
@@ -36,11 +38,8 @@ pub fn run(args: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let installed = Command::new(cargo())
-        .args(["fuzz", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let installed =
+        cargo().args(["fuzz", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !installed.is_ok_and(|status| status.success()) {
         eprintln!("{INSTALL}");
         return ExitCode::FAILURE;
@@ -77,10 +76,10 @@ fn parse(args: &[String]) -> Result<(Vec<Target>, u32), String> {
 /// Runs a target for some seconds. Returns whether no fault was found. New inputs go to `fuzz/found`, failing
 /// inputs to `fuzz/artifacts`.
 fn fuzz(target: &str, input_max: u32, seconds: u32) -> io::Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
     fs::create_dir_all(root.join(&found))?;
-    let mut command = Command::new(cargo());
+    let mut command = cargo();
     // Without a sanitizer, because those need a nightly compiler.
     command.args(["fuzz", "run", "--sanitizer", "none", target, &found, &corpus, "--"]);
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={input_max}"));
@@ -94,8 +93,4 @@ fn fuzz(target: &str, input_max: u32, seconds: u32) -> io::Result<bool> {
         command.env("TMPDIR", "/dev/shm");
     }
     Ok(command.current_dir(root).status()?.success())
-}
-
-fn cargo() -> std::ffi::OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -15,6 +15,8 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::workspace::target;
+
 const SECONDS: &str = "20";
 const RATE: &str = "10MHz";
 /// Frames at the beginning that are not measured: the first answer counts the whole store.
@@ -47,7 +49,7 @@ impl Drop for Killed {
 }
 
 fn measure(store: Option<&Path>) -> io::Result<()> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let target = target();
     let program = target.join("release/tagq");
     let seconds = env::var("TAGQ_LIVE_SECONDS").unwrap_or_else(|_| SECONDS.into());
     let rate = env::var("TAGQ_LIVE_RATE").unwrap_or_else(|_| RATE.into());

@@ -9,31 +9,36 @@ mod faults;
 mod fuzz;
 #[cfg(target_os = "linux")]
 mod latency;
+mod nightly;
 mod python;
 mod rivals;
 #[cfg(target_os = "linux")]
 mod slurm;
+mod steps;
 mod targets;
+mod tests;
 mod tools;
 mod validate;
+mod workspace;
 
-use std::{
-    env, io,
-    process::{Command, ExitCode},
-};
+use std::{env, io, process::ExitCode};
 
-use targets::Target;
-use tools::{Tools, succeed};
+use tools::succeed;
+use workspace::cargo;
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | formats | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | bench | large | scale | latency | rivals | formats | faults | fuzz
                    | emulate | slurm | coverage | damage | validate | dist | book
 
-  test    all tests of the workspace, documentation examples included, then those of the Python package;
-          with --quick those of the workspace alone, without documentation examples and without the
-          simulations of `coverage`, with a tenth of the random cases of queries and of the cache; with
+  test    all tests of the workspace, documentation examples included, those of the Python package, and those of pages
+          in a browser, with a tenth of the random cases;
+          with --quick those in Rust alone, without documentation examples and the slowest; with
           --target TARGET the same for another system or processor, whose programs Wine or QEMU runs
           (PLATFORMS.md lists the targets, and what is not tested there): test --target TARGET [FILTER…]
-  python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
+  python  the tests of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…];
+          python --wheel [PYTEST ARGUMENT…] builds the wheel, and tests it as it is installed
+  browser the tests of pages alone, in Chromium: browser [PYTEST ARGUMENT…]
+  nightly all tests with all random cases, the wheel, and the longer checks below that end by themselves: what
+          each change is not checked by
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
   large   files of 35 M tags in one frame and in 2,000, from simulation to answer, with the memory
           that it takes
@@ -73,169 +78,80 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/formats/Cargo.toml");
 
 fn main() -> ExitCode {
-    match env::args().nth(1).as_deref() {
-        Some("test") => {
-            // The Python module is included although it has no Rust tests: shared dependencies then have the
-            // same features and are not compiled again for the wheel.
-            let rust = ["test", "--workspace", "--no-fail-fast"];
-            match env::args().nth(2).as_deref() {
-                Some("--quick") => return quick(&rust),
-                Some("--target") => return on_target(&env::args().skip(3).collect::<Vec<_>>()),
-                _ => {}
-            }
-            let (rust, python) = (cargo(&[&rust]), python::test(&[]));
-            if rust == ExitCode::SUCCESS { python } else { rust }
-        }
-        Some("python") => python::test(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("bench") => cargo(&[
-            &["build", "--release", "--bin", "tagq"],
-            &["bench", "--package", "tagq-benches", "--bench", "coincidences"],
-            &["bench", "--package", "tagq-benches", "--bench", "histogram"],
-        ]),
-        Some("large") => cargo(&[
-            &["build", "--release", "--bin", "tagq"],
-            &["bench", "--package", "tagq-benches", "--bench", "large"],
-        ]),
-        Some("scale") => {
-            let args = env::args().skip(2).collect::<Vec<_>>();
-            let bench = ["bench", "--package", "tagq-benches", "--bench", "scale", "--"];
-            let bench = bench.into_iter().chain(args.iter().map(String::as_str));
-            cargo(&[&["build", "--release", "--bin", "tagq"], &bench.collect::<Vec<_>>()])
-        }
+    let args: Vec<String> = env::args().skip(1).collect();
+    let Some((task, args)) = args.split_first() else { return usage() };
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match &**task {
+        "test" => match &words[..] {
+            [] => tests::all(),
+            ["--quick"] => ended(tests::quick()),
+            ["--target", target, ..] => ended(tests::on_target(target, &args[2..])),
+            _ => usage(),
+        },
+        "python" => ended(tests::of_python(args)),
+        "browser" => ended(tests::in_browser(args)),
+        "nightly" => nightly::run(),
+        "bench" => ended(bench("coincidences", &[]).and_then(|()| bench("histogram", &[]))),
+        "large" => ended(bench("large", &[])),
+        "scale" => ended(bench("scale", &words)),
         #[cfg(target_os = "linux")]
-        Some("latency") => {
-            let built = cargo(&[&["build", "--release", "--bin", "tagq"]]);
-            let args = env::args().skip(2).collect::<Vec<_>>();
-            if built == ExitCode::SUCCESS { latency::run(&args) } else { built }
-        }
-        Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("formats") => {
-            let args = env::args().skip(2).collect::<Vec<_>>();
-            // No other command builds it: its tests run first.
-            let run = ["run", "--release", "--manifest-path", FORMATS, "--"];
-            let run = run.into_iter().chain(args.iter().map(String::as_str));
-            cargo(&[&["test", "--release", "--manifest-path", FORMATS], &run.collect::<Vec<_>>()])
-        }
+        "latency" => match built() {
+            Ok(()) => latency::run(args),
+            failed => ended(failed),
+        },
+        "rivals" => rivals::run(args),
+        "formats" => ended(formats(&words)),
         #[cfg(target_os = "linux")]
-        Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
+        "faults" => faults::run(args),
+        "fuzz" => fuzz::run(args),
         #[cfg(target_os = "linux")]
-        Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),
+        "emulate" => emulate::run(args),
         #[cfg(target_os = "linux")]
-        Some("slurm") => slurm::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("coverage") => in_full("coverage", "TAGQ_COVERAGE", "1000"),
-        Some("damage") => in_full("damage", "TAGQ_DAMAGE", "100"),
-        Some("validate") => validate::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("book") => book::run(),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
-        }
+        "slurm" => slurm::run(args),
+        "coverage" => ended(tests::coverage(words.first().unwrap_or(&"1000"))),
+        "damage" => ended(tests::damage(words.first().unwrap_or(&"100"))),
+        "validate" => validate::run(args),
+        "dist" => dist::run(args),
+        "book" => book::run(),
+        _ => usage(),
     }
 }
 
-/// The slowest tests, which `--quick` leaves out; `tests/tidy.rs` checks that they exist.
-const SLOWEST: [&str; 8] = [
-    "quoted_errors_cover_the_truth",
-    "rows_are_written_as_they_are_made",
-    "hostile_files_take_little_memory",
-    "errors_of_centre_width_and_coincidences_cover",
-    "damage_is_seen_and_named",
-    "a_store_that_went_back_and_grew_otherwise_has_its_own_answers",
-    "files_that_are_torn_or_foreign_are_not_believed",
-    "several_frames_are_made_of_many_tags",
-];
-
-/// Runs these tests without documentation examples and [`SLOWEST`], with a tenth of the random cases.
-fn quick(rust: &[&str]) -> ExitCode {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(rust).args(["--lib", "--bins", "--tests", "--"]);
-    command.args(SLOWEST.iter().flat_map(|test| ["--skip", test]));
-    command.env("TAGQ_CASES_PERCENT", "10");
-    match command.status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("cargo cannot be started: {error}");
-            ExitCode::FAILURE
-        }
-    }
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
 }
 
-/// Packages whose tests are not of tagq itself, or not in Rust.
-const BESIDES: [&str; 3] = ["xtask", "tagq-benches", "tagq-python"];
-
-/// Tests that an emulator cannot run.
-const NOT_EMULATED: [&str; 4] = [
-    // It cannot start a browser.
-    "pages_work_in_a_browser",
-    // QEMU is ended by the system when a file becomes larger than the shell allows.
-    "a_limit_of_the_shell_on_files_is_an_error_of_writing",
-    // QEMU does not pass on the hint to read pages ahead.
-    "values_are_brought_before_they_are_touched",
-    // QEMU itself needs a part of the little memory.
-    "hostile_files_are_refused_in_little_memory",
-];
-
-/// Runs what [`quick`] runs for another target, with filters of tests.
-fn on_target(args: &[String]) -> ExitCode {
-    let [triple, filters @ ..] = args else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    let run = || -> io::Result<()> {
-        let target = Target::named(triple)?;
-        let work = python::target();
-        let mut tests = target.cargo("test", &Tools::installed(&work)?)?;
-        tests.args(["--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"]);
-        tests.args(BESIDES.iter().flat_map(|package| ["--exclude", package]));
-        target.set_runner(&mut tests, &work)?;
-        // Emulators read programs with symbols slowly.
-        tests.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_STRIP", "symbols");
-        tests.env("TAGQ_CASES_PERCENT", target.percent().to_string());
-        tests.arg("--").args(filters);
-        let beyond_it: &[&str] = if target.is_emulated() { &NOT_EMULATED } else { &[] };
-        let skipped = SLOWEST.iter().chain(beyond_it);
-        succeed(tests.args(skipped.flat_map(|test| ["--skip", test])))
-    };
-    match run() {
+/// Returns the exit code of a task, and prints why it failed.
+fn ended(task: io::Result<()>) -> ExitCode {
+    match task {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("test: {error}");
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Runs a test of crates/tagq with all of its cases, optimised; `variable` tells it how many.
-fn in_full(test: &str, variable: &str, cases: &str) -> ExitCode {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let args = ["test", "--release", "--package", "tagq", "--test", test, "--", "--nocapture"];
-    let cases = env::args().nth(2).unwrap_or_else(|| cases.into());
-    match Command::new(cargo).args(args).env(variable, cases).status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("cargo cannot be started: {error}");
-            ExitCode::FAILURE
-        }
-    }
+/// Builds the released program.
+fn built() -> io::Result<()> {
+    succeed(cargo().args(["build", "--release", "--bin", "tagq"]))
 }
 
-/// Runs cargo with each list of arguments, until one fails.
-fn cargo(calls: &[&[&str]]) -> ExitCode {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    for args in calls {
-        match Command::new(&cargo).args(*args).status() {
-            Ok(status) if status.success() => {}
-            Ok(_) => return ExitCode::FAILURE,
-            Err(error) => {
-                eprintln!("cargo cannot be started: {error}");
-                return ExitCode::FAILURE;
-            }
-        }
-    }
-    ExitCode::SUCCESS
+/// Runs a bench of the released program.
+fn bench(name: &str, args: &[&str]) -> io::Result<()> {
+    built()?;
+    let bench = ["bench", "--package", "tagq-benches", "--bench", name, "--"];
+    succeed(cargo().args(bench).args(args))
+}
+
+/// Compares formats of files. No other command builds this workspace: its tests run first.
+fn formats(args: &[&str]) -> io::Result<()> {
+    format_tests()?;
+    succeed(cargo().args(["run", "--release", "--manifest-path", FORMATS, "--"]).args(args))
+}
+
+/// Runs the tests of the comparison of formats.
+fn format_tests() -> io::Result<()> {
+    succeed(cargo().args(["test", "--release", "--manifest-path", FORMATS]))
 }

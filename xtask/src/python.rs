@@ -1,15 +1,19 @@
-//! The Python package: an environment below target/, the wheel, and its tests with the libraries that read
-//! its tables.
+//! The Python package: an environment below target/ with the libraries that its tests compare with, the package as
+//! cargo built it, and the wheel.
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::Command,
 };
 
-/// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 23] = [
-    "maturin>=1.16,<2",
+use crate::{
+    tools::{Tools, made_in, output, succeed},
+    workspace::{root, target},
+};
+
+/// Libraries for the tests and for comparison, also those of the tests in a browser.
+const LIBRARIES: [&str; 25] = [
     "anywidget>=0.9",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
@@ -18,6 +22,7 @@ const LIBRARIES: [&str; 23] = [
     "h5py>=3.12",
     "htcondor>=24; sys_platform == 'linux'",
     "hypothesis>=6.100",
+    "jsonschema>=4.18",
     "matplotlib>=3.8",
     "moto[server]>=5",
     "mypy>=1.15",
@@ -25,59 +30,111 @@ const LIBRARIES: [&str; 23] = [
     "obstore>=0.8",
     "pandas>=3",
     "phconvert>=0.10",
+    "playwright>=1.50",
     "polars>=1.30",
     "ptufile>=2024.12",
     "pyarrow>=20",
+    "pypdf>=5",
     "pyright[nodejs]>=1.1.390",
-    "jsonschema>=4.18",
     "pytest>=8",
+    "pytest-xdist>=3.6",
     "scipy>=1.14",
 ];
 
-/// An environment below target/ in which all libraries and the package are installed.
+/// Manifest of the package.
+pub(crate) const PACKAGE: &str = "crates/python/Cargo.toml";
+
+/// An environment below target/ in which all libraries are installed.
 pub(crate) struct Environment {
     home: PathBuf,
     interpreter: PathBuf,
+    /// The folder of a package that is taken in place of the one that cargo built.
+    wheel: Option<PathBuf>,
 }
 
-#[cfg(target_os = "linux")]
 impl Environment {
-    pub(crate) fn interpreter(&self) -> &Path {
-        &self.interpreter
-    }
-}
-
-/// Builds and tests the package; `args` go to pytest. Skipped without python3.
-pub(crate) fn test(args: &[String]) -> ExitCode {
-    let tested = match installed() {
-        Ok(Some(environment)) => tests(&environment, args),
-        Ok(None) => {
-            eprintln!("skipped: there is no python3, and the Python package is not tested");
-            Ok(())
+    /// Returns the environment, and creates it if it is missing or incomplete. `None` without python3.
+    pub(crate) fn prepared() -> io::Result<Option<Self>> {
+        let python = program();
+        if Command::new(&python).arg("--version").output().is_err() {
+            return Ok(None);
         }
-        Err(error) => Err(error),
-    };
-    match tested {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("the Python package: {error}");
-            ExitCode::FAILURE
-        }
+        let home = target().join("python");
+        let interpreter = environment(&python, &home, &LIBRARIES)?;
+        Ok(Some(Self { home, interpreter, wheel: None }))
     }
-}
 
-/// Builds the package and installs it into its environment. Returns `None` without python3.
-pub(crate) fn installed() -> Result<Option<Environment>, Failure> {
-    let python = program();
-    if Command::new(&python).arg("--version").output().is_err() {
-        return Ok(None);
+    /// Makes the package of the module that cargo built, which the environment then finds.
+    pub(crate) fn place(&self) -> io::Result<()> {
+        let package = self.home.join("package");
+        remove(&package)?;
+        let inside = package.join("tagq");
+        fs::create_dir_all(&inside)?;
+        for entry in fs::read_dir(root().join("crates/python/python/tagq"))? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                fs::copy(entry.path(), inside.join(entry.file_name()))?;
+            }
+        }
+        let built = format!("{}_tagq{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+        let name = if cfg!(windows) { "_tagq.pyd" } else { "_tagq.abi3.so" };
+        fs::copy(target().join("debug").join(built), inside.join(name))?;
+        let code = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        let libraries = output(Command::new(&self.interpreter).args(["-c", code]))?;
+        let listed = Path::new(libraries.trim()).join("tagq.pth");
+        fs::write(listed, format!("{}\n", package.display()))
     }
-    let home = target().join("python");
-    let interpreter = environment(&python, &home, &LIBRARIES)?;
-    let wheel = wheel(&interpreter, &home)?;
-    let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
-    run(Command::new(&interpreter).args(install).arg(wheel))?;
-    Ok(Some(Environment { home, interpreter }))
+
+    /// Builds the wheel and takes the package from it.
+    pub(crate) fn with_wheel(mut self) -> io::Result<Self> {
+        let wheels = self.home.join("wheels");
+        remove(&wheels)?;
+        fs::create_dir_all(&wheels)?;
+        let mut maturin = Tools::installed(&target())?.command("maturin")?;
+        maturin.args(["build", "--quiet", "--profile", "dev", "--interpreter"]);
+        maturin.arg(&self.interpreter).env("CARGO_TARGET_DIR", target());
+        let wheel = made_in(maturin.arg("--manifest-path").arg(root().join(PACKAGE)), &wheels)?;
+        self.wheel = Some(ask(&self.interpreter, &wheel)?);
+        Ok(self)
+    }
+
+    /// Returns `python ARGS…`, which finds the package.
+    pub(crate) fn command<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(&self.interpreter);
+        command.args(args).env("PYTHONDONTWRITEBYTECODE", "1");
+        if let Some(folder) = &self.wheel {
+            command.env("PYTHONPATH", folder);
+        }
+        command
+    }
+
+    /// Returns the command that runs the tests of the package, or a part of them.
+    pub(crate) fn tests<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut tests = self.pytest(args);
+        tests.current_dir(root().join("crates/python"));
+        tests.env("HYPOTHESIS_STORAGE_DIRECTORY", self.home.join("hypothesis"));
+        tests.env("MPLBACKEND", "agg");
+        tests
+    }
+
+    /// Returns the command that runs the tests in a browser, or a part of them.
+    pub(crate) fn browser<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut tests = self.pytest(args);
+        tests.current_dir(root().join("tests/browser"));
+        // tests/web.rs makes it.
+        tests.env("TAGQ_WEB_MADE", target().join("web/made"));
+        tests
+    }
+
+    /// Most tests wait for something, so that two run at a time.
+    fn pytest<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut tests =
+            self.command(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", "2"]);
+        // The tests compare with this program.
+        let program = target().join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
+        tests.args(args).env("TAGQ_PROGRAM", program);
+        tests
+    }
 }
 
 /// Returns the interpreter of the system, or that of the variable `PYTHON`.
@@ -86,32 +143,9 @@ pub(crate) fn program() -> PathBuf {
     env::var_os("PYTHON").map_or_else(|| usual.into(), PathBuf::from)
 }
 
-/// Returns the folder in which cargo builds.
-pub(crate) fn target() -> PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
-
-fn tests(environment: &Environment, args: &[String]) -> Result<(), Failure> {
-    // The tests compare the package with this program.
-    run(cargo().args(["build", "--quiet", "--bin", "tagq"]))?;
-    let tests = root().join("crates/python");
-    run(Command::new(&environment.interpreter)
-        .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
-        .args(args)
-        .current_dir(tests)
-        .env("TAGQ_PROGRAM", target().join("debug/tagq").with_extension(env::consts::EXE_EXTENSION))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("HYPOTHESIS_STORAGE_DIRECTORY", environment.home.join("hypothesis"))
-        .env("MPLBACKEND", "agg"))
-}
-
 /// Returns the interpreter of an environment with these libraries. Creates the environment if it is missing or
 /// incomplete.
-pub(crate) fn environment(
-    python: &Path,
-    home: &Path,
-    libraries: &[&str],
-) -> Result<PathBuf, Failure> {
+pub(crate) fn environment(python: &Path, home: &Path, libraries: &[&str]) -> io::Result<PathBuf> {
     let (folder, stamp) = (home.join("venv"), home.join("venv.stamp"));
     let inside = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let wanted = libraries.join("\n");
@@ -120,76 +154,38 @@ pub(crate) fn environment(
         return Ok(inside);
     }
     eprintln!("preparing {}", folder.display());
-    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
-    run(Command::new(&inside)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(libraries))?;
+    succeed(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    succeed(
+        Command::new(&inside)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(libraries),
+    )?;
     fs::write(stamp, wanted)?;
     Ok(inside)
 }
 
-/// Builds the wheel in the profile of the workspace's tests.
-fn wheel(inside: &Path, home: &Path) -> Result<PathBuf, Failure> {
-    let folder = home.join("wheels");
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
-    }
-    run(Command::new(inside)
-        .args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--out"])
-        .arg(&folder)
-        .arg("--manifest-path")
-        .arg(root().join("crates/python/Cargo.toml"))
-        .arg("--interpreter")
-        .arg(inside)
-        .env("CARGO_TARGET_DIR", target()))?;
-    let wheel = fs::read_dir(&folder)?.next().ok_or(Failure::NoWheel(folder))??;
-    Ok(wheel.path())
-}
-
-fn run(command: &mut Command) -> Result<(), Failure> {
-    let shown = command.get_program().display().to_string();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => {
-            let args: Vec<_> = command.get_args().map(|arg| arg.display().to_string()).collect();
-            Err(Failure::Failed(format!("{shown} {}", args.join(" "))))
-        }
-        Err(error) => Err(Failure::Failed(format!("{shown}: {error}"))),
+/// Installs a wheel into a folder of its own and asks it for the pairs of the fixture. Returns the folder.
+pub(crate) fn ask(python: &Path, wheel: &Path) -> io::Result<PathBuf> {
+    let folder = target().join("python/wheel");
+    remove(&folder)?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
+    succeed(Command::new(python).args(install).arg("--target").arg(&folder).arg(wheel))?;
+    let asked = Command::new(python)
+        .arg(root().join("crates/python/tests/smoke.py"))
+        .arg(root().join("data/fixtures/pairs"))
+        .env("PYTHONPATH", &folder)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .status();
+    if asked?.success() {
+        Ok(folder)
+    } else {
+        Err(io::Error::other(format!("{}: the package gives a wrong answer", wheel.display())))
     }
 }
 
-fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-fn root() -> &'static Path {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    home.parent().unwrap_or(home)
-}
-
-/// Reasons why the package was not installed or its tests did not finish.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Failed(String),
-    NoWheel(PathBuf),
-    Io(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Failed(command) => write!(f, "`{command}` failed"),
-            Self::NoWheel(folder) => write!(f, "no wheel was built in {}", folder.display()),
-            Self::Io(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

@@ -1,12 +1,15 @@
 //! Targets of the compiler that tagq is built for, and how a Linux machine builds for them and runs their programs.
 
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use crate::tools::{Tools, can, output, succeed};
+use crate::{
+    tools::{Tools, can, output, succeed},
+    workspace::cargo,
+};
 
 /// A target. PLATFORMS.md says how far each is tested.
 #[derive(Debug)]
@@ -118,6 +121,11 @@ impl Target {
         !matches!(self.runner, Some(Runner::Native))
     }
 
+    /// Whether this machine runs what is built for it, also modules of its Python.
+    pub(crate) fn is_of_this_machine(&self) -> bool {
+        self.system == System::Glibc && !self.is_emulated() && cfg!(target_env = "gnu")
+    }
+
     /// Returns the percentage of random cases that are tested, as far as it is given.
     pub(crate) fn percent(&self) -> u32 {
         match self.runner {
@@ -139,7 +147,7 @@ impl Target {
             if !can(MINGW, "--version") {
                 return Err(io::Error::other(MINGW_NEEDED));
             }
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            let mut cargo = cargo();
             cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", MINGW);
             cargo.env("CC_x86_64_pc_windows_gnu", MINGW);
             cargo.args([if subcommand == "zigbuild" { "build" } else { subcommand }]);

@@ -3,7 +3,7 @@
 use std::{
     env,
     ffi::OsStr,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -17,6 +17,8 @@ const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=
 pub(crate) struct Tools {
     /// The folder of the environment, and of what else is made for the tools.
     pub home: PathBuf,
+    /// The Python of the environment.
+    pub interpreter: PathBuf,
     programs: PathBuf,
 }
 
@@ -28,9 +30,9 @@ impl Tools {
     pub(crate) fn installed(target: &Path) -> io::Result<Self> {
         let home = target.join("tools");
         let interpreter = python::environment(&python::program(), &home, &TOOLS);
-        let interpreter = interpreter.map_err(|error| io::Error::other(error.to_string()))?;
+        let interpreter = interpreter?;
         let programs = interpreter.parent().unwrap_or(Path::new("")).to_path_buf();
-        Ok(Self { home, programs })
+        Ok(Self { home, interpreter, programs })
     }
 
     /// Returns one of the programs, which finds the others.
@@ -62,6 +64,18 @@ pub(crate) fn output(command: &mut Command) -> io::Result<String> {
         return Err(failed(command, &String::from_utf8_lossy(&output.stderr)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs maturin, and moves the file that it makes to `dist`.
+pub(crate) fn made_in(maturin: &mut Command, dist: &Path) -> io::Result<PathBuf> {
+    let folder = dist.join("made");
+    succeed(maturin.arg("--out").arg(&folder))?;
+    let none = || io::Error::other("maturin made no file");
+    let made = fs::read_dir(&folder)?.next().ok_or_else(none)??;
+    let path = dist.join(made.file_name());
+    fs::rename(made.path(), &path)?;
+    fs::remove_dir(&folder)?;
+    Ok(path)
 }
 
 fn failed(command: &Command, why: &str) -> io::Error {

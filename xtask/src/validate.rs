@@ -1,10 +1,12 @@
 //! Comparison with other programs: `cargo xtask validate FOLDER`.
 
 use std::{
-    env, fs, io,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
+
+use crate::workspace::cargo;
 
 const USAGE: &str = "usage: cargo xtask validate FOLDER [--programs PYTHON]";
 /// Asks the other programs that this Python can import.
@@ -31,9 +33,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 fn try_run(folder: &str, python: Option<&String>) -> io::Result<bool> {
     let folder = named(Path::new(folder), fs::canonicalize(folder))?;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut test = Command::new(cargo);
-    test.args(["test", "--quiet", "--package", "tagq-cli", "--test", "whole", "--"]);
+    let mut test = cargo();
+    test.args(["test", "--quiet", "--workspace", "--test", "whole", "--"]);
     test.args(["--nocapture", "validation::other_programs"]);
     test.env("TAGQ_REAL_DATA", &folder).env("TAGQ_VALIDATION", "write");
     let answers = tempfile::NamedTempFile::new()?;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
 import subprocess
@@ -71,14 +70,6 @@ def test_the_merger_of_the_book_sorts_what_it_can(tmp_path: Path, monkeypatch: p
     for channel, expected in times.items():
         assert run.time[run.channel == channel].tolist() == expected.tolist()
     assert len(run) == 8_000
-
-
-def test_the_wheel_is_for_the_stable_abi() -> None:
-    # Free-threaded builds of Python do not load it, and pip refuses it there (docs/decisions.md).
-    tags = importlib.metadata.distribution("tagq").read_text("WHEEL") or ""
-    assert re.findall(r"^Tag: (.*?)-\w+$", tags, re.MULTILINE) == ["cp310-abi3"]
-    decisions = (ROOT / "docs/decisions.md").read_text()
-    assert "`cp310-abi3`" in decisions and "### Python keeps its lock" in decisions
 
 
 def test_everything_public_is_described() -> None:

@@ -11,6 +11,8 @@ use std::{
     },
 };
 
+use tagq_sampling::some;
+
 use crate::{
     Access, Channels, Creation, Error, Folder, MicroColumn, Recording, Rows, RunId, SourceFacts,
     Store, Tick, Writer, disk::Disk, error::io_error, format::MICRO_NONE, os,
@@ -293,12 +295,6 @@ fn check(folder: &Path, context: &str) -> usize {
     steps
 }
 
-/// Every how many calls one fails: each, or fewer with a percentage in `TAGQ_CASES_PERCENT`.
-fn step() -> usize {
-    let percent = std::env::var("TAGQ_CASES_PERCENT").ok();
-    percent.map_or(1, |percent| 100 / percent.parse::<usize>().unwrap().clamp(1, 100))
-}
-
 /// How many calls the whole story makes.
 fn calls_of_the_story() -> usize {
     let folder = tempfile::tempdir().unwrap();
@@ -325,7 +321,7 @@ fn every_call_may_fail_in_every_way() {
     // Nothing depends on the number of an error.
     let at_some_calls =
         [Fault::Once(edquot), Fault::Once(emfile), Fault::Forever(erofs), Fault::Forever(eacces)];
-    for at in (0..calls).step_by(step()) {
+    for at in some(0..calls) {
         let others = at_some_calls.iter().filter(|_| at.is_multiple_of(3));
         for &fault in at_each_call.iter().chain(others) {
             let context = format!("{fault:?} at call {at}");
@@ -353,7 +349,7 @@ fn every_call_may_fail_in_every_way() {
 fn a_fault_in_the_recovery_of_a_fault() {
     let calls = calls_of_the_story();
     let mut tried = 0;
-    for first in (0..calls).step_by(5 * step()) {
+    for first in some((0..calls).step_by(5)) {
         for second in (0..calls - first).step_by(8) {
             for fault in [Fault::Kill, Fault::PowerLoss] {
                 let context = format!("{fault:?} at call {first}, then at {second}");
@@ -381,7 +377,7 @@ fn a_fault_in_the_recovery_of_a_fault() {
 
 #[test]
 fn short_and_interrupted_writes_are_no_faults() {
-    for at in (0..calls_of_the_story()).step_by(step()) {
+    for at in some(0..calls_of_the_story()) {
         for fault in [Fault::Short, Fault::Interrupted] {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
@@ -404,7 +400,7 @@ fn after_a_failed_sync_nothing_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
-    for at in (0..calls_of_the_story()).step_by(step()) {
+    for at in some(0..calls_of_the_story()) {
         let folder = folder.path().join(at.to_string());
         let disk = FaultyDisk::new(Fault::Once(5), at);
         let Ok(mut writer) = Writer::open_on(disk, &folder, &creation) else { continue };
@@ -497,7 +493,7 @@ fn any_write_may_fail(drops_times: bool) {
     assert_eq!(check_on_threads(&folder.path().join("s"), drops_times, "no fault"), 2);
     let calls = disk.calls();
     assert!(calls > 100, "{calls}");
-    for at in (0..calls).step_by(5 * step()) {
+    for at in some((0..calls).step_by(5)) {
         for fault in [Fault::Kill, Fault::PowerLoss, Fault::Once(28), Fault::Short] {
             let context = format!("{fault:?} at call {at}, drops times: {drops_times}");
             let folder = tempfile::tempdir().unwrap();

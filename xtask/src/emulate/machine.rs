@@ -16,7 +16,7 @@ const MARK: &str = "emulated: ";
 /// Last line, followed by the number of failed programs.
 const ENDED: &str = "emulated: all ended, failed: ";
 /// Test that prints the levels, and fails if the best one is not the expected one.
-const LEVELS: &str = "oracle --exact levels::levels_ascend_to_the_best";
+const LEVELS: &str = "queries --exact oracle::levels::levels_ascend_to_the_best";
 /// Time within which Bochs opens its terminal, if it opens one.
 const TERMINAL: Duration = Duration::from_secs(5);
 const MISSING: &str = "Bochs emulates the processor: apt install bochs bochs-term";

@@ -10,7 +10,6 @@ mod boot;
 mod machine;
 
 use std::{
-    env,
     error::Error,
     fs,
     num::NonZeroU32,
@@ -21,6 +20,7 @@ use std::{
 
 use serde_json::Value;
 
+use crate::workspace::{cargo, root};
 use archive::Archive;
 use machine::Machine;
 
@@ -116,8 +116,7 @@ fn newest_kernel() -> Option<PathBuf> {
 /// Builds the tests of `tagq-query`, optimised because emulation is slow. Returns the paths that cargo
 /// reports.
 fn test_programs() -> Checked<Vec<PathBuf>> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = cargo()
         .args(["test", "--release", "--package", "tagq-query", "--lib", "--tests", "--no-run"])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
@@ -158,7 +157,7 @@ fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec
         let path = library.strip_prefix("/")?.to_str().ok_or("an odd file name")?;
         archive.file(path, &fs::read(library)?);
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace")?;
+    let root = root();
     let in_root = |path: &str| -> Checked<String> {
         let path = root.join(path);
         Ok(path.strip_prefix("/")?.to_str().ok_or("an odd folder name")?.to_owned())

@@ -17,6 +17,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Checked, Tried, ground::Ground, program, reference::file_of};
+use crate::workspace::target;
 
 const SECONDS: u64 = 12;
 const RATE: &str = "400kHz";
@@ -26,7 +27,7 @@ const LIFE_MS: u64 = 900;
 pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let seconds = env::var("TAGQ_LIVE_SECONDS").ok().map(|text| text.parse()).transpose()?;
     // A soak test does not fit in memory.
-    let disk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let disk = target();
     let folder = tempfile::tempdir_in(if seconds.is_some() { &disk } else { &ground.folder })?;
     let run = folder.path().join("run");
     fs::create_dir(&run)?;

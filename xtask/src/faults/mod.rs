@@ -25,12 +25,13 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{ExitCode, Stdio},
     time::Instant,
 };
 
 use serde_json::Value;
 
+use crate::workspace::cargo;
 use ground::Ground;
 
 /// The error describes the fault and its point.
@@ -146,8 +147,7 @@ fn memory() -> PathBuf {
 
 /// Builds the release program. Returns the path that cargo reports.
 fn build() -> Checked<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = cargo()
         .args(["build", "--release", "--bin", "tagq"])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())

@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-use crate::python;
+use crate::{built, python::Environment, tests::package, workspace::target};
 use cluster::Cluster;
 
 type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -49,7 +49,7 @@ fn try_run(args: &[String]) -> Checked<()> {
     // Everything is built before the cluster is started.
     let program = build()?;
     let python = if wanted("jobqueue") {
-        let python = python::installed()?;
+        let python = package()?;
         if python.is_none() {
             eprintln!("jobqueue: skipped: there is no python3");
         }
@@ -72,7 +72,7 @@ fn try_run(args: &[String]) -> Checked<()> {
         }
         if let Some(python) = &python {
             let start = Instant::now();
-            jobqueue(cluster, python.interpreter(), &work)?;
+            jobqueue(cluster, python, &work)?;
             println!("jobqueue: {:.1} s", start.elapsed().as_secs_f64());
         }
         Ok(())
@@ -98,14 +98,14 @@ fn simulate(program: &Path, work: &Path) -> Checked<()> {
 }
 
 /// Counts with workers that dask-jobqueue starts as jobs. The script compares, and prints its measurements.
-fn jobqueue(cluster: &Cluster, python: &Path, work: &Path) -> Checked<()> {
+fn jobqueue(cluster: &Cluster, python: &Environment, work: &Path) -> Checked<()> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/slurm/jobqueue.py");
-    let status = Command::new(python)
+    let status = python
+        .command([])
         .arg(script)
         .arg("run")
         .current_dir(work)
         .env("SLURM_CONF", cluster.conf())
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .stdin(Stdio::null())
         .status()?;
     if status.success() { Ok(()) } else { Err(format!("jobqueue: {status}").into()) }
@@ -113,10 +113,6 @@ fn jobqueue(cluster: &Cluster, python: &Path, work: &Path) -> Checked<()> {
 
 /// Builds the released program. Returns its path.
 fn build() -> Checked<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--release", "--bin", "tagq"]).status()?;
-    if !built.success() {
-        return Err("the program cannot be built".into());
-    }
-    Ok(python::target().join("release/tagq"))
+    built()?;
+    Ok(target().join("release/tagq"))
 }

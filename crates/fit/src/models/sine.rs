@@ -2,8 +2,6 @@
 
 use std::f64::consts::TAU;
 
-use realfft::RealFftPlanner;
-
 use crate::{
     data::{Bin, Data},
     error::Error,
@@ -27,14 +25,13 @@ fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
     let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
     // Four places in the width of a line.
     let length = (4 * values.len()).next_power_of_two();
-    let mut padded: Vec<f64> = values.iter().map(|(_, value)| value - mean).collect();
+    let largest = values.iter().map(|(_, value)| (value - mean).abs()).fold(0.0, f64::max);
+    #[expect(clippy::cast_possible_truncation, reason = "seven digits find a line")]
+    let scaled =
+        |&(_, value): &(f64, f64)| ((value - mean) / largest.max(f64::MIN_POSITIVE)) as f32;
+    let mut padded: Vec<f32> = values.iter().map(scaled).collect();
     padded.resize(length, 0.0);
-    let transform = RealFftPlanner::<f64>::new().plan_fft_forward(length);
-    let mut spectrum = transform.make_output_vec();
-    if transform.process(&mut padded, &mut spectrum).is_err() {
-        return Vec::new();
-    }
-    let power: Vec<f64> = spectrum.iter().map(nalgebra::Complex::norm_sqr).collect();
+    let power = tagq_spectrum::power(&mut padded);
     let distance = (values[values.len() - 1].0 - values[0].0) / (values.len() - 1) as f64;
     // From half a period in the span to three values a period.
     let (first, last) = (length / (2 * values.len()), length / 3);

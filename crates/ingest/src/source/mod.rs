@@ -179,6 +179,7 @@ mod tests {
             atomic::{AtomicU64, Ordering},
         },
     };
+    use tagq_sampling::random_cases;
     use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Tick, os::FileStamp};
 
     /// A horizon that a few tags fill.
@@ -265,7 +266,7 @@ mod tests {
 
     proptest! {
         // Each case commits many times, and waits for the disk each time.
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(random_cases(48))]
 
         #[test]
         fn a_source_killed_in_any_frame_goes_on_as_if_nothing_had_been(

@@ -4,6 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use tagq_ingest::{Error, Settings, SourceFile, late_settings};
+use tagq_sampling::random_cases;
 use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
@@ -146,7 +147,7 @@ fn ascending(records: Vec<u32>) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(random_cases(200))]
 
     #[test]
     fn records_are_decoded_as_the_text_of_the_format_says(

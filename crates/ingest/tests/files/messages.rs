@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use proptest::prelude::*;
 use tagq_ingest::{Error, Settings, SourceFile, read_tags};
+use tagq_sampling::random_cases;
 use tagq_store::Tag;
 
 use crate::{
@@ -352,7 +353,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(random_cases(400))]
 
     #[test]
     fn any_layouts_are_read_like_the_reference_reads_them(

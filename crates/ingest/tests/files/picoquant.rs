@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use proptest::prelude::*;
 use tagq_ingest::{Change, Error, Settings, SourceFile, SourcePart, ingest, is_intact, read_tags};
+use tagq_sampling::random_cases;
 use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use tagq_ingest::write::{Form, TagWriter};
@@ -122,7 +123,7 @@ fn record() -> impl Strategy<Value = u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(random_cases(400))]
 
     #[test]
     fn records_of_every_type_are_decoded_as_the_text_of_the_format_says(

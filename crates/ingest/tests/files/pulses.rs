@@ -7,6 +7,7 @@ use tagq_ingest::{
     Header, Settings, SourceFile, read_recorded,
     write::{Form, TagWriter, Times},
 };
+use tagq_sampling::random_cases;
 use tagq_store::{Recording, Tag, format::MICRO_NONE};
 
 use crate::support::{file, ptu_header, tag};
@@ -123,7 +124,7 @@ fn in_order(record_type: i64, parts: &[(u8, u32, u32, u32)]) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(random_cases(100))]
 
     #[test]
     fn a_written_file_has_the_events_of_the_one_that_was_read(

@@ -4,6 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use tagq_ingest::{Change, Error, FormatName, Settings, SourceFile, is_intact};
+use tagq_sampling::random_cases;
 use tagq_store::Tag;
 
 use crate::{
@@ -43,7 +44,7 @@ fn record() -> impl Strategy<Value = (i64, i16)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(random_cases(200))]
 
     #[test]
     fn records_are_decoded_as_the_text_of_the_format_says(

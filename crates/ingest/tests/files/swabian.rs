@@ -7,6 +7,7 @@ use tagq_ingest::{
     Settings, SourceFile,
     write::{Form, TagWriter},
 };
+use tagq_sampling::random_cases;
 use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
@@ -89,7 +90,7 @@ fn sorted(mut left_out: Vec<(String, u64)>) -> Vec<(String, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(random_cases(200))]
 
     #[test]
     fn records_are_decoded_as_the_text_of_the_format_says(

@@ -4,6 +4,7 @@
 //! Slices are separate boxes, so that no readable memory follows their ends.
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 
 use super::{
     compress, compress_labels, compress_offsets,
@@ -76,7 +77,7 @@ impl TakeDifferences for &mut Largest {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(random_cases(500))]
 
     #[test]
     fn neighbours(

@@ -243,6 +243,7 @@ mod tests {
     use super::*;
     use crate::{Coincidences, Delay, Groups, Kind as _, Rule, Veto, oracle};
     use proptest::prelude::*;
+    use tagq_sampling::random_cases;
     use tagq_store::{Channels, Tags};
 
     type Sources = Vec<Vec<(i64, u16)>>;
@@ -294,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1_000))]
+        #![proptest_config(random_cases(1_000))]
 
         #[test]
         fn once_is_the_greedy_matching(

@@ -117,6 +117,7 @@ pub(crate) fn last_time(gaps: &[u16], far: Far<'_>, before: i64) -> i64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tagq_sampling::random_cases;
 
     /// Gaps in runs of rows that are saturated or not with these shares.
     fn gaps() -> impl Strategy<Value = Vec<u16>> {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(600))]
+        #![proptest_config(random_cases(600))]
 
         #[test]
         fn every_level_and_width_decodes_the_same(

@@ -4,6 +4,7 @@ use std::{fmt::Debug, fs, path::Path};
 
 use proptest::prelude::*;
 use serde_json::Value;
+use tagq_sampling::random_cases;
 use tagq_store::{Access, Error, Rows, SourceFacts, Store, Writer, format::HEADER_BYTES};
 
 use crate::{BLOCK_ROWS, creation, lengths};
@@ -176,7 +177,7 @@ fn sources() -> impl Strategy<Value = Sources> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(random_cases(60))]
 
     #[test]
     fn distances_are_the_same_whenever_times_are_dropped(

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{Access, SourceFacts, Store, Writer};
 
 use crate::{BLOCK_ROWS, creation};
@@ -92,7 +93,7 @@ fn sources() -> impl Strategy<Value = Sources> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(random_cases(60))]
 
     #[test]
     fn gaps_are_the_same_whenever_they_are_made(

@@ -16,6 +16,7 @@ mod times;
 use std::{fs, ops::Range, path::Path};
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{
     Access, ChannelRows, Channels, Creation, Error, Rows, RunId, SourceFacts, Store, Tick, Writer,
 };
@@ -346,7 +347,7 @@ fn an_unguarded_read_of_a_missing_page_ends_the_process() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(random_cases(64))]
     #[test]
     fn whatever_is_written_is_read(
         mut time in prop::collection::vec(-(1_i64 << 62)..1 << 62, 1..300),

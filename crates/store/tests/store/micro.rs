@@ -4,6 +4,7 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{
     Access, Error, Manifest, MicroColumn, SourceFacts, Store, Writer, format::MICRO_NONE as NONE,
 };
@@ -294,7 +295,7 @@ fn micro_times_that_were_not_committed_are_named_and_go_with_the_next_writer() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(random_cases(64))]
     #[test]
     fn whatever_micro_times_are_written_are_read(
         pieces in prop::collection::vec(

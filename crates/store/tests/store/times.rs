@@ -3,6 +3,7 @@
 use std::{fs, ops::Range, path::Path};
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{
     Access, Channels, Error, FileBytes, Manifest, SourceFacts, Store, TimeReader, Times, Writer,
     format::HEADER_BYTES,
@@ -174,7 +175,7 @@ fn check_prefix(folder: &Path, earlier: &Manifest, times: &[i64], random: &mut R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(random_cases(24))]
 
     #[test]
     fn any_view_has_the_times(seed: u64, rows in 0..6_000_usize, is_wide: bool) {

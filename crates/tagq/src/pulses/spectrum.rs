@@ -2,10 +2,8 @@
 
 use std::{
     f64::consts::{LN_2, PI},
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
 };
-
-use realfft::{RealFftPlanner, RealToComplex};
 
 /// Number of bins of a histogram.
 pub(super) const BINS: usize = 1 << 16;
@@ -17,12 +15,6 @@ pub(super) const LONGEST_PART: usize = 128;
 const BLOCK: usize = 64;
 /// Fewer differences are not significant.
 const PAIRS_MIN: u64 = 64;
-
-/// Returns the transform of a histogram, prepared once.
-fn transform() -> &'static dyn RealToComplex<f32> {
-    static TRANSFORM: OnceLock<Arc<dyn RealToComplex<f32>>> = OnceLock::new();
-    &**TRANSFORM.get_or_init(|| RealFftPlanner::new().plan_fft_forward(BINS))
-}
 
 /// Returns the weight of the middle of each bin, prepared once.
 fn weights() -> &'static [f32] {
@@ -48,10 +40,7 @@ impl Spectrum {
         #[expect(clippy::cast_precision_loss, reason = "seven digits are enough")]
         let weigh = |(count, weight): (u32, &f32)| count as f32 * weight;
         let mut weighted: Vec<f32> = counts.into_iter().zip(weights()).map(weigh).collect();
-        let transform = transform();
-        let mut lines = transform.make_output_vec();
-        transform.process(&mut weighted, &mut lines).ok()?;
-        let power: Vec<f64> = lines.iter().map(|line| f64::from(line.norm_sqr())).collect();
+        let power = tagq_spectrum::power(&mut weighted);
         let mean_of = |block: &[f64]| {
             let mut sorted = [0.0; BLOCK];
             let sorted = &mut sorted[..block.len()];

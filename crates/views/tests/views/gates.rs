@@ -1,6 +1,7 @@
 //! Gates in batches and from saved states against plain loops.
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{Tick, sealed};
 use tagq_views::{
     Definitions, Error, Frontier, GateNetwork, Intervals, LabelledOrigin, LabelledTags, Network,
@@ -15,7 +16,7 @@ fn gates_of(definitions: &Definitions) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(1500))]
 
     #[test]
     fn gates_equal_their_plain_loops(mut choices in scenario::choices()) {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tagq_query::{Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope};
+use tagq_sampling::random_cases;
 use tagq_store::{Channels, Tags};
 use tagq_views::{Definitions, LabelledOrigin, Origin};
 
@@ -22,7 +23,7 @@ fn lists<const N: usize>(run: &PlainRun, texts: [&str; N]) -> [Vec<(i64, u64)>; 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(500))]
 
     #[test]
     fn tags_with_and_without_a_neighbour_are_all_tags(mut choices in scenario::choices()) {

@@ -1,6 +1,7 @@
 //! Networks of several definitions in batches, from saved states, and in pieces.
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_store::{Tick, sealed};
 use tagq_views::{
     Definitions, Error, Frontier, LabelledOrigin, LabelledTags, Network, Origin, TagBatch,
@@ -47,7 +48,7 @@ fn in_batches(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(2000))]
 
     #[test]
     fn batches_and_saved_states_change_nothing(mut choices in scenario::choices()) {

@@ -1,6 +1,7 @@
 //! Each operator of the list alone, for all channels as operands.
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 use tagq_views::{Definitions, OPERATORS, Role};
 
 use crate::scenario::{self, CHANNELS, Choices};
@@ -20,7 +21,7 @@ fn of_operator(number: usize, choices: &mut Choices, run: &crate::plain::PlainRu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(random_cases(1500))]
 
     #[test]
     fn each_operator_equals_its_plain_loop(mut choices in scenario::choices()) {

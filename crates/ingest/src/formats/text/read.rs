@@ -345,6 +345,7 @@ mod tests {
     use std::io::{self, Read};
 
     use proptest::prelude::*;
+    use tagq_sampling::random_cases;
     use tagq_store::Tag;
 
     use super::*;
@@ -507,7 +508,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1_500))]
+        #![proptest_config(random_cases(1_500))]
 
         #[test]
         fn lines_are_what_parse_makes_of_them(

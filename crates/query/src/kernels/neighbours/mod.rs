@@ -364,6 +364,7 @@ fn check(column: DistanceColumn<'_>, labels: &[u8], rows: &Range<usize>, window:
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tagq_sampling::random_cases;
 
     const HALF: u64 = 1 << 31;
     const WHOLE: u64 = 1 << 32;
@@ -459,7 +460,7 @@ mod tests {
     };
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(random_cases(400))]
 
         #[test]
         fn every_level_counts_as_plain_sums_do(
@@ -516,7 +517,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
+        #![proptest_config(random_cases(300))]
 
         #[test]
         fn pairs_at_a_distance_are_counted_by_their_order(
@@ -598,7 +599,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(random_cases(400))]
 
         #[test]
         fn chains_are_runs_of_near_rows(

@@ -1,6 +1,7 @@
 //! Every level against plain loops, and accumulators at their largest values.
 
 use proptest::prelude::*;
+use tagq_sampling::random_cases;
 
 use super::{sums::FEWEST_ROWS, *};
 
@@ -10,7 +11,7 @@ fn values(len: usize) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(random_cases(400))]
 
     #[test]
     fn edges_are_those_of_a_plain_search(

@@ -1,0 +1,244 @@
+//! Images equal the oracle: scans, frames, missing and double markers, level, threads, seams, delays, ranges.
+
+use crate::support::{micro_of, recordings};
+use proptest::prelude::*;
+use tagq_query::{
+    Bins, Delay, Execution, Image, ImageReport, Imaged, Kind as _, Markers, PixelMicro, Raster,
+    Scope, Simd, TimeRange,
+    oracle::{self, ImagePlace},
+};
+use tagq_sampling::random_cases;
+
+const LINE: u16 = 4;
+const LINE_END: u16 = 5;
+const FRAME: u16 = 6;
+
+/// The pause before a line, its length, its photons, and faults of its markers.
+type LineDrawn = (i64, i64, Vec<(i64, u16)>, u8);
+
+/// Returns what a recording of a scan has, with markers missing and doubled: lines and frames of about equal lengths.
+fn scans() -> impl Strategy<Value = Vec<Vec<(i64, u16)>>> {
+    let line = (0_i64..3, 1_i64..23, prop::collection::vec((0_i64..30, 0_u16..3), 0..9), 0_u8..24);
+    let source = prop::collection::vec(line, 0..24);
+    prop::collection::vec(source, 1..3).prop_map(|sources| {
+        let mut time = -90;
+        let of_source = |lines: Vec<LineDrawn>| {
+            let mut tags = Vec::new();
+            for (number, (pause, length, photons, odd)) in lines.into_iter().enumerate() {
+                time += pause;
+                if (number % 4 == 0) != (odd == 0) {
+                    tags.push((time, FRAME));
+                }
+                let start = [(time, LINE), (time + length / 2, LINE)];
+                let end = [(time + length, LINE_END), (time + length + 1, LINE_END)];
+                tags.extend(
+                    &start[..if odd == 1 {
+                        0
+                    } else if odd == 2 {
+                        2
+                    } else {
+                        1
+                    }],
+                );
+                tags.extend(
+                    &end[..if odd == 3 {
+                        0
+                    } else if odd == 4 {
+                        2
+                    } else {
+                        1
+                    }],
+                );
+                tags.extend(photons.into_iter().map(|(at, channel)| (time + at, channel)));
+                time += length;
+            }
+            tags.sort_by_key(|&(time, _)| time);
+            time = tags.last().map_or(time, |&(last, _)| last.max(time));
+            tags
+        };
+        sources.into_iter().map(of_source).collect()
+    })
+}
+
+/// Returns what the oracle says.
+fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
+    let tags: Vec<Vec<(i64, u16, Option<u32>)>> = sources
+        .iter()
+        .map(|tags| tags.iter().map(|&(time, of)| (time, of, micro_of(time, of))).collect())
+        .collect();
+    let delays: Vec<(u16, i64)> =
+        image.scope.delays.iter().map(|delay| (delay.channel, delay.ticks)).collect();
+    let range = image.scope.range;
+    let (markers, raster) = (image.markers, image.raster);
+    let is_in = |time: i128| {
+        range.from.is_none_or(|from| i128::from(from) <= time)
+            && range.to.is_none_or(|to| time < i128::from(to))
+    };
+    let (stride, (pixels, _)) = (image.stride(), image.size());
+    let mut counts = vec![0; pixels * stride];
+    let mut report = ImageReport::default();
+    let places =
+        oracle::image(&tags, &image.photons, markers, raster, &delays, [range.from, range.to]);
+    for (place, micro) in places {
+        match place {
+            ImagePlace::Outside => report.photons_outside += 1,
+            ImagePlace::Beyond => report.photons_beyond += 1,
+            ImagePlace::Pixel { frame, line, pixel } => {
+                report.photons += 1;
+                let frame = if image.is_apart { frame as u64 } else { 0 };
+                let line = frame * u64::from(raster.lines) + line;
+                let at = usize::try_from(line * u64::from(raster.pixels) + pixel).unwrap() * stride;
+                counts[at] += 1;
+                let Some(micro) = micro.filter(|_| stride > 1) else { continue };
+                counts[at + 1] += 1;
+                counts[at + 2] += u64::from(micro);
+                counts[at + 3] += u64::from(micro * micro);
+                if let PixelMicro::Bins(bins) = &image.micro
+                    && let Some(bin) = bins.holding(micro.into())
+                {
+                    counts[at + 5 + bin] += 1;
+                }
+            }
+        }
+    }
+    let between = [range.from, range.to];
+    (report.ends_without_start, report.frames_inside_lines) =
+        oracle::image_faults(&tags, markers, raster, &delays, between);
+    for line in oracle::image_lines(&tags, markers, raster, &delays).concat() {
+        report.line_starts += u64::from(is_in(line.start));
+        report.starts_without_end += u64::from(line.end.is_none() && is_in(line.start));
+    }
+    let mut lines = Vec::new();
+    for tags in &tags {
+        for frame in oracle::image_frames(tags, markers, raster, &delays) {
+            lines.push(if is_in(frame.begin) { frame.lines } else { 0 });
+            report.frames_empty += u64::from(is_in(frame.begin) && frame.lines == 0);
+        }
+    }
+    lines.resize(image.frames, 0);
+    Imaged { counts, stride, lines, report }
+}
+
+fn images() -> impl Strategy<Value = Image> {
+    let channels = Just(vec![0_u16, 1, 2, 1_255]).prop_shuffle();
+    let raster = (1_u32..9, 1_u32..6, any::<bool>(), prop::option::weighted(0.3, 1_u16..=1_000));
+    let micro = prop_oneof![
+        Just(PixelMicro::None),
+        Just(PixelMicro::Mean),
+        Just(PixelMicro::Bins(Bins::Linear { low: 3, width: 7, count: 5 })),
+    ];
+    let has = (any::<bool>(), any::<bool>(), any::<bool>());
+    let delays = prop::collection::vec(-9_i64..9, 0..7);
+    let end = || prop::option::weighted(0.3, -90_i64..400);
+    (channels, 0_usize..4, raster, micro, has, delays, (end(), end())).prop_map(
+        |(channels, of, (pixels, lines, is_two_way, sine), micro, has, delays, (from, to))| Image {
+            markers: Markers {
+                line: LINE,
+                line_end: has.0.then_some(LINE_END),
+                frame: has.1.then_some(FRAME),
+            },
+            photons: channels[..of].to_vec(),
+            raster: Raster { pixels, lines, is_two_way, sine },
+            micro,
+            is_apart: has.2,
+            frames: 0,
+            scope: Scope {
+                channels: None,
+                delays: (0..)
+                    .zip(delays)
+                    .map(|(channel, ticks)| Delay { channel, ticks })
+                    .collect(),
+                range: TimeRange { from, to },
+            },
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(random_cases(1_500))]
+
+    #[test]
+    fn every_way_of_counting_equals_the_oracle(
+        sources in scans(),
+        image in images(),
+        threads in 1_usize..4,
+        morsel_rows in prop::option::of(1_usize..30),
+        cuts in prop::collection::vec(-90_i64..400, 0..3),
+    ) {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for recording in recordings(&sources, Some(40)) {
+            let frames = Image::frames_max(&recording.facts(), image.markers, image.raster.lines);
+            let image = Image { frames, ..image.clone() };
+            let expected = expected(&image, &sources);
+            for simd in Simd::available() {
+                let execution = Execution { simd, morsel_rows };
+                let counts = pool.install(|| image.run(&recording, &execution)).unwrap();
+                prop_assert_eq!(&counts, &expected, "{:?}", execution);
+            }
+            // Intervals add up.
+            let execution = Execution::best();
+            let mut cuts = cuts.clone();
+            cuts.retain(|&cut| {
+                image.scope.range.from.is_none_or(|from| from <= cut)
+                    && image.scope.range.to.is_none_or(|to| cut <= to)
+            });
+            cuts.sort_unstable();
+            let mut from = image.scope.range.from;
+            let mut partials = Vec::new();
+            for to in cuts.into_iter().map(Some).chain([image.scope.range.to]) {
+                let interval = TimeRange { from, to };
+                partials.push(image.partial(&recording, interval, None, &execution));
+                from = to;
+            }
+            if image.scope.range.from.zip(image.scope.range.to).is_none_or(|(from, to)| from < to) {
+                let merged = partials.into_iter().map(Result::unwrap);
+                let merged = merged.reduce(|sum, more| sum.merge(&more).unwrap()).unwrap();
+                prop_assert_eq!(image.finish(&recording, &merged, &execution).unwrap(), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn pixels_lines_and_frames_by_arithmetic() {
+    // Two frames of two lines of ten ticks, the second backwards; five pixels of two ticks.
+    let tags = vec![vec![
+        (0, FRAME),
+        (0, LINE),
+        (3, 0),
+        (9, 0),
+        (10, LINE_END),
+        (12, 0),
+        (20, LINE),
+        (20, 0),
+        (21, 0),
+        (30, 0),
+        (30, LINE_END),
+        (40, FRAME),
+        (41, LINE),
+        (50, 0),
+        (51, LINE_END),
+    ]];
+    let image = Image {
+        markers: Markers { line: LINE, line_end: Some(LINE_END), frame: Some(FRAME) },
+        photons: vec![0],
+        raster: Raster { pixels: 5, lines: 2, is_two_way: true, sine: None },
+        micro: PixelMicro::None,
+        is_apart: true,
+        frames: 3,
+        scope: Scope::default(),
+    };
+    let counted = image.run(&recordings(&tags, None)[0], &Execution::best()).unwrap();
+    let of_frames = [
+        // Ticks 3 and 9 of the first line; ticks 0 and 1 of the second, from its end.
+        [0, 1, 0, 0, 1, 0, 0, 0, 0, 2],
+        [0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+        [0; 10],
+    ];
+    assert_eq!(counted.counts, of_frames.concat());
+    assert_eq!(counted.lines, [2, 1, 0]);
+    // The photons at 12 and 30 are in no line.
+    let report =
+        ImageReport { photons: 5, photons_outside: 2, line_starts: 3, ..ImageReport::default() };
+    assert_eq!(counted.report, report);
+}

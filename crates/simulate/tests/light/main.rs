@@ -1,0 +1,6 @@
+//! Simulated tags: their order and their statistics.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod sequence;
+mod statistics;

@@ -1,0 +1,268 @@
+//! Quoted errors cover the truth: over repeated simulations the mean squared pull is one.
+//!
+//! `cargo xtask coverage` runs all cases and writes docs/coverage.md; the ordinary tests run a few.
+
+mod cases;
+#[path = "../../../../fit/tests/fits/cases.rs"]
+mod fits;
+mod light;
+#[path = "../../../../fit/tests/fits/simulated.rs"]
+mod simulated;
+
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, thread};
+
+use tagq::{
+    Answer, OpenOptions, Run, Silent, open,
+    requests::{Errors, QueryContext, Request, Setup},
+    store::{Creation, Recording, SourceFacts, Writer},
+};
+
+use tagq_sampling::{chance, repetitions};
+
+use cases::{Ask, Case, Covers, Value};
+
+/// χ²/n of an error with correct coverage.
+const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+/// Number of blocks of time.
+const BLOCKS: u32 = 50;
+
+thread_local! {
+    /// Counts the runs of one thread.
+    static POOL: rayon::ThreadPool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+}
+
+/// Values of a quantity with their errors, one for each repetition.
+type Measured = Vec<(f64, f64)>;
+
+/// Result for one quantity.
+struct Row {
+    case: &'static str,
+    asked: String,
+    quantity: &'static str,
+    /// χ²/n by formula and from blocks, or `None` without such an error.
+    pulls: [Option<f64>; 2],
+    covers: Covers,
+    /// Deviation of the mean from the truth, in errors of the mean.
+    bias: Option<f64>,
+}
+
+/// Returns runs with the tags of the case.
+fn run(case: &Case, seed: u64) -> Vec<Run> {
+    let of = |(light, n): (&light::Light, u64)| {
+        let (times, channels) = light.tags(seed * 16 + n);
+        let folder = tempfile::tempdir().unwrap();
+        let tick = "1ns".parse().unwrap();
+        let creation = Creation { tick, tick_assumed: false, run_id: None };
+        let mut writer = Writer::open(&folder.path().join("run"), &creation).unwrap();
+        writer.begin_source();
+        writer.append(&times, &channels).unwrap();
+        let recording = Recording { dead: light.dead_spans(), ..Recording::default() };
+        let facts = SourceFacts { recording: Some(recording), ..SourceFacts::named("simulated") };
+        writer.finish_source(facts);
+        writer.commit().unwrap();
+        drop(writer);
+        // Mapped data stays valid after the folder is removed.
+        let options = OpenOptions { ingest: false, ..OpenOptions::default() };
+        open(&folder.path().join("run"), &options, &Silent).unwrap()
+    };
+    case.lights.iter().zip(0..).map(of).collect()
+}
+
+fn answer(runs: &[Run], question: &Request) -> Answer {
+    let setup = Setup::default();
+    POOL.with(|pool| {
+        let context = QueryContext::new(&setup, pool, &Silent);
+        let runs: Vec<_> = runs.iter().map(|run| (run, &context)).collect();
+        question.sum(&runs).unwrap()
+    })
+}
+
+/// Returns the value of a column and its error, if both are defined.
+fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
+    // The row after those of the channels is that of their total.
+    let column = |name: &str| {
+        let rows = &answer.rows.get(name)?.cells;
+        match value.row.checked_sub(rows.len()) {
+            None => rows.at(value.row).number(),
+            Some(row) => answer.total.as_ref()?.get(name)?.cells.at(row).number(),
+        }
+    };
+    let name = value.quantity;
+    let err = match name.strip_suffix("_hz") {
+        Some(stem) => format!("{stem}_err_hz"),
+        None => format!("{name}_err"),
+    };
+    column(name).zip(column(&err))
+}
+
+/// Simulates a case `repetitions` times.
+fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
+    let repetition = |n: u64| {
+        let runs = run(case, n + 1);
+        let each = |ask: &Ask| {
+            [Errors::Formula, Errors::Blocks(BLOCKS)].map(|errors| {
+                let answer = answer(&runs, &ask.with(errors));
+                ask.values.iter().map(|value| measured(&answer, value)).collect::<Vec<_>>()
+            })
+        };
+        case.asks.iter().map(each).collect::<Vec<_>>()
+    };
+    // Threads of a pool that wait for a query would begin one repetition in another.
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let of_thread =
+        |thread: usize| (thread as u64..repetitions).step_by(threads).map(repetition).collect();
+    let all: Vec<_> = thread::scope(|scope| {
+        let spawned: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || of_thread(thread))).collect();
+        spawned.into_iter().flat_map(|of| -> Vec<_> { of.join().unwrap() }).collect()
+    });
+    let mut rows = Vec::new();
+    for (a, ask) in case.asks.iter().enumerate() {
+        for (v, value) in ask.values.iter().enumerate() {
+            let of = |how: usize| -> Measured {
+                all.iter().filter_map(|found| found[a][how][v]).collect()
+            };
+            let both = [of(0), of(1)];
+            let values = &both[0];
+            let n = values.len() as f64;
+            let mean = values.iter().map(|(value, _)| value).sum::<f64>() / n;
+            let spread = values.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>();
+            let truth = value.truth.unwrap_or(mean);
+            let pull = |of: &Measured| {
+                // The mean of the values uses one degree of freedom.
+                let free = of.len() as f64 - if value.truth.is_some() { 0.0 } else { 1.0 };
+                let squares = of.iter().map(|(value, err)| ((value - truth) / err).powi(2));
+                (of.len() as u64 == repetitions).then(|| squares.sum::<f64>() / free)
+            };
+            rows.push(Row {
+                case: case.name,
+                asked: ask.asked.clone(),
+                quantity: value.quantity,
+                pulls: [pull(&both[0]), pull(&both[1])],
+                covers: value.covers,
+                bias: value.truth.map(|truth| (mean - truth) / (spread / n / n).sqrt()),
+            });
+        }
+    }
+    rows
+}
+
+/// Simulates and fits light of known truth.
+fn fitted(repetitions: u64) -> Vec<Row> {
+    let rows = |case: &fits::Case| -> Vec<Row> {
+        let all: Vec<tagq::fit::Fitted> = (0..repetitions).map(|seed| (case.fit)(seed)).collect();
+        let row = |&(quantity, truth): &(&'static str, f64)| {
+            let found = || all.iter().filter_map(|fitted| fitted.get(quantity));
+            let values: Vec<f64> = found().map(|of| of.value).collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            let squares = found().filter_map(|of| Some(((of.value - truth) / of.err?).powi(2)));
+            let n = values.len() as f64;
+            Row {
+                case: "Fits",
+                asked: case.name.into(),
+                quantity,
+                pulls: [Some(squares.sum::<f64>() / n), None],
+                covers: Covers::Formula,
+                bias: Some((mean - truth) / (spread / n / n).sqrt()),
+            }
+        };
+        case.truths.iter().map(row).collect()
+    };
+    let cases = fits::cases();
+    thread::scope(|scope| {
+        let spawned: Vec<_> = cases.iter().map(|case| scope.spawn(|| rows(case))).collect();
+        spawned.into_iter().flat_map(|of| of.join().unwrap()).collect()
+    })
+}
+
+/// Returns the values whose errors should cover but do not. With few repetitions χ²/n is off by chance.
+fn missed(rows: &[Row], chance: f64) -> Vec<String> {
+    let covered = COVERED.start() - chance..=COVERED.end() + chance;
+    let mut missed = Vec::new();
+    for row in rows {
+        for (how, pull) in ["formula", "blocks"].into_iter().zip(row.pulls) {
+            if row.covers.claims(how) && !pull.is_some_and(|pull| covered.contains(&pull)) {
+                let Row { case, asked, quantity, .. } = row;
+                missed.push(format!("{case}; {asked}; {quantity} by {how}: {pull:.2?}"));
+            }
+        }
+    }
+    missed
+}
+
+fn table(rows: &[Row], repetitions: u64) -> String {
+    let mut text = format!(
+        "# Do quoted errors cover?\n\n\
+         Light of known truth is simulated {repetitions} times for each case, with fixed seeds, and the mean \
+         squared pull, ((value − truth)/error)², is taken of each value: 1 where the quoted error is right. \
+         Without a known truth the mean of all values is taken for it. Bias is how far the mean lies off the \
+         truth, in standard errors of the mean. `cargo xtask coverage` makes this page and fails where a value \
+         that should be between {} and {} is not; such a value is in bold here. A value in parentheses is not \
+         claimed to cover: there the other column is to be used ([queries.md](queries.md), \"Errors\"), or the \
+         reason stands below the table. A dash: there is no such error.\n",
+        COVERED.start(),
+        COVERED.end()
+    );
+    let mut cases: BTreeMap<usize, &str> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        if at == 0 || rows[at - 1].case != row.case {
+            cases.insert(at, row.case);
+        }
+    }
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(case) = cases.get(&at) {
+            let _ = write!(
+                text,
+                "\n## {case}\n\n| query | quantity | formula | {BLOCKS} blocks | bias |\n|---|---|---|---|---|\n"
+            );
+        }
+        let shown = |pull: Option<f64>, is_claimed: bool| match pull {
+            None => "–".to_owned(),
+            Some(pull) if is_claimed && COVERED.contains(&pull) => format!("{pull:.2}"),
+            Some(pull) if is_claimed => format!("**{pull:.2}**"),
+            Some(pull) => format!("({pull:.2})"),
+        };
+        let [formula, blocks] = row.pulls;
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {} | {} | {} |",
+            row.asked,
+            row.quantity,
+            shown(formula, row.covers.claims("formula")),
+            shown(blocks, row.covers.claims("blocks")),
+            row.bias.map_or("–".to_owned(), |bias| format!("{bias:+.1}"))
+        );
+        let is_last = rows.get(at + 1).is_none_or(|next| next.case != row.case);
+        if let Covers::Neither(why) = row.covers
+            && is_last
+        {
+            let _ = write!(text, "\nIn parentheses: {why}.\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn quoted_errors_cover_the_truth() {
+    let all = env::var("TAGQ_COVERAGE").ok().map(|text| text.parse().unwrap());
+    let only = env::var("TAGQ_COVERAGE_CASE").unwrap_or_default();
+    let repetitions = all.unwrap_or_else(repetitions);
+    let cases = if all.is_some() { cases::all() } else { cases::few() };
+    let mut rows = Vec::new();
+    for case in cases.iter().filter(|case| case.name.contains(&only)) {
+        rows.extend(simulated(case, repetitions));
+    }
+    // The tests of fits run their cases themselves.
+    if "fits".contains(&only) && (all.is_some() || !only.is_empty()) {
+        rows.extend(fitted(repetitions));
+    }
+    if all.is_some() && only.is_empty() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");
+        fs::write(page, table(&rows, repetitions)).unwrap();
+    } else {
+        println!("{}", table(&rows, repetitions));
+    }
+    let missed = missed(&rows, chance(repetitions));
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
