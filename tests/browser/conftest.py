@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from serving import drawn
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = os.environ["TAGQ_PROGRAM"]
@@ -41,7 +42,7 @@ class Tab:
 
     def settle(self) -> None:
         """Waits until everything that was scheduled is drawn."""
-        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        drawn(self.page)
 
 
 @pytest.fixture

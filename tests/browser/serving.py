@@ -65,6 +65,10 @@ class Server(Process):
         with urllib.request.urlopen(f"http://{self.address}/{path}", timeout=10) as reply:
             return json.load(reply)
 
+    def tags(self):
+        """The number of tags of the first run."""
+        return self.get("api/run")["runs"][0]["facts"]["tags"]
+
 
 class Recorder(Process):
     """A recording that grows by a frame each 250 ms."""
@@ -147,6 +151,11 @@ class Network:
             pass
         for one in (source, sink):
             one.close()
+
+
+def drawn(page):
+    """Waits until everything that was scheduled is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def until(condition, seconds=20.0, what="the condition"):

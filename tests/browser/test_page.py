@@ -7,10 +7,9 @@ import re
 import shlex
 import shutil
 import signal
-import time
 
 import pytest
-from serving import Network, Recorder, Server, Watch, answer, tagq, until
+from serving import Network, Recorder, Server, Watch, answer, drawn, tagq, until
 
 
 @pytest.fixture(scope="session")
@@ -217,7 +216,10 @@ def test_one_switch_for_all_panels(browser, tmp_path):
         until(lambda: '"last":"1s"' in json.dumps([of["question"] for of in shown(page)], separators=(",", ":")))
         page.locator("body").press("f")
         frozen = page.evaluate("document.body.dataset.update")
-        time.sleep(0.8)
+        # The server goes on: the page gets, and does not show, what it answers.
+        more = 2 * server.tags()
+        until(lambda: server.tags() > more, what="growth of the recording")
+        drawn(page)
         assert page.evaluate("document.body.dataset.update") == frozen
         assert page.locator("button[aria-keyshortcuts=f]").get_attribute("aria-pressed") == "true"
         # What is frozen is not shown as live.
@@ -413,7 +415,7 @@ def test_names_cannot_run(browser, still, tmp_path):
             page = opened(browser, f"{server.url}#{address}")
             answered(page)
             page.locator("body").press("c")
-            time.sleep(0.3)
+            drawn(page)
             assert page.title() == "tagq"
             assert page.locator("img").count() == 0
             assert name in page.locator("body").inner_text()
@@ -461,7 +463,10 @@ def test_nothing_jumps_and_memory_does_not_grow(browser, tmp_path):
             devtools.send("HeapProfiler.collectGarbage")
             return devtools.send("Runtime.getHeapUsage")["usedSize"]
 
-        time.sleep(2)
+        def update():
+            return int(page.evaluate("document.body.dataset.update"))
+
+        until(lambda: update() > 5, what="the first updates")
         first = used()
         page.evaluate(
             """() => {
@@ -470,9 +475,8 @@ def test_nothing_jumps_and_memory_does_not_grow(browser, tmp_path):
               new PerformanceObserver(add).observe({ type: "layout-shift" });
             }"""
         )
-        update = int(page.evaluate("document.body.dataset.update"))
-        time.sleep(8)
-        assert int(page.evaluate("document.body.dataset.update")) > update + 10
+        before = update()
+        until(lambda: update() > before + 10, what="eleven updates")
         assert used() < first + 2_000_000
         # The share of the page that moved while its numbers changed.
         assert page.evaluate("window.moved") < 0.01
