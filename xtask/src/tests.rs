@@ -33,7 +33,7 @@ const BUILD: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--tests"];
 /// The same features without the tests: examples, of which there are none, have those of tests.
 const BUILD_WITHOUT_TESTS: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--examples"];
 
-/// The slowest tests, which `--quick` leaves out; `tests/tidy.rs` checks that they exist.
+/// The slowest tests, which `--quick` and other targets leave out; `tests/tidy.rs` checks that they exist.
 const SLOWEST: [&str; 8] = [
     "quoted_errors_cover_the_truth",
     "rows_are_written_as_they_are_made",
@@ -43,6 +43,21 @@ const SLOWEST: [&str; 8] = [
     "a_store_that_went_back_and_grew_otherwise_has_its_own_answers",
     "files_that_are_torn_or_foreign_are_not_believed",
     "several_frames_are_made_of_many_tags",
+];
+
+/// Tests of a few seconds that `--quick` leaves out, too.
+const SLOW: [&str; 11] = [
+    "a_long_scan_draws_how_far_it_is",
+    "a_row_of_an_interval_is_that_of_its_times",
+    "chance_has_no_peak_and_a_comb_is_named",
+    "coverage::errors_cover",
+    "coverage::pile_up_shortens_lifetimes",
+    "every_command_has_two_examples_that_work",
+    "every_command_runs_and_prints_what_is_shown",
+    "kept_parts_are_taken_by_later_plans",
+    "only_the_damage_that_is_documented_stays_silent",
+    "pulses_have_their_period_from_a_nanosecond_to_a_millisecond",
+    "the_bar_of_an_ingest_stays_on_its_line_and_leaves_none",
 ];
 
 /// Runs all tests: those in Rust, and beside them those in Python and those of pages in a browser.
@@ -97,9 +112,10 @@ pub(crate) fn run_all(steps: &mut Steps, percent: Option<u32>) {
     }
 }
 
-/// Runs the tests in Rust without documentation examples and [`SLOWEST`].
+/// Runs the tests in Rust without documentation examples, [`SLOWEST`] and [`SLOW`].
 pub(crate) fn quick() -> io::Result<()> {
-    let skipped: Vec<&str> = SLOWEST.iter().flat_map(|test| ["--skip", test]).collect();
+    let skipped: Vec<&str> =
+        SLOWEST.iter().chain(&SLOW).flat_map(|test| ["--skip", test]).collect();
     let tests = ["--workspace", "--no-fail-fast", "--tests"];
     Random::new(None).tests(&tests, &skipped)
 }

@@ -158,3 +158,15 @@ impl Records for TimeTags {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tags at both ends of a time without a recording were recorded: they stand outside of its edges.
+    #[test]
+    fn a_tag_at_an_edge_stands_outside() {
+        assert!(!Edge::Begins(5).is_before(5) && Edge::Begins(5).is_before(6));
+        assert!(Edge::Ends(5).is_before(5) && !Edge::Ends(5).is_before(4));
+    }
+}
