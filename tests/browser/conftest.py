@@ -21,7 +21,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A browser without a window."""
-    program = next(filter(None, map(shutil.which, NAMES)))
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("there is no Chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
@@ -83,9 +85,15 @@ def tagq(*args: str | Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
-    """The script that finds what keeps people from using a page."""
-    made = os.environ.get("TAGQ_WEB_MADE")
-    if made is None:
+def made() -> Path:
+    """The folder of the scripts that tests/web.rs builds."""
+    folder = Path(os.environ.get("TAGQ_WEB_MADE", "not built"))
+    if not folder.exists():
         pytest.skip("the tools of web/ are not installed")
-    return (Path(made).parent / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def axe(made: Path) -> str:
+    """The script that finds what keeps people from using a page."""
+    return (made.parent / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")

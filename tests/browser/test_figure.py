@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import struct
 import xml.etree.ElementTree as ElementTree
@@ -249,16 +248,15 @@ def test_no_name_is_obeyed(tab: Open, run: Path, tmp_path: Path) -> None:
     one.errors.clear()
 
 
-def test_a_choice_stays_when_values_change(tab: Open, figure: Callable[[str], Path], tmp_path: Path) -> None:
-    made = os.environ.get("TAGQ_WEB_MADE")
-    if made is None:
-        pytest.skip("the scripts were not built")
+def test_a_choice_stays_when_values_change(
+    tab: Open, figure: Callable[[str], Path], made: Path, tmp_path: Path
+) -> None:
     content = figure("rates").read_text(encoding="utf-8")
     data = content.split('id="figure">')[1].split("</script>")[0]
     one = tab()
     one.page.set_content("<main id='host'></main>")
-    module = Path(made, "checks.mjs").read_text(encoding="utf-8")
-    style = Path(made, "crates/plot/src/figure.css").read_text(encoding="utf-8")
+    module = (made / "checks.mjs").read_text(encoding="utf-8")
+    style = (made / "crates/plot/src/figure.css").read_text(encoding="utf-8")
     one.page.add_style_tag(content=style)
     one.page.evaluate(
         """async ([module, data]) => {
