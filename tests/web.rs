@@ -75,7 +75,7 @@ fn sum(folder: &Path) -> String {
     format!("{:x}", sum.finalize())
 }
 
-/// Makes a copy of `web/` with its tools, and returns its lock, or why there is none.
+/// Copies `web/` to `folder` and installs its tools. Returns the lock of the folder, or why the tools are missing.
 fn installed(folder: &Path) -> Result<fs::File, String> {
     run(Command::new("node").arg("--version"))?;
     fs::create_dir_all(folder).unwrap();
@@ -83,7 +83,7 @@ fn installed(folder: &Path) -> Result<fs::File, String> {
     lock.lock().unwrap();
     let (tools, stamp) = (folder.join("node_modules"), folder.join("stamp"));
     let versions = fs::read_to_string(root().join("web/package-lock.json")).unwrap();
-    // What is the same stays, because another process may be reading it.
+    // The copy is replaced only if the sources have changed: another process may be reading it.
     let (sources, copied) = (sum(&root().join("web")), folder.join("copied"));
     if !fs::read_to_string(&copied).is_ok_and(|copied| copied == sources) {
         for name in ["src", "vendor"] {

@@ -121,7 +121,7 @@ impl Target {
         !matches!(self.runner, Some(Runner::Native))
     }
 
-    /// Whether this machine runs what is built for it, also modules of its Python.
+    /// Whether this machine runs programs for this target, and its Python loads modules for it.
     pub(crate) fn is_of_this_machine(&self) -> bool {
         self.system == System::Glibc && !self.is_emulated() && cfg!(target_env = "gnu")
     }

@@ -5,6 +5,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     io,
     num::NonZero,
+    panic::resume_unwind,
     process::ExitCode,
     thread,
 };
@@ -17,10 +18,8 @@ use crate::{
     workspace::{cargo, target},
 };
 
-/// Percentage of the random cases that tests run; without it they take [`PERCENT`].
+/// Percentage of the cases that tests run (tests/sampling).
 const CASES: &str = "TAGQ_CASES_PERCENT";
-/// The default of [`CASES`].
-const PERCENT: u32 = 10;
 /// The seed of random cases.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
@@ -30,7 +29,7 @@ const THREADS: &str = "RUST_TEST_THREADS";
 /// What cargo builds for the tests: the features of all crates and their tests are resolved together, so that nothing is
 /// compiled twice.
 const BUILD: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--tests"];
-/// The same features without the tests: examples, of which there are none, have those of tests.
+/// The same features, but no tests are built: cargo gives examples the features of tests, and there are no examples.
 const BUILD_WITHOUT_TESTS: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--examples"];
 
 /// The slowest tests, which `--quick` and other targets leave out; `tests/tidy.rs` checks that they exist.
@@ -69,7 +68,7 @@ pub(crate) fn all() -> ExitCode {
 
 /// Adds the steps of [`all`], with this percentage of the random cases.
 pub(crate) fn run_all(steps: &mut Steps, percent: Option<u32>) {
-    let random = Random::new(percent);
+    let seed = seed();
     let mut environment = None;
     let prepared = thread::scope(|scope| {
         let prepared = scope.spawn(|| {
@@ -79,11 +78,9 @@ pub(crate) fn run_all(steps: &mut Steps, percent: Option<u32>) {
             })
         });
         steps.run("build", || succeed(cargo().args(BUILD)));
-        prepared.join()
+        prepared.join().unwrap_or_else(|panic| resume_unwind(panic))
     });
-    if let Ok(prepared) = prepared {
-        steps.add(prepared);
-    }
+    steps.add(prepared);
     if !steps.has_passed() {
         return;
     }
@@ -104,10 +101,10 @@ pub(crate) fn run_all(steps: &mut Steps, percent: Option<u32>) {
                 Step::run("browser", || browser(environment, &[])),
             ]
         });
-        steps.run("Rust tests", || random.tests(&["--workspace", "--no-fail-fast"], &[]));
-        beside.join()
+        steps.run("Rust tests", || rust(&seed, percent, &["--workspace", "--no-fail-fast"], &[]));
+        beside.join().unwrap_or_else(|panic| resume_unwind(panic))
     });
-    for step in beside.into_iter().flatten() {
+    for step in beside {
         steps.add(step);
     }
 }
@@ -117,38 +114,30 @@ pub(crate) fn quick() -> io::Result<()> {
     let skipped: Vec<&str> =
         SLOWEST.iter().chain(&SLOW).flat_map(|test| ["--skip", test]).collect();
     let tests = ["--workspace", "--no-fail-fast", "--tests"];
-    Random::new(None).tests(&tests, &skipped)
+    rust(&seed(), None, &tests, &skipped)
 }
 
-/// Random cases: how many there are, and their seed.
-struct Random {
-    percent: u32,
-    seed: u64,
+/// Returns the seed of the random cases, and prints it, so that the same cases can be had again.
+fn seed() -> String {
+    let random = || (RandomState::new().hash_one(std::process::id()) >> 32).to_string();
+    let seed = env::var(SEED).unwrap_or_else(|_| random());
+    println!("{SEED}={seed} has the same random cases again");
+    seed
 }
 
-impl Random {
-    /// Takes the values of the environment, and prints them, so that the same cases can be had again.
-    fn new(percent: Option<u32>) -> Self {
-        let given = |name| env::var(name).ok()?.parse().ok();
-        let percent = percent.or_else(|| given(CASES)).unwrap_or(PERCENT);
-        let seed = env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id()) >> 32);
-        println!("{percent} % of the random cases; {SEED}={seed} has the same ones again");
-        Self { percent, seed }
+/// Runs `cargo test ARGS… -- FILTERS…`, with this percentage of the cases, if one is given.
+fn rust(seed: &str, percent: Option<u32>, args: &[&str], filters: &[&str]) -> io::Result<()> {
+    let mut tests = cargo();
+    tests.arg("test").args(args).arg("--").args(filters).env(SEED, seed);
+    if let Some(percent) = percent {
+        tests.env(CASES, percent.to_string());
     }
-
-    /// Runs `cargo test ARGS… -- FILTERS…`.
-    fn tests(&self, args: &[&str], filters: &[&str]) -> io::Result<()> {
-        let mut tests = cargo();
-        tests.arg("test").args(args).arg("--").args(filters);
-        tests.env(CASES, self.percent.to_string()).env(SEED, self.seed.to_string());
-        if env::var_os(THREADS).is_none() {
-            // Every other test waits for a process.
-            let threads = thread::available_parallelism().map_or(2, NonZero::get) * 2;
-            tests.env(THREADS, threads.to_string());
-        }
-        succeed(&mut tests)
+    if env::var_os(THREADS).is_none() {
+        // Every other test waits for a process.
+        let threads = thread::available_parallelism().map_or(2, NonZero::get) * 2;
+        tests.env(THREADS, threads.to_string());
     }
+    succeed(&mut tests)
 }
 
 /// Runs the tests of the package with these arguments of pytest.
@@ -213,7 +202,7 @@ const NOT_EMULATED: [&str; 3] = [
     "hostile_files_are_refused_in_little_memory",
 ];
 
-/// Runs what [`quick`] runs for another target, with filters of tests.
+/// Runs the tests in Rust but [`SLOWEST`] for another target, with filters of tests.
 pub(crate) fn on_target(triple: &str, filters: &[String]) -> io::Result<()> {
     let (of, work) = (Target::named(triple)?, target());
     let mut tests = of.cargo("test", &Tools::installed(&work)?)?;

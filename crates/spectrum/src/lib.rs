@@ -17,10 +17,7 @@ use realfft::RealFftPlanner;
 static PLANNER: Mutex<Option<RealFftPlanner<f32>>> = Mutex::new(None);
 
 /// Returns the squared magnitudes of the lines of `values`, from no turn to `values.len() / 2` turns. The values are
-/// overwritten. Each has an error of about 10⁻⁷ of the largest value.
-///
-/// # Panics
-/// Panics if there are no values.
+/// overwritten. The result has the square of their unit, and is computed in single precision.
 pub fn power(values: &mut [f32]) -> Vec<f64> {
     let transform = {
         let mut planner = PLANNER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -25,17 +25,6 @@ pub fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().skip(first).step_by(step)
 }
 
-/// Returns how often a simulation is repeated that shows whether errors cover.
-pub fn repetitions() -> u64 {
-    if percent() >= 100 { 400 } else { 100 }
-}
-
-/// Returns by how much the mean of squared errors may be off by chance: 2.5 of its standard errors. After many repetitions the
-/// mean must be right without that.
-pub fn chance(repetitions: u64) -> f64 {
-    if repetitions < 400 { 2.5 * (2.0 / repetitions as f64).sqrt() } else { 0.0 }
-}
-
 /// Returns some of the cases of requests: each kind, each of its options and each word that is the value of one stands in
 /// at least one of them.
 pub fn some_requests(
