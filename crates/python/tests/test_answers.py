@@ -6,6 +6,7 @@ import json
 import pickle
 import signal
 from pathlib import Path
+from xml.etree import ElementTree
 
 import duckdb
 import numpy
@@ -13,6 +14,7 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
+import pypdf
 import pytest
 
 import tagq
@@ -258,14 +260,31 @@ def dense() -> tagq.Run:
     return tagq.from_arrays(time, channel, tick="156.25ps", micro=micro, micro_tick="25ps")
 
 
+def compare_pdf_with_svg(result: tagq.Result, folder: Path) -> None:
+    """Asserts that the PDF of a result is one page with the texts of its SVG."""
+    result.save(folder / "figure.pdf")
+    result.save(folder / "figure.svg")
+    (page,) = pypdf.PdfReader(folder / "figure.pdf", strict=True).pages
+    content = page.get_contents()
+    assert content is not None
+    # Two bytes for each letter of each text.
+    lengths = [len(words[0].original_bytes) / 2 for words, operator in content.operations if operator == b"Tj"]
+    root = ElementTree.parse(folder / "figure.svg").getroot()
+    texts = [of.text or "" for of in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert lengths == [len(text) for text in texts] and len(texts) > 5
+    # A reader finds the title, whose letters are glyphs of the font.
+    assert texts[0] in " ".join(page.extract_text().split())
+
+
 @pytest.mark.parametrize(("kind", "words"), tagq._tagq.cases())
 @pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
-def test_every_case_is_drawn_pickled_and_streamed(dense: tagq.Run, kind: str, words: str) -> None:
+def test_every_case_is_drawn_saved_pickled_and_streamed(dense: tagq.Run, kind: str, words: str, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
     options = json.loads(words)
     options.pop("delays", None)
     result = getattr(dense, kind)(**options)
+    compare_pdf_with_svg(result, tmp_path)
     again = pickle.loads(pickle.dumps(result))
     assert (again.to_json(), again.header) == (result.to_json(), result.header)
     for one in (result, again):

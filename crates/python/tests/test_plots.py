@@ -8,11 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy
-import pypdf
 import pytest
 
 import tagq
@@ -52,24 +50,6 @@ def test_every_kind_is_drawn_with_the_units_of_the_program(run: tagq.Run, ask: A
         for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
             assert "10^" not in text.get_text() and "e+" not in text.get_text(), text
     plt.close(page)
-
-
-@pytest.mark.parametrize("ask", [pytest.param(of[1], id=of[0]) for of in DRAWN])
-def test_a_pdf_has_one_page_with_the_texts_of_the_picture(run: tagq.Run, ask: Ask, tmp_path: Path) -> None:
-    result = ask(run)
-    result.save(tmp_path / "figure.pdf")
-    result.save(tmp_path / "figure.svg")
-    (page,) = pypdf.PdfReader(tmp_path / "figure.pdf", strict=True).pages
-    content = page.get_contents()
-    assert content is not None
-    # Two bytes for each letter of each text.
-    lengths = [len(words[0].original_bytes) / 2 for words, operator in content.operations if operator == b"Tj"]
-    root = ElementTree.parse(tmp_path / "figure.svg").getroot()
-    texts = [of.text or "" for of in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert lengths == [len(text) for text in texts] and len(texts) > 5
-    # A reader finds the title, whose letters are glyphs of the font.
-    title = " ".join(page.extract_text().split())
-    assert texts[0] in title
 
 
 def test_micro_times_have_a_line_for_each_channel(run: tagq.Run) -> None:

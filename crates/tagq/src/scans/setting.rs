@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use regex::Regex;
+use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
