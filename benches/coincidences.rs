@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let made = made_run(rows)?;
     let tags = made.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
+    let label = label.all();
     let time = made.store.whole_times()?;
     let recording = Recording::of(&made.store);
     let times = Recording::from_tags(tags);

@@ -30,7 +30,7 @@ pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
     remove_copies(copies)?;
     let tags = part.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
-    let labels: Vec<u16> = label.iter().copied().map(u16::from).collect();
+    let labels: Vec<u16> = label.all().iter().copied().map(u16::from).collect();
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
     let mut writer = Writer::open(&folder, &creation)?;
     writer.begin_source();

@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let made = made_run(number("TAGQ_BENCH_ROWS", 100_000_000)?)?;
     let tags = made.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
+    let label = label.all();
     println!("{} rows, {} threads\n", tags.len(), rayon::current_num_threads());
     let (with_gaps, times) = (Recording::of(&made.store), Recording::from_tags(tags));
     suite(tags, label, [&with_gaps, &times], "8 channels")?.run(rounds);
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let two: Vec<u8> = (label[..rows].iter().zip(time))
         .map(|(&label, &time)| if time % 64 == 0 { 3 } else { label % 2 + 1 })
         .collect();
-    let tags = Tags { time: time.into(), channels: Channels::U8(&two) };
+    let tags = Tags { time: time.into(), channels: Channels::U8((&two).into()) };
     println!();
     let times = Recording::from_tags(tags);
     suite(tags, &two, [&times; 2], "2 channels")?.run(rounds);
@@ -47,6 +48,7 @@ fn suite<'a>(
     what: &'a str,
 ) -> Result<Suite<'a>, Box<dyn Error>> {
     let Some(time) = tags.time.column() else { return Err("a column of times expected".into()) };
+    let time = time.all();
     let floor = Case {
         name: format!("floor: sum of both columns, {what}"),
         run: Box::new(move || vec![sum_of_columns(time, label)]),

@@ -152,7 +152,7 @@ fn plainly() -> Result<Vec<u64>, Failure> {
     let part = made_run(PART_ROWS)?;
     let tags = part.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
-    let times = plain::times_of_channels(part.store.whole_times()?, label);
+    let times = plain::times_of_channels(part.store.whole_times()?, label.all());
     let list = |channel: usize| &times[channel][..];
     let later = plain::delayed(list(2), DELAY);
     let of_every = (1..=8)

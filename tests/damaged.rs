@@ -1,104 +1,218 @@
-//! Rows of a store that damage has put out of order: every query reports an error with the place.
+//! Damage of a store: nothing counts, keeps or copies it, and `verify` sees all of it.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fs, path::PathBuf};
 
-use crate::support::{command, output, tagq};
+use serde_json::Value;
+
+use crate::support::{Output, command, output, store_file};
 
 /// Bytes of a column before its first row.
 const HEADER: usize = 4096;
 
-/// Queries of every kind that scans times. Rates read few of them.
-const QUERIES: [&str; 16] = [
-    "coincidences --window 12t",
-    "coincidences --window 60t",
-    "coincidences --window 1us --group 1,2,3",
-    "coincidences --window 12t --group 1,2,3,4",
-    "coincidences --window 12t --group 1,2 --delay 2=-25t",
-    "coincidences --window 100t --group 1,2 --rule once",
-    "coincidences --window 100t --rule cluster",
-    "coincidences --window 13t --rule grid",
-    "coincidences --window 60t --rule herald --group 1,2,3",
-    "coincidences --window 60t --group 1,2 --veto 3 --guard 2t",
-    "coincidences --window 60t --bin 1000000t",
-    "histogram --start 1 --stop 2 --bin 8t --range 100t --g2",
-    "histogram --start 1 --stop 2 --bin 5t --range 100000t",
-    "histogram --start 1 --stop 2 --range 1t..1000000t --log 10 --g2",
-    "histogram --start 1 --stop 2 --mode next --range 0t..100t",
-    "coincidences --window 30t --group 1,2 --list",
-];
+/// A run with a store.
+struct Place(tempfile::TempDir);
 
-/// Creates a store of 140,000 tags: tag i has time 25·i and channel i mod 4 + 1. It has no gaps, so that every query
-/// reads times.
-fn store(folder: &Path) -> std::path::PathBuf {
-    let mut text = String::new();
-    for i in 0..140_000 {
-        writeln!(text, "{}\t{}", i % 4 + 1, i * 25).unwrap();
+impl Place {
+    /// Makes a run of about 1,200,000 tags, so many that results are cached; `ingest` are the options of its store.
+    fn new(ingest: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        place.done("simulate run.tags.zst --rate 3MHz --duration 200ms --jitter 300ps -q");
+        place.done(&format!("ingest run.tags.zst -q {ingest}"));
+        place
     }
-    fs::write(folder.join("run.tsv"), text).unwrap();
-    let store = folder.join("store");
-    let run = folder.join("run.tsv");
-    let args = ["ingest", "-q", "--no-gaps", "--tick", "156.25ps", "--store"];
-    let made = output(command().args(args).arg(&store).arg(run));
-    assert_eq!(made.code, 0, "{}", made.stderr);
-    store
-}
 
-/// Queries a store with one flipped bit in its times. The error must name detected damage.
-fn ask(store: &Path, query: &str, named: &str) -> i32 {
-    let args = query.split(' ').chain(["--no-ingest", "--no-cache"]).map(AsRef::as_ref);
-    let asked = tagq(args.chain([store.as_os_str()]));
-    assert!([0, 3].contains(&asked.code), "{query}: {} {}", asked.code, asked.stderr);
-    assert!(!asked.stderr.contains("panicked"), "{query}: {}", asked.stderr);
-    if asked.code == 3 {
-        for word in ["time.col", named, "tagq verify"] {
-            assert!(asked.stderr.contains(word), "{query}: no `{word}` in {}", asked.stderr);
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn tagq(&self, line: &str) -> Output {
+        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
+    }
+
+    fn done(&self, line: &str) -> Output {
+        let done = self.tagq(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        done
+    }
+
+    /// Runs a command that meets damage, and checks that the error names it.
+    fn refused(&self, line: &str, words: &[&str]) {
+        let asked = self.tagq(line);
+        assert_eq!(asked.code, 3, "{line}: {}", asked.stderr);
+        for word in words {
+            assert!(asked.stderr.contains(word), "{line}: no `{word}` in {}", asked.stderr);
         }
     }
-    asked.code
-}
 
-/// Bits from 23 on put row 0 after the last row, at 3,499,975.
-#[test]
-fn a_first_row_behind_the_last() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store(folder.path());
-    let column = store.join("time.col");
-    let whole = fs::read(&column).unwrap();
-    for bit in [0].into_iter().chain(36..=62) {
+    fn rows(&self, query: &str) -> Value {
+        self.done(&format!("{query} --no-ingest --format json run.tags.zst")).json()["rows"].clone()
+    }
+
+    /// Damages a page of zeros into a file of the store; returns its path and intact bytes.
+    fn damage(&self, store: &str, key: &str, row_byte: usize) -> (PathBuf, Vec<u8>) {
+        let path = store_file(&self.path(store), key);
+        let whole = fs::read(&path).unwrap();
         let mut bytes = whole.clone();
-        bytes[HEADER + bit / 8] ^= 1 << (bit % 8);
-        fs::write(&column, bytes).unwrap();
-        let query = QUERIES[bit % QUERIES.len()];
-        for query in [QUERIES[0], query] {
-            let code = ask(&store, query, "block 0");
-            assert_eq!(code, if bit < 23 { 0 } else { 3 }, "bit {bit}: {query}");
-        }
+        let place = HEADER + row_byte;
+        bytes[place..place + 4096].fill(1);
+        assert_ne!(bytes, whole);
+        fs::write(&path, bytes).unwrap();
+        (path, whole)
     }
-    fs::write(&column, whole).unwrap();
-    // 140,000 tags, each 25 ticks before the next.
-    let counted = tagq([
-        "coincidences".as_ref(),
-        "--window=25t".as_ref(),
-        "--group=1,2".as_ref(),
-        store.as_os_str(),
-    ]);
-    assert_eq!(counted.json()["rows"][0]["count"], 35_000);
 }
 
-/// Every scan detects a row in the middle of a block that is too early or too late.
+const STORE: &str = "run.tags.zst.tagq";
+const PAIR: &str = "coincidences 1,2 --window 20t";
+
+/// A column that is damaged, asked, and repaired: the answer is right then, also if it is kept.
 #[test]
-fn a_row_out_of_order_is_named_with_its_block() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store(folder.path());
-    let column = store.join("time.col");
-    let whole = fs::read(&column).unwrap();
-    // Bit 10 of 25·70,001 = 0b1_1010_1011_0100_0001_1001 is 1, bit 43 is 0; row 65,536 begins block 1.
-    for (row, bit, block) in [(70_001, 10, 1), (70_001, 43, 1), (65_536, 63, 1), (139_999, 21, 2)] {
-        let mut bytes = whole.clone();
-        bytes[HEADER + 8 * row + bit / 8] ^= 1 << (bit % 8);
-        fs::write(&column, bytes).unwrap();
-        for query in QUERIES {
-            assert_eq!(ask(&store, query, &format!("block {block}")), 3, "{row}, {bit}: {query}");
+fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
+    for (ingest, key) in [("", "channel"), ("", "gap"), ("--times", "time"), ("--times", "channel")]
+    {
+        let place = Place::new(ingest);
+        let derived = format!("rates --derive {}", "P=1|2");
+        let rows = |query: &str| place.rows(query);
+        let right = [PAIR, &derived].map(|query| rows(&format!("{query} --no-cache")));
+        let (path, whole) = place.damage(STORE, key, 20 * 4096);
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        place.refused("verify run.tags.zst", &[&name]);
+        for query in [PAIR, &derived] {
+            place.refused(&format!("{query} --no-ingest run.tags.zst"), &[&name, "block"]);
         }
+        fs::write(&path, whole).unwrap();
+        for (query, right) in [PAIR, &derived].into_iter().zip(right) {
+            assert_eq!(rows(query), right, "{key}: {query}");
+            // And from what is kept now.
+            assert_eq!(rows(query), right, "{key}: {query}");
+        }
+        let verified = place.done("verify run.tags.zst");
+        assert!(verified.text().contains("1 view, ") && verified.text().contains(" cached result"));
+    }
+}
+
+/// A view that is damaged is made again by the query that meets it, and `verify` names what is damaged.
+#[test]
+fn kept_results_that_are_damaged_are_made_again() {
+    let place = Place::new("");
+    let query = "rates --bin 50ms --derive P=1|2";
+    let right = place.rows(query);
+    place.rows(PAIR);
+    let inside = |folder: &str| -> PathBuf {
+        let mut entries = fs::read_dir(place.path(STORE).join(folder)).unwrap();
+        entries.next().unwrap().unwrap().path()
+    };
+    let view = inside("views");
+    let name = view.file_name().unwrap().to_str().unwrap().to_owned();
+    for key in ["channel", "gap", "steps"] {
+        let column = store_file(&view, key);
+        let mut bytes = fs::read(&column).unwrap();
+        bytes[HEADER + 40] ^= 1;
+        fs::write(&column, bytes).unwrap();
+        place.refused("verify run.tags.zst", &["views", &name, "made again"]);
+        assert_eq!(place.rows(&format!("{query} --no-cache")), right);
+        assert_eq!(place.rows(query), right, "{key}");
+        place.done("verify run.tags.zst");
+    }
+    let cached = inside("cache");
+    let mut bytes = fs::read(&cached).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&cached, bytes).unwrap();
+    place.refused("verify run.tags.zst", &["cache", "made again"]);
+    // Partial results that are kept.
+    place.done("plan rates --bin 50ms run.tags.zst --parts 2 -o plan");
+    for part in ["0", "1"] {
+        place.done(&format!("partial plan --index {part} --cache kept -o part.{part}"));
+    }
+    assert!(place.done("verify kept").text().contains("kept: intact: 2 partial results"));
+    let kept = fs::read_dir(place.path("kept")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&kept).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&kept, bytes).unwrap();
+    place.refused("verify kept", &["kept", "made again"]);
+}
+
+/// No copy carries damage; with `--salvage` it leaves the block out and says so.
+#[test]
+fn copies_are_refused_at_a_damaged_block_or_leave_it_out() {
+    let place = Place::new("");
+    place.done("simulate other.tags.zst --channels 3,4 --rate 1MHz --duration 200ms --seed 2 -q");
+    place.done("ingest other.tags.zst -q");
+    let tags = place
+        .rows("rates")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["count"].as_u64().unwrap())
+        .sum::<u64>();
+    place.damage(STORE, "channel", 2 * 65_536 + 8192);
+    let name = "channel.col";
+    for line in [
+        "convert run.tags.zst.tagq copy.tags.zst",
+        "convert run.tags.zst.tagq -",
+        "export run.tags.zst --no-ingest -o copy.parquet",
+        "export run.tags.zst --no-ingest -o copy.csv",
+        "export run.tags.zst --no-ingest --format csv",
+        "derive run.tags.zst -o copy.tagq P=1|2",
+        "merge run.tags.zst.tagq other.tags.zst.tagq -o copy.tagq",
+        "set run.tags.zst --times on --gaps off",
+        "cat run.tags.zst.tagq",
+    ] {
+        if line.starts_with("set") {
+            // Labels are not written again.
+            continue;
+        }
+        place.refused(line, &[name, "block 2 (rows 131072 to 196607)"]);
+    }
+    for copy in ["copy.tags.zst", "copy.parquet", "copy.csv", "copy.tagq"] {
+        assert!(!place.path(copy).exists(), "{copy}");
+    }
+    let left_out = "1 damaged block is left out: 65536 tags, and a dead time of";
+    let converted = place.done("convert --salvage run.tags.zst.tagq copy.tagbin.h5");
+    assert!(converted.stderr.contains(left_out), "{}", converted.stderr);
+    for out in ["copy.csv", "copy.parquet"] {
+        let exported = place.done(&format!("export --salvage run.tags.zst --no-ingest -o {out}"));
+        assert!(exported.stderr.contains(left_out), "{}", exported.stderr);
+    }
+    let lines = fs::read_to_string(place.path("copy.csv")).unwrap().lines().count() as u64;
+    assert_eq!(lines, 1 + tags - 65_536);
+    let rows = place.done("rates copy.parquet --format json").json()["rows"].clone();
+    let left =
+        rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(left, tags - 65_536);
+    // The dead time stands in the run file of the text.
+    let dead = place.done("rates copy.csv --tick 156.25ps --format json").json();
+    let of_run = |key: &str| dead["run"][key].as_f64().unwrap();
+    assert!(of_run("live_s") < 0.97 * of_run("elapsed_s"), "{dead}");
+}
+
+/// No command writes over a file that a store lists as its source.
+#[test]
+fn a_source_of_another_run_is_never_replaced() {
+    let place = Place::new("");
+    place.done("simulate other.tags.zst --rate 1kHz --duration 10ms -q");
+    fs::create_dir(place.path("night")).unwrap();
+    fs::copy(place.path("other.tags.zst"), place.path("night/1.tags.zst")).unwrap();
+    place.done("ingest night -q");
+    for out in ["run.tags.zst", "night/1.tags.zst"] {
+        let before = fs::read(place.path(out)).unwrap();
+        for line in [
+            "simulate --force OUT --rate 1kHz --duration 10ms",
+            "convert --force other.tags.zst OUT",
+            "rates --force --format csv -o OUT other.tags.zst",
+            "histogram 1,2 --range 1us --force --format csv -o OUT other.tags.zst",
+            "export --force --format csv -o OUT other.tags.zst",
+            "plan rates --force -o OUT other.tags.zst",
+        ] {
+            let line = line.replace("OUT", out);
+            let refused = place.tagq(&line);
+            assert_eq!(refused.code, 1, "{line}: {}", refused.stderr);
+            assert!(
+                refused.stderr.contains("is a source of the store"),
+                "{line}: {}",
+                refused.stderr
+            );
+        }
+        assert!(fs::read(place.path(out)).unwrap() == before, "{out}");
     }
 }

@@ -151,7 +151,7 @@ fn mistakes_say_what_to_write() {
         ("scan rates 1 --x count p.tags.zst", 2, "another name"),
         ("scan coincidences 1,2 --window 1ns p.tags.zst", 2, "FIRST..LAST:N"),
         ("scan coincidences 1,2 --window 1ns..3ns:x p.tags.zst", 2, "number of values"),
-        ("scan coincidences 1,2 --window 1ns --x 'a(' p.tags.zst", 2, "unclosed group"),
+        ("scan coincidences 1,2 --window 1ns --x 'a(' p.tags.zst", 2, "open group without closing"),
         ("scan coincidences 1,2 --window 1ns --x a(b) p.tags.zst", 2, "does not match"),
         ("scan coincidences 1,2 --window 1ns --x phase p.tags.zst", 2, "no column `phase`"),
     ] {

@@ -40,7 +40,7 @@ const FLOORS: [Floors; 13] = [
             &["folder"],
             &["files", "disk"],
             &["format"],
-            &["checked", "decode", "encode", "rows"],
+            &["checked", "decode", "encode", "row_values", "rows"],
             &["manifest", "growing", "times"],
             &["names", "snapshot"],
             &["leftovers"],
@@ -129,7 +129,7 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "tagq",
         floors: &[
-            &["error", "escape", "progress", "shell_words", "notes", "remarks"],
+            &["error", "escape", "progress", "shell_words", "notes", "remarks", "unfinished"],
             &["cells", "figure"],
             &["table"],
             &["run/options", "run/location", "run/memo"],
@@ -141,6 +141,7 @@ const FLOORS: [Floors; 13] = [
             &["details", "recorded", "setup"],
             &["provenance"],
             &["answer", "convert", "derive", "merge"],
+            &["verify"],
             &["pulses", "unsteady"],
             &["catalogue", "requests"],
             &["delays"],

@@ -106,7 +106,8 @@ fn a_run_file_counts_for_its_file_alone() {
     assert_eq!(answer["tick_assumed"], true, "{answer}");
     // One that is written again has nothing more to say.
     fs::write(here("x.tsv"), "1\t5\n").unwrap();
-    convert(&here("x.tsv"), &here("day.tags"), &["--force"]);
+    fs::remove_file(here("day.tags")).unwrap();
+    convert(&here("x.tsv"), &here("day.tags"), &[]);
     let answer = of("info --fast --format json --store", &here("y.tagq"));
     assert_ne!(answer.code, 0);
     assert!(!fs::read_to_string(here("day.json")).unwrap().contains("dead"));

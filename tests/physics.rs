@@ -42,7 +42,10 @@ fn recorded(simulations: &[Simulation]) -> Recording<'static> {
             label.extend(slab.iter().map(|tag| u8::try_from(tag.channel).unwrap()));
         }
         // Leaked, because the test process is short.
-        let tags = Tags { time: Times::from(&*time.leak()), channels: Channels::U8(label.leak()) };
+        let tags = Tags {
+            time: Times::from(&*time.leak()),
+            channels: Channels::U8((&*label.leak()).into()),
+        };
         Recording::from_tags(tags).sources.remove(0)
     };
     Recording::new(simulations.iter().map(source).collect())

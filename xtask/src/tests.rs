@@ -54,7 +54,7 @@ const SLOW: [&str; 11] = [
     "every_command_has_two_examples_that_work",
     "every_command_runs_and_prints_what_is_shown",
     "kept_parts_are_taken_by_later_plans",
-    "only_the_damage_that_is_documented_stays_silent",
+    "no_damage_stays_silent",
     "pulses_have_their_period_from_a_nanosecond_to_a_millisecond",
     "the_bar_of_an_ingest_stays_on_its_line_and_leaves_none",
 ];

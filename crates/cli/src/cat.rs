@@ -53,24 +53,37 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     if io::stdout().is_terminal() { table(&run, &found) } else { print(&run, found) }
 }
 
-/// Passes rows and their times to `take`. Times of damaged rows are not passed.
-fn each_time(
+/// A tag of a run.
+struct Row {
+    number: usize,
+    time: i64,
+    channel: u16,
+    micro: Option<u32>,
+}
+
+/// Passes rows to `take`, none of them damaged.
+fn each_row(
     run: &Run,
     rows: impl IntoIterator<Item = usize>,
-    mut take: impl FnMut(usize, i64) -> anyhow::Result<()>,
+    mut take: impl FnMut(Row) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut reader = TimeReader::new(run.store().tags().time);
+    let store = run.store();
+    let (tags, micro) = (store.tags(), store.micro());
+    let mut times = TimeReader::new(tags.time);
     let mut rows = rows.into_iter();
     loop {
         let some: Vec<usize> = rows.by_ref().take(ROWS).collect();
         if some.is_empty() {
             return Ok(());
         }
-        let times = run
-            .store()
-            .guarded(|_| some.iter().map(|&row| reader.at(row)).collect::<Vec<i64>>())
-            .map_err(tagq::Error::from)?;
-        some.into_iter().zip(times).try_for_each(|(row, time)| take(row, time))?;
+        let mut row = |row| Row {
+            number: row,
+            time: times.at(row),
+            channel: tags.channels.label(row),
+            micro: micro.and_then(|micro| micro.get(row)),
+        };
+        let read = store.guarded(|_| some.into_iter().map(&mut row).collect::<Vec<_>>());
+        read.map_err(tagq::Error::from)?.into_iter().try_for_each(&mut take)?;
     }
 }
 
@@ -79,11 +92,9 @@ fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()>
     if run.store().manifest().has_micro() {
         return with_micro(run, rows);
     }
-    let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());
-    each_time(run, rows, |row, time| {
-        let channel = tags.channels.label(row).into();
-        out.tag(Tag { time, channel }).context(REFUSED)
+    each_row(run, rows, |Row { time, channel, .. }| {
+        out.tag(Tag { time, channel: channel.into() }).context(REFUSED)
     })?;
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
@@ -91,27 +102,26 @@ fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()>
 
 /// Prints rows for a reader: with the names of channels, and with the time since the first tag of the run.
 fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
-    let (tags, micro) = (run.store().tags(), run.store().micro());
     let manifest = run.store().manifest();
     let setup = Setup::of(run.path(), None)?;
     let first = manifest.time_first.unwrap_or(0);
     let headings = ["row", "channel", "time (ticks)", "since the first tag", "micro time"];
     let headings = headings.map(str::to_owned).to_vec();
-    let line = |row: usize, time: i64| {
+    let line = |Row { number, time, channel, micro }: Row| {
         let since = i128::from(time) - i128::from(first);
-        let of_micro = micro.and_then(|micro| micro.get(row)).map_or(String::new(), |micro| {
+        let of_micro = micro.map_or(String::new(), |micro| {
             let unit = manifest.micro_tick;
             unit.map_or_else(|| micro.to_string(), |unit| unit.format(micro.into()))
         });
-        let channel = escaped(&setup.name_of(tags.channels.label(row))).into_owned();
-        vec![row.to_string(), channel, time.to_string(), manifest.tick.format(since), of_micro]
+        let channel = escaped(&setup.name_of(channel)).into_owned();
+        vec![number.to_string(), channel, time.to_string(), manifest.tick.format(since), of_micro]
     };
     let mut lines: Vec<Vec<String>> = vec![headings];
-    each_time(run, rows.iter().copied(), |row, time| {
-        lines.push(line(row, time));
+    each_row(run, rows.iter().copied(), |row| {
+        lines.push(line(row));
         Ok(())
     })?;
-    if micro.is_none() {
+    if !manifest.has_micro() {
         for line in &mut lines {
             line.pop();
         }
@@ -129,11 +139,10 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
 
 /// Prints lines `channel TAB time TAB micro`, the last without characters for tags that have no micro time.
 fn with_micro(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
-    let (tags, micro) = (run.store().tags(), run.store().micro());
     let mut out = io::BufWriter::new(io::stdout().lock());
-    each_time(run, rows, |row, time| {
-        write!(out, "{}\t{time}\t", tags.channels.label(row)).context(REFUSED)?;
-        match micro.and_then(|micro| micro.get(row)) {
+    each_row(run, rows, |Row { time, channel, micro, .. }| {
+        write!(out, "{channel}\t{time}\t").context(REFUSED)?;
+        match micro {
             Some(micro) => writeln!(out, "{micro}").context(REFUSED),
             None => writeln!(out).context(REFUSED),
         }

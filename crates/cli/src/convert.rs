@@ -52,7 +52,8 @@ fn write(
     let from = args.from.display().to_string();
     let read = Arc::new(AtomicU64::new(0));
     reporter.job("converting", &from, bytes, &read);
-    let settings = Settings { bytes_read: Some(read), ..args.store.reading() };
+    let settings =
+        Settings { bytes_read: Some(read), salvage: args.salvage, ..args.store.reading() };
     let converted = if input::is_stdin(&args.out) {
         let form = Form { content: Content::Tabs, packing: Packing::Plain };
         tagq::write(

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{Destination, OpenOptions, Progress as _, Recorded, Run, requests::Setup};
+use tagq::{Destination, LeftOut, OpenOptions, Progress as _, Recorded, Run, requests::Setup};
 use tagq_export::{
     Form, Selection, Written, report::table::quantities::thousands, write_tags_file,
     write_tags_telling,
@@ -37,7 +37,12 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
     let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
+    let left_out = if args.salvage { run.left_out()? } else { LeftOut::default() };
+    if let Some(remark) = left_out.remark(run.store().manifest().tick) {
+        reporter.note(&format!("{}: {remark}", run.path().display()));
+    }
     let selection = Selection {
+        left_out,
         range: scope.range,
         channels: scope.channels,
         time_unit: args.time_unit,

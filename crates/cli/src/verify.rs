@@ -1,4 +1,4 @@
-//! `tagq verify`: verifies the checksums of stores and sources.
+//! `tagq verify`: verifies the checksums of stores, of what is kept in them, and of sources.
 
 use std::{
     io::Write as _,
@@ -23,7 +23,21 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     };
     let mut out = anstream::stdout().lock();
     for path in &args.runs {
-        let run = tagq::open(path, &options, &reporter)?;
+        let run = match tagq::open(path, &options, &reporter) {
+            Err(tagq::Error::NoSources { path }) => {
+                let shown = escaped(&path.display().to_string()).into_owned();
+                match tagq::verify_kept(&path)? {
+                    0 => return Err(tagq::Error::NoSources { path }.into()),
+                    kept => writeln!(
+                        out,
+                        "{shown}: intact: {}",
+                        counted(kept as u64, "partial result")
+                    )?,
+                }
+                continue;
+            }
+            run => run?,
+        };
         let bytes = |blocks: usize| blocks as u64 * 9 * 65_536;
         let done = Arc::new(AtomicU64::new(0));
         let total = run.store().manifest().rows * 9;
@@ -40,6 +54,11 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
             counted(verified.blocks as u64, "block"),
             counted(verified.rows, "tag")
         )?;
+        for (number, what) in [(verified.views, "view"), (verified.results, "cached result")] {
+            if number > 0 {
+                write!(out, ", {}", counted(number as u64, what))?;
+            }
+        }
         if args.sources {
             write!(out, "; {} unchanged", counted(verified.sources as u64, "source"))?;
             if verified.sources_unknown > 0 {

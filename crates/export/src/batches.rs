@@ -133,6 +133,10 @@ impl Batches {
     fn batch(&self, stretch: &Stretch) -> Result<RecordBatch, Error> {
         self.touched.add_blocks(stretch.blocks());
         let (start, len) = (stretch.rows.start, stretch.rows.len());
+        self.store.check_tags(stretch.rows.clone())?;
+        if self.micro.is_some() {
+            self.store.check_micro(stretch.rows.clone())?;
+        }
         let times = if let Some(times) = &self.times {
             times.slice(start, len)
         } else {
@@ -227,10 +231,10 @@ impl Maker {
                 }
                 match tags.channels {
                     Channels::U8(labels) => {
-                        labels.iter().map(|&label| wanted[usize::from(label)]).collect()
+                        labels.all().iter().map(|&label| wanted[usize::from(label)]).collect()
                     }
                     Channels::U16(labels) => {
-                        labels.iter().map(|&label| wanted[usize::from(label)]).collect()
+                        labels.all().iter().map(|&label| wanted[usize::from(label)]).collect()
                     }
                 }
             }
@@ -239,12 +243,12 @@ impl Maker {
         let times = picked(tags.time.read(0..tags.len(), &mut buffer), &is_wanted);
         let (rows, floats) = (times.len(), self.floats(&times, touched));
         let labels: ArrayRef = match tags.channels {
-            Channels::U8(labels) => Arc::new(UInt8Array::from(picked(labels, &is_wanted))),
-            Channels::U16(labels) => Arc::new(UInt16Array::from(picked(labels, &is_wanted))),
+            Channels::U8(labels) => Arc::new(UInt8Array::from(picked(labels.all(), &is_wanted))),
+            Channels::U16(labels) => Arc::new(UInt16Array::from(picked(labels.all(), &is_wanted))),
         };
         let micro = micro.filter(|_| self.columns.micro).map(|micro| match micro {
-            MicroColumn::U16(values) => narrow_micro(picked(values, &is_wanted).into()),
-            MicroColumn::U32(values) => wide_micro(picked(values, &is_wanted).into()),
+            MicroColumn::U16(values) => narrow_micro(picked(values.all(), &is_wanted).into()),
+            MicroColumn::U32(values) => wide_micro(picked(values.all(), &is_wanted).into()),
         });
         self.batch([Some(Arc::new(Int64Array::from(times))), Some(labels), micro, floats], rows)
     }

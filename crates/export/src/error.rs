@@ -11,9 +11,6 @@ pub enum Error {
     /// The run returned an error.
     #[error(transparent)]
     Run(#[from] tagq::Error),
-    /// The index of the run returned an error.
-    #[error(transparent)]
-    Store(#[from] tagq::store::Error),
     /// Columns that do not form a table.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
@@ -47,6 +44,12 @@ pub enum Error {
     /// Lists cannot be written as text.
     #[error("a column of {0} cannot be written as text; write .arrow or .parquet")]
     NoText(arrow_schema::DataType),
+}
+
+impl From<tagq::store::Error> for Error {
+    fn from(error: tagq::store::Error) -> Self {
+        Self::Run(error.into())
+    }
 }
 
 impl Error {

@@ -47,14 +47,16 @@ pub(crate) fn stretches(
     tags: Tags<'_>,
     selection: &Selection,
 ) -> Result<Vec<Stretch>, tagq::store::Error> {
-    let Selection { range, channels, first, .. } = selection;
+    let Selection { range, channels, first, left_out, .. } = selection;
     let channels = channels.as_deref();
     let end = first.map_or(tags.len(), |first| first.min(tags.len()));
-    if range.is_open() && channels.is_none() {
+    if range.is_open() && channels.is_none() && left_out.blocks.is_empty() {
         return Ok(vec![Stretch { rows: 0..end, is_whole: true }]);
     }
     let mut stretches: Vec<Stretch> = Vec::new();
-    for block in &store.blocks()? {
+    let blocks = store.blocks()?;
+    let is_kept = |&(number, _): &(u64, &Block)| !left_out.holds(number);
+    for (_, block) in (0..).zip(&blocks).filter(is_kept) {
         if block.rows.start >= end as u64 {
             break;
         }

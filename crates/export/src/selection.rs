@@ -1,6 +1,6 @@
 //! The selection of tags and of their columns.
 
-use tagq::{query::TimeRange, store::TimeUnit};
+use tagq::{LeftOut, query::TimeRange, store::TimeUnit};
 
 /// A selection of tags and of their columns.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,8 @@ pub struct Selection {
     pub first: Option<usize>,
     /// The columns.
     pub columns: Projection,
+    /// No tags of these blocks, because they are damaged.
+    pub left_out: LeftOut,
     /// An additional column of floats, relative to the first tag of the run.
     pub time_unit: Option<TimeUnit>,
 }

@@ -35,8 +35,8 @@ fn time_bytes(store: &Store) -> &[u8] {
 
 fn label_bytes(store: &Store) -> &[u8] {
     match store.unguarded_tags().channels {
-        Channels::U8(labels) => labels,
-        Channels::U16(labels) => bytemuck::cast_slice(labels),
+        Channels::U8(labels) => labels.all(),
+        Channels::U16(labels) => bytemuck::cast_slice(labels.all()),
     }
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn micro_times(store: &Arc<Store>) -> Option<MicroTimes> {
 
 fn micro_bytes(store: &Store) -> &[u8] {
     match store.unguarded_micro() {
-        Some(MicroColumn::U16(values)) => bytemuck::cast_slice(values),
-        Some(MicroColumn::U32(values)) => bytemuck::cast_slice(values),
+        Some(MicroColumn::U16(values)) => bytemuck::cast_slice(values.all()),
+        Some(MicroColumn::U32(values)) => bytemuck::cast_slice(values.all()),
         None => &[],
     }
 }

@@ -8,8 +8,8 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use tagq::{
-    Answer, Destination, NewFile, Progress, Recorded, Run, files::RunFile, requests::Listing,
-    store::Recording, write_run_file,
+    Answer, Destination, LeftOut, NewFile, Progress, Recorded, Run, files::RunFile,
+    requests::Listing, store::Recording, write_run_file,
 };
 
 use crate::{
@@ -61,10 +61,15 @@ pub fn write_tags_telling<W: Write + Send + 'static>(
         let mut writer = TagsOut::new(out, form, &maker.schema)?;
         let rows: u64 = stretches.iter().map(|stretch| stretch.rows.len() as u64).sum();
         let (mut tags, mut through) = (0, 0);
+        let undamaged = store.damage_met();
         for piece in stretches.into_iter().flat_map(|stretch| stretch.pieces(BATCH_BLOCKS)) {
             through += piece.rows.len() as u64;
             let micro = store.micro().map(|micro| micro.rows(piece.rows.clone()));
             let batch = maker.picked(store.tags().rows(piece.rows), micro, &touched)?;
+            if store.damage_met() != undamaged {
+                // The guard says so.
+                break;
+            }
             tags += batch.num_rows() as u64;
             writer.push(&batch)?;
             done(through, rows);
@@ -96,14 +101,16 @@ pub fn write_tags_file(
     if !matches!(form, Form::Csv | Form::Tsv) {
         return Ok((written, None));
     }
-    Ok((written, write_run_file(to.path, &described(run, bytes), progress)?))
+    let described = described(run, &selection.left_out, bytes);
+    Ok((written, write_run_file(to.path, &described, progress)?))
 }
 
 /// Returns what a text of `bytes` bytes does not say of the tags of `run`.
-fn described(run: &Run, bytes: u64) -> RunFile {
+fn described(run: &Run, left_out: &LeftOut, bytes: u64) -> RunFile {
     let manifest = run.store().manifest();
     let tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
-    let recording = Recording { format: "text".into(), ..Recorded::of(run).recording };
+    let mut recording = Recording { format: "text".into(), ..Recorded::of(run).recording };
+    left_out.add_to(&mut recording);
     RunFile { bytes, tick, micro_tick: manifest.micro_tick, recording }
 }
 

@@ -162,7 +162,8 @@ fn format_of(
         return Ok(told);
     }
     foreign::check(payload.path, start, payload.members())?;
-    formats::of_start(start)
+    formats::of_short(payload.path, start)
+        .or_else(|| formats::of_start(start))
         .ok_or_else(|| becker::untold(payload.path).unwrap_or_else(|| payload.not_tags(start)))
 }
 

@@ -83,7 +83,6 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
 pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     match error {
         tagq_export::Error::Run(error) => of_run(&error),
-        tagq_export::Error::Store(error) => of_run(&error.into()),
         error => exception("TagqError", &error.to_string()),
     }
 }

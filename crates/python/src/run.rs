@@ -12,7 +12,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, OpenOptions, PlannedRun, RunFacts, RunSetting, SettingOf, SettingScan, Treatment,
+    Fit, LeftOut, OpenOptions, PlannedRun, RunFacts, RunSetting, SettingOf, SettingScan, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -195,6 +195,7 @@ impl Run {
             first: None,
             time_unit: options::text(keywords, "time_unit")?,
             columns: Projection::default(),
+            left_out: LeftOut::default(),
         };
         if selection.blurs_ticks(&run).map_err(errors::of_export)? {
             let column = selection.time_unit.map_or("time", TimeUnit::column);
@@ -228,6 +229,7 @@ impl Run {
             first,
             columns: Projection { time, channel, micro },
             time_unit: None,
+            left_out: LeftOut::default(),
         };
         py.detach(|| Scan::new(&run, &selection)).map_err(errors::of_export)
     }

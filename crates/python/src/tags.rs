@@ -46,6 +46,14 @@ impl PyColumn {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tags = self.store.unguarded_tags();
+        let rows = 0..tags.len();
+        let check = || match self.kind {
+            // `whole_times` checks them.
+            ColumnKind::Time => Ok(()),
+            ColumnKind::Channel => self.store.check_tags(rows.clone()),
+            ColumnKind::Micro => self.store.check_micro(rows.clone()),
+        };
+        py.detach(check).map_err(|error| errors::of_run(&error.into()))?;
         let (address, kind) = match self.kind {
             ColumnKind::Time => {
                 let times = py
@@ -54,12 +62,16 @@ impl PyColumn {
                 (times.as_ptr().expose_provenance(), "<i8")
             }
             ColumnKind::Channel => match tags.channels {
-                Channels::U8(labels) => (labels.as_ptr().expose_provenance(), "|u1"),
-                Channels::U16(labels) => (labels.as_ptr().expose_provenance(), "<u2"),
+                Channels::U8(labels) => (labels.all().as_ptr().expose_provenance(), "|u1"),
+                Channels::U16(labels) => (labels.all().as_ptr().expose_provenance(), "<u2"),
             },
             ColumnKind::Micro => match self.store.unguarded_micro() {
-                Some(MicroColumn::U16(values)) => (values.as_ptr().expose_provenance(), "<u2"),
-                Some(MicroColumn::U32(values)) => (values.as_ptr().expose_provenance(), "<u4"),
+                Some(MicroColumn::U16(values)) => {
+                    (values.all().as_ptr().expose_provenance(), "<u2")
+                }
+                Some(MicroColumn::U32(values)) => {
+                    (values.all().as_ptr().expose_provenance(), "<u4")
+                }
                 None => return Err(question("this run has no micro times")),
             },
         };

@@ -10,7 +10,7 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
     Delays, Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
-    SavedAnswer, StoreChanges, Tags,
+    SavedAnswer, StoreChanges, Tags, Verified,
     files::Settings,
     requests::{QueryContext, Setup, SetupFile},
     store::Duration,
@@ -131,17 +131,18 @@ pub(crate) fn info(py: Python<'_>, run: PyRef<'_, Run>, fast: bool) -> PyResult<
     json(&[looked]).map_err(|e| errors::of_run(&e.into()))
 }
 
-/// Verifies the checksums of a run. Returns the numbers of blocks, tags, sources that are the same, and of sources that
-/// were not compared.
+/// Verifies the checksums of a run. Returns the numbers of blocks, tags, sources that are the same, sources that were not
+/// compared, views and cached results.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
     run: PyRef<'_, Run>,
     sources: bool,
-) -> PyResult<(usize, u64, usize, usize)> {
+) -> PyResult<(usize, u64, usize, usize, usize, usize)> {
     let (run, _) = run.parts()?;
     let verified = wait(py, None, &AtomicBool::default(), |_| run.verify(sources, &mut |_, _| ()))?;
-    Ok((verified.blocks, verified.rows, verified.sources, verified.sources_unknown))
+    let Verified { blocks, rows, sources, sources_unknown, views, results } = verified;
+    Ok((blocks, rows, sources, sources_unknown, views, results))
 }
 
 /// Writes selected tags to a file, in the format that its name selects. Returns the number of tags.

@@ -14,9 +14,10 @@ pub enum Error {
         /// The block of 65,536 rows that contains it.
         block: u64,
     },
-    /// The gaps of a block do not have their checksum: the column is damaged.
-    #[error("the gaps of block {block} do not have their checksum: the column of gaps is damaged")]
-    Gaps {
+    /// A column does not have the checksum of a block: it is damaged. [`Store::guarded`](tagq_store::Store::guarded) says
+    /// which.
+    #[error("a column does not have the checksum of block {block}: it is damaged")]
+    Damaged {
         /// The block of 65,536 rows.
         block: u64,
     },

@@ -8,7 +8,7 @@
 //! use tagq_query::{Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope};
 //! use tagq_store::{Channels, Tags};
 //!
-//! let tags = Tags { time: (&[0, 5, 17, 19]).into(), channels: Channels::U8(&[3, 15, 3, 15]) };
+//! let tags = Tags { time: (&[0, 5, 17, 19]).into(), channels: Channels::U8((&[3, 15, 3, 15]).into()) };
 //! let query = Coincidences {
 //!     groups: Groups::Listed(vec![vec![3, 15]]),
 //!     rule: Rule::All,

@@ -77,6 +77,18 @@ pub enum Error {
         /// The content found there.
         found: String,
     },
+    /// Gaps that can be made again from times do not have their checksum.
+    #[error(
+        "{path}: damaged: the gaps of block {block} do not have their checksum; make them again from the times with \
+         `tagq set --gaps off {store}` and `tagq set --gaps on {store}`; `tagq verify {store}` looks at all other columns",
+        path = path.display(), store = path.parent().unwrap_or(path).display()
+    )]
+    DamagedGaps {
+        /// The column of gaps.
+        path: PathBuf,
+        /// The block of 65,536 rows.
+        block: u64,
+    },
     /// A file is shorter than the manifest promises.
     #[error(
         "{path}: damaged: the manifest promises {expected} bytes, the file holds {found}; restore \
@@ -192,7 +204,7 @@ pub enum Error {
 impl Error {
     /// Whether the bytes of the store are damaged (as against absent or out of reach).
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged { .. } | Self::Length { .. })
+        matches!(self, Self::Damaged { .. } | Self::DamagedGaps { .. } | Self::Length { .. })
     }
 }
 

@@ -267,8 +267,8 @@ fn check(folder: &Path, context: &str) -> usize {
         assert!(source.facts == facts_of(step), "{context}: dead spans of source {step}");
     }
     let found: Vec<u16> = match store.tags().channels {
-        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
-        Channels::U16(labels) => labels.to_vec(),
+        Channels::U8(labels) => labels.all().iter().map(|&label| label.into()).collect(),
+        Channels::U16(labels) => labels.all().to_vec(),
     };
     assert!(found == label, "{context}: labels");
     let width = store.micro().map(|column| match column {

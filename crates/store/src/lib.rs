@@ -43,6 +43,7 @@ mod disk;
 mod encode;
 mod growing;
 mod leftovers;
+mod row_values;
 mod rows;
 mod snapshot;
 mod writer;
@@ -64,6 +65,7 @@ pub use manifest::{
     source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, Stated, SyncPulses},
 };
 pub use names::VIEWS_NAME;
+pub use row_values::RowValues;
 pub use rows::Rows;
 pub use run_id::RunId;
 pub use snapshot::{

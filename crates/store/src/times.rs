@@ -4,8 +4,10 @@ use std::{fmt, ops::Range};
 
 use crate::{
     decode::{self, Far},
+    files::FileKind,
     format::{GAP_MAX, STEP_ROWS, Step},
     os,
+    row_values::{CheckRows, Kinds, RowValues},
     simd::Simd,
 };
 
@@ -20,7 +22,7 @@ pub struct Times<'a> {
 
 #[derive(Clone, Copy)]
 enum Stored<'a> {
-    Column(&'a [i64]),
+    Column(RowValues<'a, i64>),
     Distances(Distances<'a>),
 }
 
@@ -51,15 +53,15 @@ pub(crate) struct SourceStart {
     pub time: i64,
 }
 
-/// Checks the files from which rows are decoded.
-pub(crate) trait CheckRows: Sync {
-    /// Checks the blocks that hold these rows. It remembers damage for those who use the rows.
-    fn check_rows(&self, rows: Range<usize>);
+impl<'a> From<RowValues<'a, i64>> for Times<'a> {
+    fn from(times: RowValues<'a, i64>) -> Self {
+        Self { rows: (0, times.len()), stored: Stored::Column(times) }
+    }
 }
 
 impl<'a> From<&'a [i64]> for Times<'a> {
     fn from(times: &'a [i64]) -> Self {
-        Self { stored: Stored::Column(times), rows: (0, times.len()) }
+        RowValues::from(times).into()
     }
 }
 
@@ -96,9 +98,9 @@ impl<'a> Times<'a> {
     }
 
     /// Returns the column if the times have one: else they have to be [read](Self::read).
-    pub fn column(&self) -> Option<&'a [i64]> {
+    pub fn column(&self) -> Option<RowValues<'a, i64>> {
         match self.stored {
-            Stored::Column(times) => Some(&times[self.rows.0..self.rows.1]),
+            Stored::Column(times) => Some(times.rows(self.rows.0..self.rows.1)),
             Stored::Distances(_) => None,
         }
     }
@@ -124,7 +126,7 @@ impl<'a> Times<'a> {
         'a: 'b,
     {
         match self.rows(rows) {
-            Self { stored: Stored::Column(times), rows: (start, end) } => &times[start..end],
+            Self { stored: Stored::Column(times), rows: (start, end) } => times.read(start..end),
             Self { stored: Stored::Distances(distances), rows: (start, end) } => {
                 distances.decode(start..end, buffer)
             }
@@ -162,7 +164,7 @@ impl<'a> Times<'a> {
         assert!(row < self.len(), "a row of the view");
         let row = self.rows.0 + row;
         match self.stored {
-            Stored::Column(times) => times[row],
+            Stored::Column(times) => times.at(row),
             Stored::Distances(distances) => distances.at(row),
         }
     }
@@ -205,7 +207,7 @@ impl<'a> Times<'a> {
         let narrow = |distance: i64| u32::try_from(distance.cast_unsigned()).unwrap_or(u32::MAX);
         match stored {
             Stored::Column(times) => {
-                let own = &times[first..first + rows.len()];
+                let own = times.read(first..first + rows.len());
                 for (distance, pair) in distances.iter_mut().skip(1).zip(own.windows(2)) {
                     *distance = narrow(pair[1].wrapping_sub(pair[0]));
                 }
@@ -236,7 +238,7 @@ impl<'a> Times<'a> {
         let (start, end) = self.rows;
         let row = match self.stored {
             Stored::Column(times) => {
-                start + times[start..end].partition_point(|&time| is_before(time))
+                search(times, start..end, |times| times.partition_point(|&time| is_before(time)))
             }
             Stored::Distances(distances) => {
                 distances.seek(start..end, start.midpoint(end), is_before)
@@ -250,7 +252,7 @@ impl<'a> Times<'a> {
         let (start, end) = self.rows;
         let row = match self.stored {
             Stored::Column(times) => {
-                start + seek(&times[start..end], hint, |&time| is_before(time))
+                search(times, start..end, |times| seek(times, hint, |&time| is_before(time)))
             }
             Stored::Distances(distances) => {
                 distances.seek(start..end, start.saturating_add(hint), is_before)
@@ -285,7 +287,7 @@ impl<'a> Times<'a> {
     pub fn will_need(&self) {
         let (start, end) = self.rows;
         match self.stored {
-            Stored::Column(times) => os::will_need(&times[start..end]),
+            Stored::Column(times) => times.will_need(start..end),
             Stored::Distances(Distances { gaps, .. }) => os::will_need(&gaps[start..end]),
         }
     }
@@ -341,13 +343,13 @@ impl<'a> TimeReader<'a> {
     /// When there is no such row.
     #[inline]
     pub fn at(&mut self, row: usize) -> i64 {
-        if let Stored::Column(times) = self.times.stored {
-            return times[self.times.rows.0 + row];
-        }
         if !self.rows.contains(&row) {
             self.fill(row);
         }
-        self.buffer[self.lead + row - self.rows.start]
+        match self.times.stored {
+            Stored::Column(times) => times.unchecked()[self.times.rows.0 + row],
+            Stored::Distances(_) => self.buffer[self.lead + row - self.rows.start],
+        }
     }
 
     #[cold]
@@ -360,6 +362,17 @@ impl<'a> TimeReader<'a> {
         debug_assert_eq!(len, rows.len());
         self.rows = rows;
     }
+}
+
+/// Searches these rows of a column. A time that misleads the search is next to the row that it finds: these are checked.
+fn search(
+    times: RowValues<'_, i64>,
+    rows: Range<usize>,
+    find: impl FnOnce(&[i64]) -> usize,
+) -> usize {
+    let row = rows.start + find(&times.unchecked()[rows.clone()]);
+    times.is_right(row.saturating_sub(1).max(rows.start)..rows.end.min(row + 1));
+    row
 }
 
 /// Returns the place of the first value for which `is_before` is false; it must be true for all values before that one and
@@ -516,7 +529,8 @@ impl<'a> Distances<'a> {
 
     fn check(&self, rows: Range<usize>) {
         if let Some(check) = self.check {
-            check.check_rows(self.first_row + rows.start..self.first_row + rows.end);
+            let kinds = Kinds::from(FileKind::Gap) | FileKind::Far.into() | FileKind::Steps.into();
+            check.check_rows(kinds, self.first_row + rows.start..self.first_row + rows.end);
         }
     }
 }

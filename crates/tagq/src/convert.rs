@@ -21,7 +21,7 @@ use crate::{
     progress::Progress,
     recorded::{Recorded, write_run_file},
     remarks::recorded_remarks,
-    run::Run,
+    run::{Run, left_out::LeftOut},
 };
 
 /// Rows of a store that are passed on at once.
@@ -68,6 +68,8 @@ struct Described {
     sync_period: Option<Tick>,
     micro_tick: Option<Tick>,
     recording: Recording,
+    /// The damaged blocks that are left out.
+    left_out: LeftOut,
     /// What a file of one source never holds.
     lost: Vec<&'static str>,
 }
@@ -142,8 +144,11 @@ fn write_recorded<W: Write + Send + 'static>(
             for &(first, last) in &recording.dead {
                 writer.dead(first, last);
             }
-            let rows = run.store().guarded(|store| of_store(store, counted, &mut writer))?;
-            rows.map_err(io_error).map(|()| (run.store().manifest().rows, None))
+            let rows = run
+                .store()
+                .guarded(|store| of_store(store, &described.left_out, counted, &mut writer))?;
+            let tags = run.store().manifest().rows - described.left_out.tags;
+            rows.map_err(io_error).map(|()| (tags, None))
         }
     };
     let (tags, torn) = written.map_err(|error| match error {
@@ -153,7 +158,8 @@ fn write_recorded<W: Write + Send + 'static>(
     writer.name_channels(&described.recording.channel_names);
     let lost = described.lost(times, form.content);
     let tick = described.stated_tick.filter(|_| !form.content.states_tick());
-    let remarks = recorded_remarks(&described.recording, tags);
+    let mut remarks = recorded_remarks(&described.recording, tags);
+    remarks.extend(described.left_out.remark(described.tick.unwrap_or(Tick::DEFAULT)));
     let converted = Converted { tags, torn, lost, kept: Vec::new(), run_file: None, tick, remarks };
     Ok((writer.finish().map_err(io_error)?, converted, described.recording))
 }
@@ -196,7 +202,7 @@ impl Described {
     /// Describes `tags`. `given` is the unit of times of a file that does not state it.
     fn of(tags: Tags<'_>, given: Option<Tick>, settings: &Settings) -> Result<Self, Error> {
         let path = match tags {
-            Tags::Run(run) => return Ok(Self::of_run(run)),
+            Tags::Run(run) => return Self::of_run(run, settings.salvage),
             Tags::File(path) => path,
             Tags::Input(stream) => stream.path(),
         };
@@ -210,22 +216,26 @@ impl Described {
             sync_period: header.sync_period.filter(|_| is_micro),
             micro_tick: header.micro_tick,
             recording: Recording::default(),
+            left_out: LeftOut::default(),
             lost: Vec::new(),
         })
     }
 
-    fn of_run(run: &Run) -> Self {
+    fn of_run(run: &Run, salvage: bool) -> Result<Self, Error> {
         let manifest = run.store().manifest();
-        let Recorded { recording, lost } = Recorded::of(run);
+        let Recorded { mut recording, lost } = Recorded::of(run);
+        let left_out = if salvage { run.left_out()? } else { LeftOut::default() };
+        left_out.add_to(&mut recording);
         let period = recording.pulses.map(|pulses| pulses.period);
-        Self {
+        Ok(Self {
             tick: Some(manifest.tick),
             stated_tick: Some(manifest.tick).filter(|_| !manifest.tick_assumed),
             sync_period: period.filter(|_| manifest.micro_tick == Some(manifest.tick)),
             micro_tick: manifest.micro_tick,
             recording,
+            left_out,
             lost,
-        }
+        })
     }
 
     /// Returns the units of times in a file of this content.
@@ -313,24 +323,33 @@ fn of_file<W: Write + Send + 'static>(
 
 fn of_store<W: Write + Send + 'static>(
     store: &Store,
+    left_out: &LeftOut,
     counted: Option<&AtomicU64>,
     writer: &mut TagWriter<W>,
 ) -> io::Result<()> {
     let (tags, column) = (store.tags(), store.micro());
     let (mut chunk, mut micro) = (Vec::with_capacity(CHUNK_ROWS), Vec::new());
     let mut buffer = Vec::new();
-    for first in (0..tags.len()).step_by(CHUNK_ROWS) {
-        let times = tags.time.read(first..tags.len().min(first + CHUNK_ROWS), &mut buffer);
+    let undamaged = store.damage_met();
+    let chunks = left_out.intact(tags.len()).flat_map(|rows| {
+        let end = rows.end;
+        rows.step_by(CHUNK_ROWS).map(move |first| first..end.min(first + CHUNK_ROWS))
+    });
+    for rows in chunks {
+        let times = tags.time.read(rows.clone(), &mut buffer);
+        let labels = tags.channels.read(rows.clone());
         chunk.clear();
         if let Some(column) = &column {
-            let rows = first..first + times.len();
+            let column = column.read(rows);
             micro.clear();
-            micro.extend(rows.map(|row| column.get(row).unwrap_or(MICRO_NONE)));
+            micro.extend((0..times.len()).map(|row| column.get(row).unwrap_or(MICRO_NONE)));
         }
-        let rows = times.iter().zip(first..);
-        chunk.extend(
-            rows.map(|(&time, row)| Tag { time, channel: tags.channels.label(row).into() }),
-        );
+        let rows = times.iter().enumerate();
+        chunk.extend(rows.map(|(row, &time)| Tag { time, channel: labels.label(row).into() }));
+        if store.damage_met() != undamaged {
+            // The guard says so.
+            break;
+        }
         writer.push_with_micro(&chunk, &micro)?;
         if let Some(counted) = counted {
             counted.fetch_add(chunk.len() as u64 * ROW_BYTES, Ordering::Relaxed);

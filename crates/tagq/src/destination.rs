@@ -23,12 +23,12 @@ pub struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Checks that a file can be created there. A file of a store and a file that is read, such as a source of a run,
-    /// are never replaced. Nor may the file become a source of a run that is read: a file with a source name in
+    /// Checks that a file can be created there. A file of a store, a source of a store beside or around it, and a file that
+    /// is read are never replaced. Nor may the file become a source of a run that is read: a file with a source name in
     /// the folder of the run would, and in a nested folder if the run has sources in such folders.
     ///
     /// # Errors
-    /// [`Error::InStore`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`]; [`Error::Exists`] without `force`, or for
+    /// [`Error::InStore`], [`Error::OntoSource`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`]; [`Error::Exists`] without `force`, or for
     /// what is not a file.
     pub fn check(&self) -> Result<(), Error> {
         let Self { path, force, reads } = *self;
@@ -41,6 +41,9 @@ impl Destination<'_> {
             if is_source_name(name) && belongs(folder_of(path), run) {
                 return Err(Error::IntoItsRun { path: path.into() });
             }
+        }
+        if let Some(store) = RunLocation::store_of_source(path) {
+            return Err(Error::OntoSource { path: path.into(), store });
         }
         let folder = folder_of(path);
         if fs::metadata(folder).is_err_and(|error| error.kind() == ErrorKind::NotFound) {

@@ -8,8 +8,8 @@ use tagq_query::{Execution, ScanProgress, ShortestInterval, shortest_intervals};
 use crate::{
     destination::folder_of,
     error::Error,
-    new_file::NewFile,
     run::{Run, room},
+    unfinished,
 };
 
 /// Bytes left by a process that was killed or has not finished.
@@ -38,7 +38,7 @@ impl Run {
         } else {
             folder_of(self.path())
         };
-        let beside = NewFile::abandoned(around).into_iter();
+        let beside = unfinished::abandoned_files(around).into_iter();
         let beside = beside.map(|(path, bytes)| LeftFile { path, bytes });
         Ok(in_store.chain(beside).collect())
     }

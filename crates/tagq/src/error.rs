@@ -272,17 +272,14 @@ pub enum Error {
         /// The block of 65,536 rows that it lies in.
         block: u64,
     },
-    /// The gaps of a store do not have their checksum.
+    /// A kept result is damaged: a cached one, a view, or a partial one.
     #[error(
-        "{path}: damaged: the gaps of block {block} do not have their checksum; make them again from the times with \
-         `tagq set --gaps off {store}` and `tagq set --gaps on {store}`; `tagq verify {store}` looks at all other columns",
-        path = path.display(), store = path.parent().unwrap_or(path).display()
+        "{path}: damaged; nothing is counted from it: it is made again when it is needed, and may be removed",
+        path = path.display()
     )]
-    Gaps {
-        /// The column of gaps.
+    KeptDamaged {
+        /// The file, or the folder of the view.
         path: PathBuf,
-        /// The block of 65,536 rows.
-        block: u64,
     },
     /// A store cannot be rebuilt from the existing sources.
     #[error(
@@ -349,6 +346,17 @@ pub enum Error {
         path = path.display(), store = store.display()
     )]
     InStore {
+        /// The file.
+        path: PathBuf,
+        /// The folder of the store.
+        store: PathBuf,
+    },
+    /// An output would replace a file that a store was made from.
+    #[error(
+        "{path}: is a source of the store {store}, and never replaced; write to another name, or remove the store first",
+        path = path.display(), store = store.display()
+    )]
+    OntoSource {
         /// The file.
         path: PathBuf,
         /// The folder of the store.
@@ -526,10 +534,10 @@ impl Error {
             Self::SourceDamaged { .. }
             | Self::Parts { .. }
             | Self::Unordered { .. }
-            | Self::Gaps { .. }
-            | Self::Query(tagq_query::Error::Unordered { .. } | tagq_query::Error::Gaps { .. }) => {
-                3
-            }
+            | Self::KeptDamaged { .. }
+            | Self::Query(
+                tagq_query::Error::Unordered { .. } | tagq_query::Error::Damaged { .. },
+            ) => 3,
             Self::Unit(_)
             | Self::Query(_)
             | Self::Setup { .. }

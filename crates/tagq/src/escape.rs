@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 
 /// Whether a character can be displayed unchanged. Control characters move the cursor or end lines,
-/// bidirectional ones change the order of the text that follows, and XML cannot hold the last two.
+/// bidirectional ones change the order of the text that follows, two are not seen, and XML cannot hold the last two.
 pub fn is_shown(letter: char) -> bool {
     !letter.is_control()
         && !matches!(
             letter,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         )
+        && !matches!(letter, '\u{200b}' | '\u{feff}')
         && !matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
@@ -37,9 +38,8 @@ mod tests {
 
     #[test]
     fn what_moves_the_cursor_or_turns_the_text_is_escaped() {
-        let bad =
-            "\u{1b}[31m\n\r\t\u{7}\u{7f}\u{9b}1m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{ffff}";
-        let shown = "\\u{1b}[31m\\n\\r\\t\\u{7}\\u{7f}\\u{9b}1m\\u{202e}\\u{2066}\\u{200f}\\u{61c}\\u{2028}\\u{ffff}";
+        let bad = "\u{1b}[31m\n\r\t\u{7}\u{7f}\u{9b}1m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{ffff}\u{200b}\u{feff}";
+        let shown = "\\u{1b}[31m\\n\\r\\t\\u{7}\\u{7f}\\u{9b}1m\\u{202e}\\u{2066}\\u{200f}\\u{61c}\\u{2028}\\u{ffff}\\u{200b}\\u{feff}";
         assert_eq!(escaped(bad), shown);
         assert_eq!(escaped(shown), shown);
         for good in [

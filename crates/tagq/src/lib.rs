@@ -59,7 +59,9 @@ mod catalogue;
 
 mod delays;
 mod pulses;
+mod unfinished;
 mod unsteady;
+mod verify;
 
 mod settle;
 
@@ -88,7 +90,7 @@ pub use merge::{Alignment, Drift, Merged, merge};
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
-pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun};
+pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun, verify_kept};
 pub use progress::{Progress, Silent};
 pub use provenance::{CountedRun, Provenance, Together};
 pub use recorded::{Recorded, write_run_file};
@@ -97,15 +99,16 @@ pub use remarks::{recorded_remarks, remarks};
 pub use reproduce::{Difference, RELATIVE_TOLERANCE, ReproduceOptions, Reproduced, SavedAnswer};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
+    left_out::LeftOut,
     open::{Run, StoreChanges, StoreSizes, change_store, ingest, ingest_sources, open, open_input},
     options::{Caching, OpenOptions, Treatment},
-    verify::Verified,
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use settle::{QUERY_TYPES, settled};
 pub use shell_words::quoted;
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
+pub use verify::Verified;
 
 /// Events of a simulated recorder.
 pub use tagq_simulate::live::{Appended, Event};

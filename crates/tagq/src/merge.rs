@@ -137,18 +137,7 @@ fn recording(
         merged.facts.extend(recording.facts.iter().map(|(what, value)| (of(what), value.clone())));
         merged.left_out.extend(recording.left_out.iter().map(|(what, count)| (of(what), *count)));
     }
-    let mut all: Vec<(i64, i64)> = dead.iter().flatten().copied().collect();
-    all.sort_unstable();
-    all.dedup_by(|later, earlier| {
-        let is_joined = later.0 <= earlier.1;
-        if is_joined {
-            earlier.1 = earlier.1.max(later.1);
-        }
-        is_joined
-    });
-    for span in all {
-        merged.add_dead(span);
-    }
+    merged.set_dead(dead.iter().flatten().copied());
     merged
 }
 
@@ -299,14 +288,17 @@ fn append_all(
 ) -> Result<[u64; 2], Error> {
     let (tags_a, tags_b) = (a.tags(), b.tags());
     let [mut times_a, mut times_b] = [tags_a, tags_b].map(|tags| TimeReader::new(tags.time));
-    let (micro_a, micro_b) = (a.micro(), b.micro());
+    // All blocks are checked first, so that not each row has to be.
+    let [labels_a, labels_b] = [tags_a, tags_b].map(|tags| tags.channels.read(0..tags.len()));
+    let [micro_a, micro_b] =
+        [a, b].map(|store| store.micro().map(|micro| micro.read(0..store.tags().len())));
     let mut chunk = Chunk { has_micro: micro_a.is_some() || micro_b.is_some(), ..Chunk::default() };
     let (mut row_a, mut row_b) = (0, 0);
     let (mut dead_a, mut dead_b) = (Spans(dead_a), Spans(dead_b));
     let (mut next_b, mut skipped) = (None, [0, 0]);
     loop {
         if next_b.is_none() && row_b < tags_b.len() {
-            let channel = of_b.channel(tags_b.channels.label(row_b))?;
+            let channel = of_b.channel(labels_b.label(row_b))?;
             next_b = Some((of_b.time(times_b.at(row_b))?, channel));
         }
         match (times_a.get(row_a), next_b) {
@@ -315,7 +307,7 @@ fn append_all(
                 if dead_b.hold(time) {
                     skipped[0] += 1;
                 } else {
-                    chunk.push(time, tags_a.channels.label(row_a), micro_of(micro_a, row_a as u64));
+                    chunk.push(time, labels_a.label(row_a), micro_of(micro_a, row_a as u64));
                 }
                 row_a += 1;
             }

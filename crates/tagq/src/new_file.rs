@@ -1,25 +1,20 @@
 //! A file that appears complete or not at all.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::File,
     io,
     path::{Path, PathBuf},
 };
 
-use tagq_store::{Entry, Folder, os};
+use tagq_store::os;
 use tempfile::NamedTempFile;
 
 use crate::{
     destination::{Destination, folder_of},
     error::Error,
     progress::Progress,
+    unfinished,
 };
-
-/// Start and end of the name of an unfinished file; unpredictable letters and digits come between.
-const START: &str = ".tagq-";
-const END: &str = ".part";
-/// Maximum number of new names that are tried if other processes take the file for abandoned.
-const DRAWS_MAX: usize = 16;
 
 /// An unfinished file: written next to its target, and renamed when it is complete and durable. If it
 /// is dropped before that, nothing is left of it.
@@ -37,10 +32,7 @@ impl NewFile {
     /// Same as [`Destination::check`]; [`Error::Io`].
     pub fn create(to: &Destination<'_>, progress: &dyn Progress) -> Result<Self, Error> {
         to.check()?;
-        for name in Self::abandoned(folder_of(to.path)).into_iter().map(|(path, _)| path) {
-            // A file that cannot be removed only takes space.
-            drop(fs::remove_file(name));
-        }
+        unfinished::remove_abandoned(folder_of(to.path));
         Self::create_beside_others(to, progress)
     }
 
@@ -54,25 +46,10 @@ impl NewFile {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         to.check()?;
-        let fresh = fresh_in(folder_of(to.path)).map_err(io_error(to.path, "write beside it"))?;
+        let fresh = unfinished::file_in(folder_of(to.path))
+            .map_err(io_error(to.path, "write beside it"))?;
         progress.temporary(fresh.path());
         Ok(Self { fresh, out: to.path.into(), force: to.force })
-    }
-
-    /// Lists the unfinished files in a folder whose process was killed, with their lengths.
-    pub(crate) fn abandoned(folder: &Path) -> Vec<(PathBuf, u64)> {
-        let is_part = |name: &str| {
-            let drawn = name.strip_prefix(START).and_then(|name| name.strip_suffix(END));
-            drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
-        };
-        let Ok(around) = Folder::open(folder) else { return Vec::new() };
-        let parts = around.entries(is_part).unwrap_or_default().into_iter();
-        // The writer of a file holds its lock, which ends with the process.
-        let is_left = |part: &Entry| {
-            let file = around.open_file(&part.name);
-            file.is_ok_and(|file| file.try_lock().is_ok())
-        };
-        parts.filter(is_left).map(|part| (folder.join(part.name), part.len)).collect()
     }
 
     /// Returns the file to write into.
@@ -101,62 +78,6 @@ impl NewFile {
     }
 }
 
-/// Creates a new file that is locked while it is written.
-fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut draws = 0;
-    loop {
-        draws += 1;
-        let mut builder = tempfile::Builder::new();
-        // With usual permissions, and without the mark that Windows has for temporary files.
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let made = builder.prefix(START).suffix(END).make_in(folder, |path| options.open(path));
-        let fresh = made?;
-        let is_taken = matches!(fresh.as_file().try_lock(), Err(TryLockError::WouldBlock));
-        // Before it was locked, another process may have taken it for abandoned.
-        if draws == DRAWS_MAX || !is_taken && !os::is_removed(fresh.as_file())? {
-            return Ok(fresh);
-        }
-    }
-}
-
 fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Io { path: path.into(), action, source }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::progress::Silent;
-
-    #[test]
-    fn what_a_killed_process_left_goes_and_what_is_being_written_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        for name in
-            [".tagq-aZ09xy.part", ".tagq-.part", ".tagq-a b.part", ".tagq-x.parts", "x.part"]
-        {
-            fs::write(at(name), "left").unwrap();
-        }
-        fs::create_dir(at(".tagq-folder.part")).unwrap();
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(at("x.part"), at(".tagq-link.part")).unwrap();
-        let create = |name: &str| {
-            let to = Destination { path: &at(name), force: false, reads: &[] };
-            NewFile::create(&to, &Silent).unwrap()
-        };
-        let (first, second) = (create("first"), create("second"));
-        assert!(!at(".tagq-aZ09xy.part").exists() && !at(".tagq-.part").exists());
-        for name in [".tagq-a b.part", ".tagq-x.parts", "x.part"] {
-            assert!(at(name).exists(), "{name}");
-        }
-        assert!(at(".tagq-folder.part").is_dir());
-        assert!(cfg!(windows) || at(".tagq-link.part").is_symlink());
-        for fresh in [first, second] {
-            assert!(fresh.fresh.path().exists());
-            let file = fresh.file().unwrap();
-            fresh.keep(&file).unwrap();
-        }
-        assert_eq!(NewFile::abandoned(folder.path()), []);
-    }
 }

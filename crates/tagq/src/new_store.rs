@@ -6,13 +6,13 @@ use std::{
 };
 
 use tagq_store::{Creation, MicroColumn, SourceFacts, Store, Tick, Writer, format::MICRO_NONE, os};
-use tempfile::TempDir;
 
 use crate::{
     destination::{check_outside_stores, folder_of},
     error::Error,
     progress::Silent,
     run::{Run, open::open, options::OpenOptions, writer::choose_columns},
+    unfinished::UnfinishedFolder,
 };
 
 /// An unfinished store: created next to its target, and renamed when it is complete and durable. If it
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub struct NewStore {
     writer: Writer,
-    folder: TempDir,
+    folder: UnfinishedFolder,
     at: Option<PathBuf>,
 }
 
@@ -46,7 +46,7 @@ impl NewStore {
     pub fn create(at: Option<&Path>, tick: Option<Tick>) -> Result<Self, Error> {
         at.map_or(Ok(()), Self::check)?;
         let around = at.map_or_else(env::temp_dir, |at| folder_of(at).into());
-        let folder = tempfile::Builder::new().prefix(".tagq-").suffix(".part").tempdir_in(&around);
+        let folder = UnfinishedFolder::create_in(&around);
         let folder = folder.map_err(io_error(&around, "make a folder in it"))?;
         let tick_assumed = tick.is_none();
         let creation = Creation { tick: tick.unwrap_or(Tick::DEFAULT), tick_assumed, run_id: None };

@@ -51,7 +51,7 @@ pub(crate) fn note(
     let shortest = (SHORTEST_S / tick.seconds()).max(SHORTEST_WIDTHS * full_width as f64);
     let find = || run.count(|recording| Ok(excess(recording, channels, range, shortest)));
     let arguments = (channels, range.from, range.to, shortest);
-    let found = run.memo().get(&arguments, || Excess(find().ok().flatten())).0;
+    let found = run.memo().get(&arguments, || find().map(Excess)).ok().and_then(|found| found.0);
     let excess = found.filter(|&excess| matters(excess.abs()))?;
     Some(format!(
         "the light is not steady: there are about {:.1} % {} pairs by chance than accidentals by formula, which \
@@ -264,7 +264,7 @@ mod tests {
         // The leak is acceptable because a test is short.
         Recording::from_tags(Tags {
             time: (&*time.leak()).into(),
-            channels: Channels::U8(label.leak()),
+            channels: Channels::U8((&*label.leak()).into()),
         })
     }
 

@@ -120,7 +120,7 @@ fn check_cut(recipe: &mut Recipe<'_>) {
             (time, u16::from(byte & 3))
         })
         .unzip();
-    let tags = Tags { time: times[..].into(), channels: Channels::U16(&labels) };
+    let tags = Tags { time: times[..].into(), channels: Channels::U16((&labels).into()) };
     let recording = Recording::from_tags(tags);
     let execution = Execution { morsel_rows: Some(5), ..Execution::best() };
 

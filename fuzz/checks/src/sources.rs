@@ -263,8 +263,8 @@ fn check_counts(block: &Block, rows: &[Row]) {
 fn rows(store: &Store) -> Vec<Row> {
     let tags = store.tags();
     let labels: Vec<u16> = match tags.channels {
-        Channels::U8(labels) => labels.iter().map(|&label| u16::from(label)).collect(),
-        Channels::U16(labels) => labels.to_vec(),
+        Channels::U8(labels) => labels.all().iter().map(|&label| u16::from(label)).collect(),
+        Channels::U16(labels) => labels.all().to_vec(),
     };
     tags.time.to_vec().into_iter().zip(labels).collect()
 }

@@ -101,7 +101,7 @@ impl Format for TagqStore {
 
 fn labels(channels: Channels<'_>) -> Result<&[u8]> {
     match channels {
-        Channels::U8(labels) => Ok(labels),
+        Channels::U8(labels) => Ok(labels.all()),
         Channels::U16(_) => Err("channels of two bytes".into()),
     }
 }

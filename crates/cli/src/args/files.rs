@@ -59,6 +59,9 @@ pub(crate) struct ConvertArgs {
     /// Replace OUT if it exists
     #[arg(long)]
     pub force: bool,
+    /// Leave out damaged blocks of a store, as dead time, and what is damaged in a file
+    #[arg(long)]
+    pub salvage: bool,
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -98,4 +101,7 @@ pub(crate) struct ExportArgs {
     /// Write only what is in the store; do not ingest new files
     #[arg(long)]
     pub no_ingest: bool,
+    /// Leave out damaged blocks of the store
+    #[arg(long)]
+    pub salvage: bool,
 }

@@ -86,13 +86,14 @@ pub(crate) struct FormatsArgs {
 
 /// Verify the checksums of every block
 ///
-/// Exits with code 3 and names the block if a block differs from the committed one.
+/// Looks at all blocks of the store, its views and its cached results. RUN can also be a folder of partial results, as tagq partial
+/// --cache keeps them. Exits with code 3 and names the block or file if one is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq verify run/
   tagq verify --sources run/")]
 pub(crate) struct VerifyArgs {
-    /// Runs or stores
+    /// Runs, stores, or folders of partial results
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     /// Verify also the hashes of the source files

@@ -45,9 +45,27 @@ const FORMATS: [&dyn Format; 14] = [
     &tags::Tags,
 ];
 
+/// The fewest bytes that tell a format with a header.
+const MAGIC_BYTES: usize = 4;
+
 /// The format of a payload that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|format| format.is_start(start))
+}
+
+/// The format that the end of a name tells, of a payload that is too short to tell it: it ends inside its header.
+pub(crate) fn of_short(path: &Path, start: &[u8]) -> Option<&'static dyn Format> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let name = uncompressed_name(name);
+    let end = name.rsplit(|&byte| byte == b'.').next();
+    let is_its = |facts: FormatFacts| {
+        facts.names.iter().any(|name| end == Some(name.as_bytes()))
+            || facts.suffixes.iter().any(|suffix| name.ends_with(suffix.as_bytes()))
+    };
+    let is_short = !start.is_empty() && start.len() < MAGIC_BYTES;
+    FORMATS.into_iter().filter(|_| is_short).find(|format| {
+        ![tags::NAME, text::NAME].contains(&format.facts().names[0]) && is_its(format.facts())
+    })
 }
 
 /// The format of this name.
@@ -130,6 +148,22 @@ mod tests {
             ("tags", None),
         ] {
             assert_eq!(source_stem(name.as_bytes()), stem.map(str::as_bytes), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_of_the_format_that_its_name_tells() {
+        for (name, start, told) in [
+            ("a.parquet", &b"PAR"[..], Some("parquet")),
+            ("a.feather.gz", b"A", Some("arrow")),
+            ("a.ptu", b"PQ", Some("ptu")),
+            ("a.ptu", b"1\t2\n", None),
+            ("a.parquet", b"", None),
+            ("a.tsv", b"1\t2", None),
+            ("parquet.txt", b"PAR", None),
+        ] {
+            let found = of_short(Path::new(name), start).map(|format| format.facts().names[0]);
+            assert_eq!(found, told, "{name}");
         }
     }
 

@@ -27,8 +27,8 @@ fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
     let store = Store::open(&store, Access::Copied)?;
     let tags = store.tags();
     let channels: Vec<u16> = match tags.channels {
-        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
-        Channels::U16(labels) => labels.to_vec(),
+        Channels::U8(labels) => labels.all().iter().map(|&label| label.into()).collect(),
+        Channels::U16(labels) => labels.all().to_vec(),
     };
     let rows = tags.time.to_vec().into_iter().zip(channels).collect();
     Ok((rows, store.manifest().sources.clone()))

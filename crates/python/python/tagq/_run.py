@@ -493,12 +493,13 @@ class Run(Requests, Fits):
         return found
 
     def verify(self, *, sources: bool = False) -> dict[str, int]:
-        """Verifies the checksums of all blocks, and with ``sources`` those of the files that were ingested. Returns the
-        numbers of ``blocks``, ``tags``, ``sources`` and ``sources_unknown``, which could not be compared.
+        """Verifies the checksums of all blocks, of views and of cached results, and with ``sources`` those of the files that
+        were ingested. Returns the numbers of ``blocks``, ``tags``, ``sources``, ``sources_unknown``, which could not be
+        compared, ``views`` and ``results``.
 
-        Raises ``DamageError`` with the first block or source that is damaged."""
+        Raises ``DamageError`` with the first block, view, result or source that is damaged."""
         found = _tagq.verify(self._run, sources)
-        return dict(zip(("blocks", "tags", "sources", "sources_unknown"), found, strict=True))
+        return dict(zip(("blocks", "tags", "sources", "sources_unknown", "views", "results"), found, strict=True))
 
     def derive(
         self,

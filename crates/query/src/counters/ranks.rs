@@ -78,7 +78,7 @@ mod tests {
         let dead: Vec<(i64, i64)> = (1..200).map(|i| (70 * i, 70 * i + i % 60 + 1)).collect();
         let mut sorted = time.clone();
         sorted.sort_unstable();
-        let tags = Tags { time: sorted[..].into(), channels: Channels::U8(&labels) };
+        let tags = Tags { time: sorted[..].into(), channels: Channels::U8((&labels).into()) };
         let source = Recording::from_tags(tags).sources.remove(0).with_dead(&dead);
         let recording = Recording::new(vec![source]);
         let scan = Scan::new(&recording, &Execution::best());

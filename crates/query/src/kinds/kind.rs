@@ -15,7 +15,7 @@ use crate::{
 /// use tagq_query::{Coincidences, Execution, Groups, Kind, Recording, Rule, Scope, TimeRange};
 /// use tagq_store::{Channels, Tags};
 ///
-/// let tags = Tags { time: (&[0, 5, 17, 19]).into(), channels: Channels::U8(&[3, 15, 3, 15]) };
+/// let tags = Tags { time: (&[0, 5, 17, 19]).into(), channels: Channels::U8((&[3, 15, 3, 15]).into()) };
 /// let recording = Recording::from_tags(tags);
 /// let (groups, scope) = (Groups::EveryPair, Scope::default());
 /// let query = Coincidences { groups, rule: Rule::Once, window: 5, veto: None, scope };

@@ -120,8 +120,9 @@ fn take_rows(
     place_of: &[usize],
     mut take: impl FnMut(usize, u32),
 ) {
-    for row in rows {
-        let label = usize::from(source.tags.channels.label(row));
+    let (labels, micro) = (source.tags.channels.read(rows.clone()), micro.read(rows.clone()));
+    for row in 0..rows.len() {
+        let label = usize::from(labels.label(row));
         if let Some(&place) = place_of.get(label)
             && place != usize::MAX
             && let Some(micro) = micro.get(row)

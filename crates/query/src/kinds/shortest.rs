@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::{Channels, Tags, Times};
+use tagq_store::{Channels, RowValues, Tags, Times};
 
 use crate::{
     error::Error,
@@ -102,7 +102,7 @@ fn seen_in(tags: Tags<'_>, channels: &[u16], look: impl Fn(Range<usize>)) -> Vec
 /// Uses tables of `N` entries, one for each possible label of type `L`.
 fn walk<L: Copy + Into<usize>, const N: usize>(
     times: Times<'_>,
-    labels: &[L],
+    labels: RowValues<'_, L>,
     channels: &[u16],
     look: impl Fn(Range<usize>),
 ) -> Vec<Seen> {
@@ -115,7 +115,7 @@ fn walk<L: Copy + Into<usize>, const N: usize>(
         let rows = first..times.len().min(first + LOOKED_AT);
         look(rows.clone());
         let times = times.read(rows.clone(), &mut buffer);
-        for (&time, &label) in times.iter().zip(&labels[rows]) {
+        for (&time, &label) in times.iter().zip(labels.read(rows)) {
             let (last, least) = &mut near[label.into()];
             // Decreasing times are recorded separately; any difference of two times fits in 64 unsigned bits.
             let apart = time.wrapping_sub(*last).cast_unsigned();
@@ -158,14 +158,14 @@ mod tests {
         let time = [i64::MIN, i64::MIN, -1, i64::MAX, i64::MAX];
         let expected = [(3, Some(u64::MAX)), (4, Some(0)), (5, None)];
         for rows in 1..6 {
-            assert_eq!(of(&time, Channels::U8(&[3, 4, 5, 3, 4]), rows)[0], expected[0]);
+            assert_eq!(of(&time, Channels::U8((&[3, 4, 5, 3, 4]).into()), rows)[0], expected[0]);
             assert_eq!(
-                of(&[7, 7, 9], Channels::U16(&[4, 4, 500]), rows),
+                of(&[7, 7, 9], Channels::U16((&[4, 4, 500]).into()), rows),
                 [expected[1], (500, None)]
             );
         }
-        assert_eq!(of(&[], Channels::U8(&[]), 1), []);
-        assert_eq!(of(&[i64::MAX; 2], Channels::U8(&[9, 9]), 1), [(9, Some(0))]);
+        assert_eq!(of(&[], Channels::U8((&[]).into()), 1), []);
+        assert_eq!(of(&[i64::MAX; 2], Channels::U8((&[9, 9]).into()), 1), [(9, Some(0))]);
     }
 
     proptest! {
@@ -181,7 +181,7 @@ mod tests {
             let time: Vec<i64> = tags.iter().map(|&(time, _)| time).collect();
             let labels: Vec<u16> = tags.iter().map(|&(_, label)| label).collect();
             let narrow: Vec<u8> = labels.iter().map(|&label| label.to_le_bytes()[0]).collect();
-            let channels = if wide { Channels::U16(&labels) } else { Channels::U8(&narrow) };
+            let channels = if wide { Channels::U16((&labels).into()) } else { Channels::U8((&narrow).into()) };
             for (channel, ticks) in of(&time, channels, rows) {
                 let expected = oracle::shortest_interval(std::slice::from_ref(&tags), channel);
                 prop_assert_eq!(ticks.map(i128::from), expected);

@@ -260,7 +260,10 @@ mod tests {
         let source = |tags: &Vec<(i64, u16)>| {
             let time: Vec<i64> = tags.iter().map(|&(time, _)| time).collect();
             let label: Vec<u16> = tags.iter().map(|&(_, label)| label).collect();
-            let tags = Tags { time: (&*time.leak()).into(), channels: Channels::U16(label.leak()) };
+            let tags = Tags {
+                time: (&*time.leak()).into(),
+                channels: Channels::U16((&*label.leak()).into()),
+            };
             Recording::from_tags(tags).sources.remove(0)
         };
         Recording::new(sources.iter().map(source).collect())

@@ -138,7 +138,7 @@ fn run_chains<M: Machine>(
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members, mut times), stored| {
             let is_sound = || match column {
-                StoredColumn::Gaps(_) => source.has_right_gaps(stored.clone(), 0),
+                StoredColumn::Gaps(gaps) => gaps.is_right(stored.clone()),
                 StoredColumn::WideGaps(_) | StoredColumn::Times(_) => true,
             };
             if pieces.begin().is_ok() && is_sound() {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{TimeReader, Times, format::GAP_MAX};
+use tagq_store::{RowValues, TimeReader, Times, format::GAP_MAX};
 
 use crate::{
     error::Error,
@@ -204,19 +204,21 @@ impl AllowedRows {
         simd: Simd,
         veto: &Forbidding,
         source: &Source<'_>,
-        (gaps, stored): (&[u16], &ComparedRows<'b>),
+        (gaps, labels): (RowValues<'b, u16>, RowValues<'b, u8>),
+        (rows, number_of): (Range<usize>, &'b [u8; 256]),
         reach: i64,
     ) -> Option<ComparedRows<'b>> {
         let Self { gaps: own_gaps, labels: own_labels, masks } = self;
-        let Range { start, end } = stored.range;
+        let Range { start, end } = rows;
         if start == end {
-            return Some(ComparedRows { range: 0..0, ..stored.clone() });
+            let column = DistanceColumn::Gaps(&[]);
+            return Some(ComparedRows { column, labels: &[], range: 0..0, number_of });
         }
         let head = start - StoredColumn::Gaps(gaps).rows_before(start, reach);
         own_gaps.clear();
-        own_gaps.extend_from_slice(&gaps[head..end]);
+        own_gaps.extend_from_slice(gaps.read(head..end));
         own_labels.clear();
-        own_labels.extend_from_slice(&stored.labels[head..end]);
+        own_labels.extend_from_slice(labels.read(head..end));
         // Gaps decide about all distances below the largest gap.
         let is_exact = veto.guard < GAP_MAX.into();
         let column =
@@ -226,7 +228,7 @@ impl AllowedRows {
         if !is_exact && !source.is_in_order(simd, first..last) {
             return None;
         }
-        let labels = &stored.labels[first..last];
+        let labels = labels.read(first..last);
         masks.resize(labels.len().div_ceil(MASK_ROWS), 0);
         matching(simd, labels, &veto.narrow_labels(), masks);
         let mut near =
@@ -236,7 +238,7 @@ impl AllowedRows {
                 let row = first + step * MASK_ROWS + bit;
                 let Range { start: begin, end: next } = near.around(row);
                 own_labels[begin.clamp(head, end) - head..next.clamp(head, end) - head]
-                    .fill(stored.labels[row]);
+                    .fill(labels[row - first]);
                 if (head..end).contains(&next) {
                     own_gaps[next - head] = GAP_MAX;
                 }
@@ -246,7 +248,7 @@ impl AllowedRows {
             column: DistanceColumn::Gaps(own_gaps),
             labels: own_labels,
             range: start - head..end - head,
-            number_of: stored.number_of,
+            number_of,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The checks of the rows that a scan reads: their order, and the checksums of their gaps.
+//! The checks of the rows that a scan reads: their order, and the checksums of their blocks.
 //!
 //! A scan goes on after damage; [`Recording::check_pass`] then rejects its counts.
 
@@ -111,14 +111,6 @@ impl Source<'_> {
         self.is_in_order(Simd::best(), rows);
     }
 
-    /// Returns whether the blocks of gaps that hold these rows, and the rows that they can be compared with, have the
-    /// right checksums. If not, [`Source::check_damage`] rejects the counts.
-    pub(crate) fn has_right_gaps(&self, rows: Range<usize>, look_back: usize) -> bool {
-        let Some((store, first)) = self.gap_rows() else { return true };
-        let rows = rows.start.saturating_sub(look_back)..rows.end;
-        store.has_right_gaps(first + rows.start..first + rows.end)
-    }
-
     /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
     /// only if they do.
     fn check_ends(&self) -> Result<(), Error> {
@@ -132,7 +124,7 @@ impl Source<'_> {
     pub(super) fn check_damage(&self) -> Result<(), Error> {
         self.damage.check(self.first_row())?;
         match self.damaged_block() {
-            Some(block) => Err(Error::Gaps { block }),
+            Some(block) => Err(Error::Damaged { block }),
             None => Ok(()),
         }
     }

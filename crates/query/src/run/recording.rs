@@ -12,7 +12,7 @@ use crate::run::{
     progress::{Pass, ScanProgress},
     time_range::TimeRange,
 };
-use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Store, Tags};
+use tagq_store::{Block, ChannelRows, Channels, MicroColumn, RowValues, Store, Tags};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct Source<'a> {
     /// The micro times of the tags, row by row; `None` if the store has none.
     pub micro: Option<MicroColumn<'a>>,
     /// The gaps of the tags, row by row (docs/format.md, section "Gaps"); `None` if the store has none.
-    pub(crate) gaps: Option<&'a [u16]>,
+    pub(crate) gaps: Option<RowValues<'a, u16>>,
     /// What is known without reading a tag.
     facts: Arc<SourceFacts>,
     /// The index of the run, and the row of the run that is the first of this source.
@@ -55,7 +55,7 @@ impl Deref for Source<'_> {
 #[derive(Debug)]
 struct Index<'a> {
     store: Option<&'a Store>,
-    /// How often damage of its gaps had been met before.
+    /// How often damage of its blocks had been met before.
     damage_met: u64,
     /// Loaded on first use, because most queries do not need it.
     blocks: OnceLock<Vec<Block>>,
@@ -92,7 +92,7 @@ impl<'a> Recording<'a> {
                 tags: store.tags().rows(rows.clone()),
                 micro: store.micro().map(|micro| micro.rows(rows.clone())),
                 // Gaps separate sources.
-                gaps: store.gaps().filter(|_| !is_joined).map(|gaps| &gaps[rows]),
+                gaps: store.gaps().filter(|_| !is_joined).map(|gaps| gaps.rows(rows)),
                 facts: Arc::clone(facts),
                 index: Some((Arc::clone(&index), first)),
                 damage: Arc::new(Damage::none()),
@@ -113,13 +113,13 @@ impl<'a> Recording<'a> {
         match tags.channels {
             Channels::U8(labels) => {
                 assert_eq!(labels.len(), tags.len(), "a label for each time");
-                for &label in labels {
+                for &label in labels.all() {
                     rows[usize::from(label)] += 1;
                 }
             }
             Channels::U16(labels) => {
                 assert_eq!(labels.len(), tags.len(), "a label for each time");
-                for &label in labels {
+                for &label in labels.all() {
                     rows[usize::from(label)] += 1;
                 }
             }
@@ -217,19 +217,11 @@ impl Source<'_> {
         self.index.as_ref().map_or(0, |(_, first)| *first)
     }
 
-    /// Returns a block of gaps whose damage scans have met.
+    /// Returns a block whose damage scans have met.
     pub(super) fn damaged_block(&self) -> Option<u64> {
         let (index, _) = self.index.as_ref()?;
         let (met, block) = index.store?.damage_met();
         (met != index.damage_met).then_some(block)
-    }
-
-    /// Returns the store that has the gaps, and the first row of `tags` among the rows that it opened.
-    pub(super) fn gap_rows(&self) -> Option<(&Store, usize)> {
-        let store = self.index.as_ref()?.0.store?;
-        self.gaps?;
-        let first = usize::try_from(self.first_row()).ok()?.checked_sub(store.opened().start)?;
-        Some((store, first))
     }
 
     /// Returns the blocks of the run in order of rows, and the row that is the first of this source. A

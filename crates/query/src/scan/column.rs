@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Times;
+use tagq_store::{RowValues, Times};
 
 use crate::kernels::neighbours::{ComparedRows, DistanceColumn};
 
@@ -10,7 +10,7 @@ use crate::kernels::neighbours::{ComparedRows, DistanceColumn};
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StoredColumn<'a> {
     /// Gaps, for distances below [`GAP_MAX`](tagq_store::format::GAP_MAX).
-    Gaps(&'a [u16]),
+    Gaps(RowValues<'a, u16>),
     /// Gaps of 32 bits, decoded from gaps and far distances, for distances below [`u32::MAX`].
     WideGaps(Times<'a>),
     /// Times, which may have to be decoded.
@@ -23,7 +23,7 @@ impl<'a> StoredColumn<'a> {
     #[inline]
     pub(crate) fn gap(self, row: usize) -> i64 {
         match self {
-            Self::Gaps(gaps) => gaps[row].into(),
+            Self::Gaps(gaps) => gaps.at(row).into(),
             Self::WideGaps(times) | Self::Times(times) => times.gap(row).unwrap_or(i64::MAX),
         }
     }
@@ -78,7 +78,7 @@ impl<'a> StoredColumn<'a> {
         self,
         rows: &Range<usize>,
         look_back: usize,
-        (labels, number_of): (&'b [u8], &'b [u8; 256]),
+        (labels, number_of): (RowValues<'b, u8>, &'b [u8; 256]),
         buffers: &'b mut Decoded,
     ) -> (ComparedRows<'b>, usize)
     where
@@ -87,7 +87,7 @@ impl<'a> StoredColumn<'a> {
         let first = rows.start.saturating_sub(look_back);
         let part = first..rows.end;
         let column = match self {
-            Self::Gaps(gaps) => DistanceColumn::Gaps(&gaps[part.clone()]),
+            Self::Gaps(gaps) => DistanceColumn::Gaps(gaps.read(part.clone())),
             Self::WideGaps(times) => {
                 DistanceColumn::WideGaps(times.distances(part.clone(), &mut buffers.gaps))
             }
@@ -96,7 +96,7 @@ impl<'a> StoredColumn<'a> {
             }
         };
         let range = rows.start - first..rows.end - first;
-        (ComparedRows { column, labels: &labels[part], range, number_of }, first)
+        (ComparedRows { column, labels: labels.read(part), range, number_of }, first)
     }
 }
 

@@ -45,8 +45,8 @@ impl<'a> Lookup<'a> {
         let row = first + of_block.seek(self.guess(block, time, of_block.len()), |at| at < time);
         // Decoded times are in order unless their files are damaged, which has been noticed.
         let is_found = self.time.column().is_none_or(|times| {
-            times.get(row).is_none_or(|&at| at >= time)
-                && row.checked_sub(1).is_none_or(|before| times[before] < time)
+            (row >= times.len() || times.at(row) >= time)
+                && row.checked_sub(1).is_none_or(|before| times.at(before) < time)
         });
         if is_found {
             Ok(row)

@@ -180,7 +180,7 @@ mod tests {
             checksums: PerFile::default(),
         };
         let blocks: Vec<Block> = (0..10).map(|i| block(100 * i..100 * (i + 1))).collect();
-        let all = Tags { time: time.into(), channels: Channels::U8(labels) };
+        let all = Tags { time: time.into(), channels: Channels::U8(labels.into()) };
         let source = |rows: Range<usize>| {
             let first = rows.start as u64;
             Recording::from_tags(all.rows(rows))

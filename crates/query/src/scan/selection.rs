@@ -260,7 +260,7 @@ impl Selection {
         (masks, decoded): (&mut [Vec<u64>; N], &mut Decoded),
         mut into: [&mut List; N],
     ) {
-        let tags = Tags { time, channels: source.tags.rows(rows.clone()).channels };
+        let tags = Tags { time, channels: source.tags.channels.read(rows.clone()) };
         // A very large number of rows is extracted only after their order is checked: the number may be so
         // large because of damage.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
@@ -318,10 +318,10 @@ impl Selection {
                         len += 1;
                     }
                 }
-                kernels::matching(simd, labels, &compared[..len], masks);
+                kernels::matching(simd, labels.all(), &compared[..len], masks);
             }
-            Channels::U8(labels) => self.look_up(labels, wanted, masks),
-            Channels::U16(labels) => self.look_up(labels, wanted, masks),
+            Channels::U8(labels) => self.look_up(labels.all(), wanted, masks),
+            Channels::U16(labels) => self.look_up(labels.all(), wanted, masks),
         }
     }
 
@@ -346,7 +346,7 @@ impl Selection {
         match (&wanted.channels[..], labels) {
             (&[(_, number)], _) => into.number[..into.len].fill(number),
             (_, Channels::U8(labels)) => {
-                kernels::compress_labels(simd, labels, masks, &mut into.number);
+                kernels::compress_labels(simd, labels.all(), masks, &mut into.number);
                 let numbers = &mut into.number[..into.len];
                 match wanted.above() {
                     Some(above) => {
@@ -363,7 +363,7 @@ impl Selection {
             }
             (_, Channels::U16(labels)) => {
                 let mut at = 0;
-                for (labels, &mask) in labels.chunks(MASK_ROWS).zip(masks) {
+                for (labels, &mask) in labels.all().chunks(MASK_ROWS).zip(masks) {
                     for (bit, &label) in labels.iter().enumerate() {
                         into.number[at] = self.number_of[usize::from(label)];
                         at += usize::from(mask >> bit & 1 == 1);

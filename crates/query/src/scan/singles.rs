@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{Block, Channels, os::will_need};
+use tagq_store::{Block, Channels};
 
 use crate::{
     kernels::{labels, simd::Simd},
@@ -80,8 +80,8 @@ pub(crate) fn bring(source: &Source<'_>, times: impl Iterator<Item = i128>) {
         behind = rows.end;
         source.tags.time.rows(rows.clone()).will_need();
         match source.tags.channels {
-            Channels::U8(labels) => will_need(&labels[rows]),
-            Channels::U16(labels) => will_need(&labels[rows]),
+            Channels::U8(labels) => labels.will_need(rows),
+            Channels::U16(labels) => labels.will_need(rows),
         }
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn rows_read(source: &Source<'_>, delay: i64, range: TimeRange) -> Ve
 }
 
 /// Rows that are searched before the index is used.
-const NEAR: usize = 1 << 16;
+const NEAR: usize = 1 << 12;
 
 /// Returns the first of these rows that is of `channel`, or the last one.
 pub(crate) fn row_among(
@@ -113,8 +113,8 @@ pub(crate) fn row_among(
         if wants_last { labels.iter().rposition(is_it) } else { labels.iter().position(is_it) }
     }
     let row = match source.tags.channels {
-        Channels::U8(labels) => find(&labels[rows.clone()], channel, wants_last),
-        Channels::U16(labels) => find(&labels[rows.clone()], channel, wants_last),
+        Channels::U8(labels) => find(labels.read(rows.clone()), channel, wants_last),
+        Channels::U16(labels) => find(labels.read(rows.clone()), channel, wants_last),
     };
     row.map(|row| rows.start + row)
 }
@@ -241,10 +241,10 @@ fn read(
                 i,
                 match source.tags.channels {
                     Channels::U8(label) => match u8::try_from(channel) {
-                        Ok(channel) => labels::count(simd, &label[piece.clone()], channel),
+                        Ok(channel) => labels::count(simd, label.read(piece.clone()), channel),
                         Err(_) => 0,
                     },
-                    Channels::U16(label) => labels::count(simd, &label[piece.clone()], channel),
+                    Channels::U16(label) => labels::count(simd, label.read(piece.clone()), channel),
                 },
             );
         }

@@ -169,10 +169,10 @@ impl Run {
     /// The same rows in memory, with labels of two bytes.
     fn in_memory(&self) -> Recording<'_> {
         let of = |rows: &Range<usize>| {
-            let channels = Channels::U16(&self.labels[rows.clone()]);
+            let channels = Channels::U16((&self.labels[rows.clone()]).into());
             let tags = Tags { time: self.times[rows.clone()].into(), channels };
             let mut source: Source<'_> = Recording::from_tags(tags).sources.remove(0);
-            source.micro = Some(MicroColumn::U32(&self.micro[rows.clone()]));
+            source.micro = Some(MicroColumn::U32((&self.micro[rows.clone()]).into()));
             source
         };
         Recording::new(self.sources.iter().map(of).collect())

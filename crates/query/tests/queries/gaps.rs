@@ -84,7 +84,7 @@ fn counts(
 /// Returns the sources with wide labels, so that no query compares rows as they are stored.
 fn with_wide_labels(sources: &[(Vec<i64>, Vec<u16>)]) -> Recording<'_> {
     fn of((time, labels): &(Vec<i64>, Vec<u16>)) -> Source<'_> {
-        let tags = Tags { time: time[..].into(), channels: Channels::U16(labels) };
+        let tags = Tags { time: time[..].into(), channels: Channels::U16(labels.into()) };
         Recording::from_tags(tags).sources.remove(0)
     }
     Recording::new(sources.iter().map(of).collect())

@@ -13,7 +13,7 @@ const RANGE: TimeRange = TimeRange { from: Some(600), to: Some(11_400) };
 fn recording() -> Recording<'static> {
     let time: &[i64] = (0..ROWS).map(|i| 3 * i + i % 2).collect::<Vec<_>>().leak();
     let labels: &[u8] = (0_u8..3).cycle().take(time.len()).collect::<Vec<_>>().leak();
-    let tags = Tags { time: time.into(), channels: Channels::U8(labels) };
+    let tags = Tags { time: time.into(), channels: Channels::U8(labels.into()) };
     let source = |rows| Recording::from_tags(tags.rows(rows)).sources.remove(0);
     Recording::new(vec![source(0..2_000), source(2_000..time.len())])
 }

@@ -202,6 +202,11 @@ impl Manifest {
         self.has(FileKind::Time)
     }
 
+    /// The kind of file from which the times of rows are read: their column, or that of gaps.
+    pub(crate) fn kind_of_times(&self) -> FileKind {
+        if self.has_times() { FileKind::Time } else { FileKind::Gap }
+    }
+
     /// Whether the chain covers the values of a column: those of times are, also in a store without their column.
     pub(crate) fn is_chained(&self, kind: FileKind) -> bool {
         kind.at_in_entry().is_some() && (kind == FileKind::Time || self.has(kind))

@@ -184,6 +184,24 @@ pub struct Stated {
 const DEAD_MAX: usize = 1 << 16;
 
 impl Recording {
+    /// Takes spans during which nothing was recorded, in any order, in place of those there were. Those that overlap are
+    /// joined.
+    pub fn set_dead(&mut self, spans: impl IntoIterator<Item = (i64, i64)>) {
+        let mut all: Vec<(i64, i64)> = spans.into_iter().collect();
+        all.sort_unstable();
+        all.dedup_by(|later, earlier| {
+            let is_joined = later.0 <= earlier.1;
+            if is_joined {
+                earlier.1 = earlier.1.max(later.1);
+            }
+            is_joined
+        });
+        self.dead.clear();
+        for span in all {
+            self.add_dead(span);
+        }
+    }
+
     /// Adds a span during which nothing was recorded. If there are too many, those that follow each other most
     /// closely are joined, until half of them are left.
     pub fn add_dead(&mut self, span: (i64, i64)) {

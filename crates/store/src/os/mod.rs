@@ -23,8 +23,8 @@ pub use shell::Shell;
 pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
     Keyboard, REMOVES_MAPPED, Restored, SHELL, SetAside, are_same, available_memory, disk_bytes,
-    is_removed, mtime_ns, name_of_path, open_at_once, path_of_name, rename, rename_new,
-    restore_terminal, start_writing, sync, sync_folder, will_need,
+    is_removed, make_private, mtime_ns, name_of_path, open_at_once, path_of_name, rename,
+    rename_new, restore_terminal, start_writing, sync, sync_folder, will_need,
 };
 #[cfg(unix)]
 pub use unix::is_ignored;

@@ -1,69 +1,34 @@
-//! The checksums of gaps, far distances and steps in a store that was opened: each block is checked when it is first
-//! read.
+//! The checksums of the columns of a store that was opened: each block is checked when it is first read.
 
 use std::{
     ops::Range,
-    sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed},
 };
 
 use crate::{
-    Error,
-    checked::CheckedFile,
-    files::{Checksum, FileKind, PerFile},
+    files::{FileKind, PerFile},
     format::BLOCK_ROWS,
+    row_values::Kinds,
 };
 
 /// The checksums of the blocks, and which of them were found right.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct BlockChecks {
-    /// The checksums of each kind of file that has them here, block by block.
+    /// The checksums of each kind of file, block by block.
     checksums: PerFile<Vec<u32>>,
-    /// For each block, a bit for each kind of file: its checksum was found right.
-    verified: Box<[AtomicU8]>,
+    /// For each block, the bits of the [`Kinds`] of files whose checksum was found right.
+    right: Box<[AtomicU16]>,
     /// How often a scan met a block that is not right.
     met: AtomicU64,
-    /// The last of these blocks.
+    /// The last of these blocks, times 16, and the number of the kind of file.
     damaged: AtomicU64,
 }
 
-/// Files of a store that are checked together.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Checked {
-    /// The gaps alone.
-    Gaps,
-    /// The gaps, far distances and steps, from which times are decoded.
-    Distances,
-}
-
-impl Checked {
-    fn kinds(self) -> &'static [FileKind] {
-        match self {
-            Self::Gaps => &[FileKind::Gap],
-            Self::Distances => &[FileKind::Gap, FileKind::Far, FileKind::Steps],
-        }
-    }
-}
-
 impl BlockChecks {
-    /// Opens the checksums. `last` has those of a last block that is not full.
-    pub(super) fn open(
-        file: CheckedFile,
-        width: u16,
-        last: PerFile<Option<u32>>,
-        blocks: usize,
-    ) -> Result<Self, Error> {
-        let bytes = file.copy()?;
-        let of_blocks = bytes.chunks_exact(width.into());
-        let checksums = PerFile::from_fn(|kind| {
-            let Checksum::InFile(_, at) = kind.layout().checksum else { return Vec::new() };
-            let full = of_blocks.clone().filter_map(|block| {
-                let (_, of_kind) = block.split_at_checked(at)?;
-                of_kind.first_chunk().map(|&crc| u32::from_le_bytes(crc))
-            });
-            full.chain(last[kind]).collect()
-        });
-        let verified = (0..blocks).map(|_| AtomicU8::new(0)).collect();
-        Ok(Self { checksums, verified, met: AtomicU64::new(0), damaged: AtomicU64::new(0) })
+    /// Creates the checks of this many blocks.
+    pub(super) fn new(checksums: PerFile<Vec<u32>>, blocks: usize) -> Self {
+        let right = (0..blocks).map(|_| AtomicU16::new(0)).collect();
+        Self { checksums, right, ..Self::default() }
     }
 
     /// Returns the checksum of a block.
@@ -76,30 +41,27 @@ impl BlockChecks {
     /// They are computed again until they are right.
     pub(super) fn are_right(
         &self,
+        kinds: Kinds,
         rows: Range<usize>,
-        what: Checked,
         found: impl Fn(FileKind, usize) -> Option<u32>,
     ) -> bool {
         if rows.is_empty() {
             return true;
         }
         (rows.start / BLOCK_ROWS..=(rows.end - 1) / BLOCK_ROWS).all(|block| {
-            let Some(verified) = self.verified.get(block) else { return false };
-            let is_right = what.kinds().iter().zip([1, 2, 4]).all(|(&kind, bit)| {
-                let is_right = verified.load(Relaxed) & bit != 0
-                    || self
-                        .checksum(kind, block)
-                        .is_some_and(|crc| found(kind, block) == Some(crc));
+            let Some(right) = self.right.get(block) else { return false };
+            let unknown = Kinds(kinds.0 & !right.load(Relaxed));
+            unknown.iter().all(|kind| {
+                let is_right =
+                    self.checksum(kind, block).is_some_and(|crc| found(kind, block) == Some(crc));
                 if is_right {
-                    verified.fetch_or(bit, Relaxed);
+                    right.fetch_or(Kinds::from(kind).0, Relaxed);
+                } else {
+                    self.damaged.store((block as u64) << 4 | kind as u64, Relaxed);
+                    self.met.fetch_add(1, Relaxed);
                 }
                 is_right
-            });
-            if !is_right {
-                self.damaged.store(block as u64, Relaxed);
-                self.met.fetch_add(1, Relaxed);
-            }
-            is_right
+            })
         })
     }
 
@@ -108,8 +70,15 @@ impl BlockChecks {
         self.met.load(Relaxed)
     }
 
-    /// Returns the last block that was not right.
-    pub(super) fn damaged(&self) -> u64 {
-        self.damaged.load(Relaxed)
+    /// Returns the last block that was not right, and in which file.
+    pub(super) fn damaged(&self) -> (u64, FileKind) {
+        let damaged = self.damaged.load(Relaxed);
+        let kind = FileKind::all().find(|&kind| kind as u64 == damaged & 15);
+        (damaged >> 4, kind.unwrap_or(FileKind::Channel))
+    }
+
+    /// Returns whether each block has a checksum of this kind of file.
+    pub(super) fn are_of_all_blocks(&self, kind: FileKind) -> bool {
+        self.checksums[kind].len() == self.right.len()
     }
 }

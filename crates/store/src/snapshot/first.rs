@@ -58,7 +58,10 @@ impl Store {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let step = rows / STEP_ROWS;
         let far = self.steps().get(step).map_or(self.far.end as u64, |step| step.far);
-        let gaps = self.gaps().and_then(|gaps| gaps.get(step * STEP_ROWS..rows));
+        let gaps = self
+            .gaps()
+            .filter(|gaps| rows <= gaps.len())
+            .map(|gaps| gaps.read(step * STEP_ROWS..rows));
         far + gaps.map_or(0, decode::far_rows) as u64
     }
 
@@ -89,10 +92,10 @@ impl Store {
         let mut counts = Counts::default();
         match tags.channels {
             Channels::U8(labels) => {
-                labels[range.clone()].iter().for_each(|&of| counts.add_one(of.into()));
+                labels.read(range.clone()).iter().for_each(|&of| counts.add_one(of.into()));
             }
             Channels::U16(labels) => {
-                labels[range.clone()].iter().for_each(|&of| counts.add_one(of));
+                labels.read(range.clone()).iter().for_each(|&of| counts.add_one(of));
             }
         }
         let checksum = |kind: FileKind| {

@@ -154,8 +154,7 @@ impl Store {
         for kind in
             FileKind::all().filter(|kind| matches!(kind.layout().checksum, Checksum::InFile(..)))
         {
-            let checks = self.checks.as_ref().filter(|_| self.manifest.has(kind));
-            checksums[kind] = checks.and_then(|checks| checks.checksum(kind, block));
+            checksums[kind] = self.checks.checksum(kind, block).filter(|_| self.manifest.has(kind));
         }
         checksums
     }
@@ -183,14 +182,22 @@ impl Store {
         let rows = block.rows.start as usize..block.rows.end as usize;
         let mut buffer = Vec::new();
         let times = self.tags().time.read(rows.clone(), &mut buffer);
-        if let Some(expected) =
-            block.checksums[FileKind::Time].filter(|_| !self.manifest.has_times())
-        {
-            let found = crate::checksum::crc32c(bytemuck::cast_slice(times));
-            self.check_checksum(block, FileKind::Gap, expected, Some(found))?;
+        if !self.manifest.has_times() {
+            self.check_checksum_of_times(block, times)?;
         }
         self.check_times(block, times)?;
         self.check_distances(block, &rows, times)
+    }
+
+    /// Verifies that the times of a block have their checksum, which is also known if there is no column of times.
+    pub(super) fn check_checksum_of_times(
+        &self,
+        block: &Block,
+        times: &[i64],
+    ) -> Result<(), Error> {
+        let Some(expected) = block.checksums[FileKind::Time] else { return Ok(()) };
+        let found = crate::checksum::crc32c(bytemuck::cast_slice(times));
+        self.check_checksum(block, self.manifest.kind_of_times(), expected, Some(found))
     }
 
     fn check_checksum(
@@ -216,8 +223,7 @@ impl Store {
             return Ok(());
         }
         let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
-        let kind = if self.manifest.has_times() { FileKind::Time } else { FileKind::Gap };
-        let file = self.manifest.name_of(kind);
+        let file = self.manifest.name_of(self.manifest.kind_of_times());
         Err(self.damaged_block(block, (file, "the times"), expected, "something else".into()))
     }
 
@@ -256,7 +262,7 @@ impl Store {
             self.block_bytes(kind, rows.start / BLOCK_ROWS) == Some(expected)
         };
         let far = || expected.far.encode(self.manifest.width_of(FileKind::Far));
-        let wrong = if expected_gaps != gaps[rows.clone()] {
+        let wrong = if expected_gaps != gaps.unchecked()[rows.clone()] {
             Some((FileKind::Gap, "the gaps"))
         } else if self.manifest.has_times() {
             None

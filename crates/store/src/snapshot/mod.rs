@@ -20,8 +20,8 @@ use std::{
     },
 };
 
-use checks::{BlockChecks, Checked};
-use columns::{Access, TypedColumn, View};
+use checks::BlockChecks;
+use columns::{Access, ColumnView, TypedColumn, View};
 use distances::{RowFiles, far_before, source_starts};
 use tags::{Channels, MicroColumn, Tags};
 
@@ -30,12 +30,13 @@ use crate::{
     checked::CheckedFile,
     decode::Far,
     error::io_error,
-    files::{FileKind, OnePer, PerFile},
-    format::{BLOCK_ROWS, STEP_ROWS, Step},
+    files::{Checksum, FileKind, OnePer, PerFile},
+    format::{BLOCK_ENTRY_BYTES, BLOCK_ROWS, STEP_ROWS, Step},
     manifest::starts_as_manifest,
     os::{self, Guard, Memory},
+    row_values::{CheckRows, Kinds, RowValues},
     simd::Simd,
-    times::{CheckRows, Distances, SourceStart, Times},
+    times::{Distances, SourceStart, Times},
 };
 
 /// The committed rows of a store. They never change, also while a writer appends more.
@@ -44,9 +45,9 @@ pub struct Store {
     folder: PathBuf,
     manifest: Manifest,
     columns: PerFile<Option<TypedColumn>>,
-    /// The checksums of gaps and distances.
-    checks: Option<BlockChecks>,
-    /// The whole blocks that hold the opened rows, as rows of the run: gaps are opened block by block.
+    /// The checksums of the columns.
+    checks: BlockChecks,
+    /// The whole blocks that hold the opened rows, as rows of the run: columns are opened block by block.
     of_blocks: Range<usize>,
     /// The far distances of these rows.
     far: Range<usize>,
@@ -124,7 +125,7 @@ impl Store {
                 rows = store.rows_between(&all, committed, times)?;
             }
         }
-        // Gaps and distances are checked, and far distances counted, block by block.
+        // Columns are checked, and far distances counted, block by block.
         let start = rows.start / BLOCK_ROWS * BLOCK_ROWS;
         let end = rows.end.next_multiple_of(BLOCK_ROWS).min(committed).max(start);
         let of_blocks = start..end;
@@ -133,10 +134,11 @@ impl Store {
         store.checks = store.open_checks(files[FileKind::GapBlocks].take(), of_last)?;
         for (kind, file) in manifest.files.present() {
             let rows = match kind.layout().one_per {
-                // Without a checksum they are not read.
-                OnePer::Row if kind == FileKind::Gap && store.checks.is_none() => continue,
-                OnePer::Row if kind == FileKind::Gap => of_blocks.clone(),
-                OnePer::Row => rows.clone(),
+                // Gaps of an earlier commit may have no checksum for the last block: they are not read.
+                OnePer::Row if kind == FileKind::Gap && !store.checks.are_of_all_blocks(kind) => {
+                    continue;
+                }
+                OnePer::Row => of_blocks.clone(),
                 OnePer::FarRow => far.clone(),
                 OnePer::Step => steps.clone(),
                 OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => continue,
@@ -150,23 +152,31 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the checksums of gaps and distances; `None` if there are none, or the gaps cannot be used. `of_last` has those
-    /// of the last block as of an earlier commit, which may have had other files.
+    /// Opens the checksums of the columns; `beside` has those that are not in the index. `of_last` has those of the last
+    /// block that follow from its times, as of an earlier commit, which may have had other files.
     fn open_checks(
         &self,
-        file: Option<CheckedFile>,
+        beside: Option<CheckedFile>,
         of_last: Option<PerFile<Option<u32>>>,
-    ) -> Result<Option<BlockChecks>, Error> {
+    ) -> Result<BlockChecks, Error> {
         let manifest = &self.manifest;
-        let Some(file) = file else { return Ok(None) };
-        let last = of_last.or(manifest.last_block.as_ref().map(|last| last.checksums));
-        if last.is_some_and(|last| last[FileKind::Gap].is_none()) {
-            return Ok(None);
-        }
+        let beside = beside.map_or(Ok(Vec::new()), CheckedFile::copy)?;
+        let width_beside = usize::from(manifest.width_of(FileKind::GapBlocks)).max(1);
+        let last = manifest.last_block.as_ref().map(|last| last.checksums).unwrap_or_default();
+        let checksums = PerFile::from_fn(|kind| {
+            let (bytes, width, at) = match kind.layout().checksum {
+                Checksum::InEntry(at) => (&self.blocks, BLOCK_ENTRY_BYTES, at),
+                Checksum::InFile(_, at) => (&beside, width_beside, at),
+                Checksum::NotNeeded => return Vec::new(),
+            };
+            let full = bytes.chunks_exact(width).filter_map(|of_block| {
+                of_block.get(at..)?.first_chunk().map(|&crc| u32::from_le_bytes(crc))
+            });
+            full.chain(of_last.and_then(|of_last| of_last[kind]).or(last[kind])).collect()
+        });
         #[expect(clippy::cast_possible_truncation, reason = "blocks of an opened column")]
         let blocks = manifest.rows.div_ceil(BLOCK_ROWS as u64) as usize;
-        let width = manifest.width_of(FileKind::GapBlocks);
-        BlockChecks::open(file, width, last.unwrap_or_default(), blocks).map(Some)
+        Ok(BlockChecks::new(checksums, blocks))
     }
 
     /// Opens the rows with these times, in ticks, of the store in `folder` as of an earlier commit, whose manifest is
@@ -304,6 +314,7 @@ impl Store {
             }
             let of_block = all.times(rows.clone())?;
             self.check_times(block, &of_block)?;
+            self.check_checksum_of_times(block, &of_block)?;
             Ok(rows.start + of_block.partition_point(|&time| is_before(time)))
         };
         let start = first_not(&|time| time < *times.start())?;
@@ -316,7 +327,7 @@ impl Store {
             folder: PathBuf::new(),
             manifest,
             columns: PerFile::default(),
-            checks: None,
+            checks: BlockChecks::default(),
             of_blocks: 0..0,
             far: 0..0,
             source_starts: Vec::new(),
@@ -386,18 +397,51 @@ impl Store {
 
     /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is
     /// missing is never read as zeros while some scan is [guarded](Self::guarded); whoever reads one
-    /// meets the system's signal. A store that was copied has one copy for both.
+    /// meets the system's signal. A store that was copied has one copy for both. Reading them checks nothing: see
+    /// [`Store::check_tags`].
     pub fn unguarded_tags(&self) -> Tags<'_> {
         self.tags_in(View::Unguarded)
     }
 
+    /// Checks the labels of these opened rows, and their times if they have a column, before they are handed out as
+    /// [`Store::unguarded_tags`]. What a mapping shows later is not checked.
+    ///
+    /// # Errors
+    /// Those of [`Store::guarded`].
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    pub fn check_tags(&self, rows: Range<usize>) -> Result<(), Error> {
+        self.guarded(|store| {
+            let Tags { time, channels } = store.tags().rows(rows);
+            time.column().is_none_or(|times| times.is_right(0..times.len())) && channels.is_right()
+        })?;
+        Ok(())
+    }
+
     fn tags_in(&self, view: View) -> Tags<'_> {
-        let channels = match &self.columns[FileKind::Channel] {
-            Some(TypedColumn::U8(column)) => Channels::U8(column.values(view)),
-            Some(TypedColumn::U16(column)) => Channels::U16(column.values(view)),
-            _ => Channels::U8(&[]),
+        let kind = FileKind::Channel;
+        let channels = match &self.columns[kind] {
+            Some(TypedColumn::U8(column)) => Channels::U8(self.column(kind, column, view)),
+            Some(TypedColumn::U16(column)) => Channels::U16(self.column(kind, column, view)),
+            _ => Channels::U8(RowValues::from(&[])),
         };
         Tags { time: self.times_in(view), channels }
+    }
+
+    /// The opened rows of a column. Those that no guard touches are not checked.
+    fn column<'a, T: bytemuck::Pod>(
+        &'a self,
+        kind: FileKind,
+        column: &'a ColumnView<T>,
+        view: View,
+    ) -> RowValues<'a, T> {
+        let values = column.values(view);
+        let column = match view {
+            View::Guarded => RowValues::checked(values, self, kind, self.of_blocks.start),
+            View::Unguarded => values.into(),
+        };
+        column.rows(self.opened_in_blocks())
     }
 
     fn times_in(&self, view: View) -> Times<'_> {
@@ -408,7 +452,9 @@ impl Store {
             _ => Far::U32(&[]),
         };
         match (&columns[FileKind::Time], &columns[FileKind::Gap], &columns[FileKind::Steps]) {
-            (Some(TypedColumn::I64(column)), ..) => column.values(view).into(),
+            (Some(TypedColumn::I64(column)), ..) => {
+                self.column(FileKind::Time, column, view).into()
+            }
             (_, Some(TypedColumn::U16(gaps)), Some(TypedColumn::Steps(steps))) => {
                 let distances = Distances {
                     gaps: gaps.values(view),
@@ -422,7 +468,7 @@ impl Store {
                 };
                 Times::of(distances).rows(self.opened_in_blocks())
             }
-            _ => Times::from(&[][..]),
+            _ => Times::from(&[]),
         }
     }
 
@@ -442,10 +488,27 @@ impl Store {
         self.micro_in(View::Unguarded)
     }
 
+    /// Checks the micro times of these opened rows, as [`Store::check_tags`].
+    ///
+    /// # Errors
+    /// Those of [`Store::guarded`].
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    pub fn check_micro(&self, rows: Range<usize>) -> Result<(), Error> {
+        self.guarded(|store| store.micro().is_none_or(|micro| micro.rows(rows).is_right()))?;
+        Ok(())
+    }
+
     fn micro_in(&self, view: View) -> Option<MicroColumn<'_>> {
-        match &self.columns[FileKind::Micro] {
-            Some(TypedColumn::U16(column)) => Some(MicroColumn::U16(column.values(view))),
-            Some(TypedColumn::U32(column)) => Some(MicroColumn::U32(column.values(view))),
+        let kind = FileKind::Micro;
+        match &self.columns[kind] {
+            Some(TypedColumn::U16(column)) => {
+                Some(MicroColumn::U16(self.column(kind, column, view)))
+            }
+            Some(TypedColumn::U32(column)) => {
+                Some(MicroColumn::U32(self.column(kind, column, view)))
+            }
             _ => None,
         }
     }
@@ -453,31 +516,18 @@ impl Store {
     /// The gaps of all committed tags, row by row as [`Store::tags`]: the ticks since the row before, at most
     /// [`GAP_MAX`](crate::format::GAP_MAX), which is also that of the first row of a source. `None` if the store has
     /// no such column.
-    pub fn gaps(&self) -> Option<&[u16]> {
+    pub fn gaps(&self) -> Option<RowValues<'_, u16>> {
         match &self.columns[FileKind::Gap] {
             Some(TypedColumn::U16(column)) => {
-                Some(&column.values(View::Guarded)[self.opened_in_blocks()])
+                Some(self.column(FileKind::Gap, column, View::Guarded))
             }
             _ => None,
         }
     }
 
-    /// Returns whether the gaps of the blocks that hold these opened rows have their checksums. They are computed when they
-    /// are first asked for. If not, [`Store::guarded`] refuses what the scan found.
-    pub fn has_right_gaps(&self, rows: Range<usize>) -> bool {
-        let first = self.opened().start;
-        self.are_right(first + rows.start..first + rows.end, Checked::Gaps)
-    }
-
-    /// Returns how often scans of this snapshot met a block of gaps, far distances or steps without its checksums, and the
-    /// last of these blocks.
+    /// Returns how often scans of this snapshot met a block without the right checksum, and the last of these blocks.
     pub fn damage_met(&self) -> (u64, u64) {
-        self.checks.as_ref().map_or((0, 0), |checks| (checks.met(), checks.damaged()))
-    }
-
-    fn are_right(&self, rows: Range<usize>, what: Checked) -> bool {
-        let found = |kind, block| self.block_bytes(kind, block).map(crate::checksum::crc32c);
-        self.checks.as_ref().is_some_and(|checks| checks.are_right(rows, what, found))
+        (self.checks.met(), self.checks.damaged().0)
     }
 
     /// The steps of the blocks that hold the opened rows; none in a store with a column of times.
@@ -494,11 +544,7 @@ impl Store {
         let end = ((block + 1) * BLOCK_ROWS).min(self.of_blocks.end);
         let first = self.of_blocks.start;
         let rows = match kind.layout().one_per {
-            OnePer::Row if kind == FileKind::Gap => start - first..end.checked_sub(first)?,
-            OnePer::Row => {
-                let opened = self.opened().start;
-                start.checked_sub(opened)?..end.checked_sub(opened)?
-            }
+            OnePer::Row => start - first..end.checked_sub(first)?,
             OnePer::Step => {
                 let first = first / STEP_ROWS;
                 start / STEP_ROWS - first..end.div_ceil(STEP_ROWS).checked_sub(first)?
@@ -522,12 +568,21 @@ impl Store {
     /// slice of them that is kept and read later meets the system's signal.
     ///
     /// # Errors
-    /// [`Error::Io`] when a part of a column could not be read; [`Error::Damaged`] when gaps, far distances or steps that
-    /// this scan or another one of the same time read do not have their checksums.
+    /// [`Error::Io`] when a part of a column could not be read; [`Error::Damaged`] when values that this scan or another
+    /// one of the same time read do not have their checksums.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
+        let before = self.checks.met();
+        let answer = self.guarded_pages(scan)?;
+        if self.checks.met() != before {
+            return Err(self.damage());
+        }
+        Ok(answer)
+    }
+
+    /// Works like [`Store::guarded`], whatever checksums the values have.
+    fn guarded_pages<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let columns = self.columns.present();
         let guard = Guard::arm(columns.filter_map(|(_, column)| column.mapped()));
-        let (before, _) = self.damage_met();
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
@@ -535,29 +590,20 @@ impl Store {
             let path = self.rows_path();
             return Err(io_error(&path, "read this column or one beside it")(missing_page()));
         }
-        let (met, block) = self.damage_met();
-        // Where the times have a column, only those who compare gaps are concerned, and say so.
-        if met != before && !self.manifest.has_times() {
-            return Err(self.damaged_distances(block));
-        }
         Ok(answer)
     }
 
-    /// The error for a block of gaps or distances that was found damaged.
-    fn damaged_distances(&self, block: u64) -> Error {
+    /// The error for the last block that was found damaged.
+    fn damage(&self) -> Error {
+        let (block, kind) = self.checks.damaged();
         let first = block * BLOCK_ROWS as u64;
         let last = (first + BLOCK_ROWS as u64).min(self.manifest.rows).saturating_sub(1);
-        let is_right = |&kind: &FileKind| {
-            let block = usize::try_from(block).unwrap_or(usize::MAX);
-            let expected = self.checks.as_ref().and_then(|checks| checks.checksum(kind, block));
-            expected.is_some()
-                && self.block_bytes(kind, block).map(crate::checksum::crc32c) == expected
-        };
-        let kinds = [FileKind::Steps, FileKind::Far, FileKind::Gap];
-        let mut kinds = kinds.into_iter().filter(|&kind| self.manifest.has(kind));
-        let kind = kinds.find(|kind| !is_right(kind)).unwrap_or(FileKind::Gap);
+        let path = self.folder.join(self.manifest.name_of(kind));
+        if kind == FileKind::Gap && self.manifest.has_times() {
+            return Error::DamagedGaps { path, block };
+        }
         Error::Damaged {
-            path: self.folder.join(self.manifest.name_of(kind)),
+            path,
             what: format!("the checksum of block {block} (rows {first} to {last})"),
             expected: "as committed".into(),
             found: "another one".into(),
@@ -574,21 +620,16 @@ impl Store {
         })
     }
 
-    /// The file of the column of gaps; `None` if the store has none.
-    pub fn gaps_path(&self) -> Option<PathBuf> {
-        self.manifest.has_gaps().then(|| self.folder.join(self.manifest.name_of(FileKind::Gap)))
-    }
-
     /// The file from which the times of rows are read: the column of times, or that of gaps.
     pub fn rows_path(&self) -> PathBuf {
-        let kind = if self.manifest.has_times() { FileKind::Time } else { FileKind::Gap };
-        self.folder.join(self.manifest.name_of(kind))
+        self.folder.join(self.manifest.name_of(self.manifest.kind_of_times()))
     }
 }
 
 impl CheckRows for Store {
-    fn check_rows(&self, rows: Range<usize>) {
-        self.are_right(rows, Checked::Distances);
+    fn check_rows(&self, kinds: Kinds, rows: Range<usize>) -> bool {
+        let found = |kind, block| self.block_bytes(kind, block).map(crate::checksum::crc32c);
+        self.checks.are_right(kinds, rows, found)
     }
 }
 

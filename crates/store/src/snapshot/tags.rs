@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    Times,
+    RowValues, Times,
     format::{MICRO_NONE, widen_micro},
 };
 
@@ -21,9 +21,9 @@ pub struct Tags<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Channels<'a> {
     /// No label of the run is above 255.
-    U8(&'a [u8]),
+    U8(RowValues<'a, u8>),
     /// Some label is.
-    U16(&'a [u16]),
+    U16(RowValues<'a, u16>),
 }
 
 /// The micro times of consecutive tags, in the width that the store holds them in: the time of a photon after
@@ -31,9 +31,9 @@ pub enum Channels<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum MicroColumn<'a> {
     /// No micro time of the run is above 65,534; [`MICRO_NONE_U16`](crate::format::MICRO_NONE_U16) is none.
-    U16(&'a [u16]),
+    U16(RowValues<'a, u16>),
     /// Some micro time is; [`MICRO_NONE`] is none.
-    U32(&'a [u32]),
+    U32(RowValues<'a, u32>),
 }
 
 impl<'a> Tags<'a> {
@@ -53,11 +53,7 @@ impl<'a> Tags<'a> {
     /// When the rows are not within.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Tags<'a> {
-        let channels = match self.channels {
-            Channels::U8(labels) => Channels::U8(&labels[rows.clone()]),
-            Channels::U16(labels) => Channels::U16(&labels[rows.clone()]),
-        };
-        Tags { time: self.time.rows(rows), channels }
+        Tags { time: self.time.rows(rows.clone()), channels: self.channels.rows(rows) }
     }
 }
 
@@ -68,8 +64,40 @@ impl Channels<'_> {
     /// When there is no such row.
     pub fn label(&self, row: usize) -> u16 {
         match self {
-            Self::U8(labels) => labels[row].into(),
-            Self::U16(labels) => labels[row],
+            Self::U8(labels) => labels.at(row).into(),
+            Self::U16(labels) => labels.at(row),
+        }
+    }
+
+    /// Those of these rows. Reads nothing.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::U8(labels) => Self::U8(labels.rows(rows)),
+            Self::U16(labels) => Self::U16(labels.rows(rows)),
+        }
+    }
+
+    /// Those of these rows after their blocks were checked: they are not checked again.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn read(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::U8(labels) => Self::U8(labels.read(rows).into()),
+            Self::U16(labels) => Self::U16(labels.read(rows).into()),
+        }
+    }
+
+    /// Whether the blocks that hold them have the right checksums.
+    pub(crate) fn is_right(&self) -> bool {
+        match self {
+            Self::U8(labels) => labels.is_right(0..labels.len()),
+            Self::U16(labels) => labels.is_right(0..labels.len()),
         }
     }
 }
@@ -81,8 +109,8 @@ impl<'a> MicroColumn<'a> {
     /// When there is no such row.
     pub fn get(&self, row: usize) -> Option<u32> {
         let value = match self {
-            Self::U16(values) => widen_micro(values[row]),
-            Self::U32(values) => values[row],
+            Self::U16(values) => widen_micro(values.at(row)),
+            Self::U32(values) => values.at(row),
         };
         (value != MICRO_NONE).then_some(value)
     }
@@ -94,8 +122,28 @@ impl<'a> MicroColumn<'a> {
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> MicroColumn<'a> {
         match self {
-            Self::U16(values) => Self::U16(&values[rows]),
-            Self::U32(values) => Self::U32(&values[rows]),
+            Self::U16(values) => Self::U16(values.rows(rows)),
+            Self::U32(values) => Self::U32(values.rows(rows)),
+        }
+    }
+
+    /// Those of these rows after their blocks were checked: they are not checked again.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn read(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::U16(values) => Self::U16(values.read(rows).into()),
+            Self::U32(values) => Self::U32(values.read(rows).into()),
+        }
+    }
+
+    /// Whether the blocks that hold them have the right checksums.
+    pub(crate) fn is_right(&self) -> bool {
+        match self {
+            Self::U16(values) => values.is_right(0..values.len()),
+            Self::U32(values) => values.is_right(0..values.len()),
         }
     }
 }

@@ -1,16 +1,21 @@
-//! All times of a store in memory at once, for views that outlive a scan.
+//! All opened rows at once: their times in memory, for views that outlive a scan, and the check of all blocks.
 
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
-use super::Store;
+use super::{Store, columns::View};
 use crate::{
     Error,
+    files::FileKind,
     format::BLOCK_ROWS,
     os::{self, Memory},
+    row_values::{CheckRows as _, Kinds},
     threads,
 };
 
@@ -24,8 +29,9 @@ impl Store {
     /// # Errors
     /// [`Error::Memory`] if they would take more than half of the memory that is available; those of [`Store::guarded`].
     pub fn whole_times(&self) -> Result<&[i64], Error> {
-        if let Some(times) = self.unguarded_tags().time.column() {
-            return Ok(times);
+        if self.manifest.has_times() {
+            self.guarded(|store| store.tags().time.column().map(|times| times.all().len()))?;
+            return Ok(self.decoded_times().unwrap_or_default());
         }
         if self.opened().is_empty() {
             return Ok(&[]);
@@ -41,7 +47,51 @@ impl Store {
     /// Returns the times of all opened rows if they are in memory.
     pub fn decoded_times(&self) -> Option<&[i64]> {
         let decoded = || Some(bytemuck::cast_slice(self.decoded.get()?.bytes()));
-        self.unguarded_tags().time.column().or_else(decoded)
+        self.times_in(View::Unguarded).column().map(|times| times.all()).or_else(decoded)
+    }
+
+    /// Checks the index, and compares all blocks of the opened rows with their checksums.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Io`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.blocks()?;
+        self.guarded(|store| store.wrong_blocks(|_| true))?;
+        Ok(())
+    }
+
+    /// Returns the numbers of the blocks of the opened rows that do not have their checksums, ascending. Gaps beside a
+    /// column of times are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn damaged_blocks(&self) -> Result<Vec<usize>, Error> {
+        let is_needed = |kind| kind != FileKind::Gap || !self.manifest.has_times();
+        self.guarded_pages(|store| store.wrong_blocks(is_needed))
+    }
+
+    /// Compares all blocks of the opened rows with their checksums, in the files of these kinds.
+    fn wrong_blocks(&self, is_wanted: impl Fn(FileKind) -> bool) -> Vec<usize> {
+        let of_blocks =
+            self.columns.present().map(|(kind, _)| kind).filter(|&kind| is_wanted(kind));
+        let kinds = of_blocks.map(Kinds::from).fold(Kinds::default(), |all, kind| all | kind);
+        let (next, wrong) = (AtomicUsize::new(self.of_blocks.start), Mutex::default());
+        on_all_threads(|| {
+            loop {
+                let row = next.fetch_add(BLOCK_ROWS, Ordering::Relaxed);
+                if row >= self.of_blocks.end {
+                    break;
+                }
+                if !self.check_rows(kinds, row..row + 1) {
+                    let mut wrong: MutexGuard<'_, Vec<usize>> =
+                        wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    wrong.push(row / BLOCK_ROWS);
+                }
+            }
+        });
+        let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+        wrong.sort_unstable();
+        wrong
     }
 
     fn decode_all(&self) -> Result<Memory, Error> {
@@ -54,23 +104,27 @@ impl Store {
             let pieces = (0..).step_by(PIECE_ROWS).zip(decoded.chunks_mut(PIECE_ROWS));
             let pieces = Mutex::new(pieces);
             let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let work = || {
+            on_all_threads(|| {
                 let mut buffer = Vec::new();
                 while let Some((first, piece)) = next() {
                     let rows = first..first + piece.len();
                     piece.copy_from_slice(times.read(rows, &mut buffer));
                 }
-            };
-            thread::scope(|scope| {
-                // The work of threads that cannot be started is done here.
-                for _ in 1..threads(0) {
-                    drop(thread::Builder::new().spawn_scoped(scope, work));
-                }
-                work();
             });
         });
         memory.map_err(crate::error::io_error(&path, "get memory for its times"))
     }
+}
+
+/// Does the same work on all threads, which share it.
+fn on_all_threads(work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        // The work of threads that cannot be started is done here.
+        for _ in 1..threads(0) {
+            drop(thread::Builder::new().spawn_scoped(scope, &work));
+        }
+        work();
+    });
 }
 
 /// Refuses memory that would leave less than half of the available memory to others.

@@ -9,11 +9,12 @@ use crate::{
 
 impl Writer {
     /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too.
-    /// Written with the next commit. Does nothing if the store has the column, as every store without times. Not between
+    /// Written with the next commit. The times are compared with their checksums. Does nothing if the store has the column, as every store without times. Not between
     /// [`Writer::begin_source`] and [`Writer::finish_source`].
     ///
     /// # Errors
-    /// When the disk refuses; the writer then refuses everything else.
+    /// [`Error::Damaged`] for times that are not those that were appended, and when the disk refuses; the writer then
+    /// refuses everything else.
     pub fn make_gaps(&mut self) -> Result<(), Error> {
         if self.manifest.has_gaps() {
             return Ok(());
@@ -49,10 +50,12 @@ impl Writer {
         let (column_entry, mut column) = self.create_file(FileKind::Gap, 2)?;
         let (blocks_entry, mut blocks) = self.create_file(FileKind::GapBlocks, 4)?;
         let mut before = None;
-        let mut crc = 0;
+        let (mut crc, mut crc_time) = (0, 0);
         let mut gaps = Vec::new();
         for RowRange { start, rows, source_first } in self.row_ranges() {
             let times: Vec<i64> = self.read_values(FileKind::Time, start, rows)?;
+            crc_time = crate::checksum::crc32c_append(crc_time, bytemuck::cast_slice(&times));
+            self.check_crc_time(start + rows, crc_time, FileKind::Time)?;
             gaps.clear();
             format::append_gaps(before.filter(|_| source_first.is_none()), &times, &mut gaps);
             before = times.last().copied();
@@ -61,7 +64,7 @@ impl Writer {
             crc = crate::checksum::crc32c_append(crc, bytes);
             if (start + rows).is_multiple_of(BLOCK_ROWS as u64) {
                 blocks.append(&crc.to_le_bytes())?;
-                crc = 0;
+                (crc, crc_time) = (0, 0);
             }
         }
         self.open_block.checksums[FileKind::Gap] = crc;

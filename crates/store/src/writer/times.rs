@@ -120,7 +120,7 @@ impl Writer {
     }
 
     /// Verifies the checksum of the times of the block that ends with row `end`, or with all rows.
-    fn check_crc_time(&self, end: u64, crc: u32, kind: FileKind) -> Result<(), Error> {
+    pub(super) fn check_crc_time(&self, end: u64, crc: u32, kind: FileKind) -> Result<(), Error> {
         let block = (end - 1) / BLOCK_ROWS as u64;
         let expected = if end.is_multiple_of(BLOCK_ROWS as u64) {
             self.entry_of(block)?.0.checksums[FileKind::Time]

@@ -32,15 +32,17 @@ impl Writer {
     }
 
     /// Writes a column again with values of `width` bytes, and the index over it, under new names. A column that the
-    /// store did not have is added: rows before have no value in it. All rows appended are written.
+    /// store did not have is added: rows before have no value in it. All rows appended are written. The narrow values must
+    /// have their checksums.
     pub(super) fn widen(&mut self, kind: FileKind, width: u16) -> Result<(), Error> {
         let (entry_of_column, mut wide) = self.create_file(kind, width)?;
         let (entry_of_blocks, mut blocks) = self.create_file(FileKind::Blocks, 64)?;
         let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
         self.chain = 0;
         for block in 0..full_blocks {
-            let crc = self.rewrite_rows(kind, &mut wide, width, block, BLOCK_ROWS)?;
             let (mut entry, counts) = self.entry_of(block)?;
+            let expected = entry.checksums[kind];
+            let crc = self.rewrite_rows(kind, &mut wide, width, (block, BLOCK_ROWS, expected))?;
             entry.checksums[kind] = Some(crc);
             entry.chain = entry.chained(self.chain, &counts);
             blocks.append(&entry.encode())?;
@@ -48,7 +50,8 @@ impl Writer {
         }
         #[expect(clippy::cast_possible_truncation, reason = "below 65,536")]
         let rows_left = self.open_block.tally.rows as usize;
-        let crc = self.rewrite_rows(kind, &mut wide, width, full_blocks, rows_left)?;
+        let expected = Some(self.open_block.checksums[kind]);
+        let crc = self.rewrite_rows(kind, &mut wide, width, (full_blocks, rows_left, expected))?;
         self.open_block.checksums[kind] = crc;
         self.replace_file(kind, entry_of_column, wide);
         self.replace_file(FileKind::Blocks, entry_of_blocks, blocks);
@@ -159,20 +162,23 @@ impl Writer {
         Ok((entry, counts))
     }
 
-    /// Copies the first `rows` values of a block into the wide column; returns their checksum.
+    /// Copies the first `rows` values of a block into the wide column, if they have the checksum that is expected; returns
+    /// that of the wide ones.
     fn rewrite_rows(
         &self,
         kind: FileKind,
         wide: &mut Growing,
         width: u16,
-        block: u64,
-        rows: usize,
+        (block, rows, expected): (u64, usize, Option<u32>),
     ) -> Result<u32, Error> {
         let start = block * BLOCK_ROWS as u64;
         let old_width = self.manifest.width_of(kind);
         let mut bytes = vec![0; rows * usize::from(old_width)];
         if let Some(narrow) = &self.files[kind] {
             narrow.read_at(&mut bytes, HEADER_BYTES as u64 + start * u64::from(old_width))?;
+            if expected != Some(crate::checksum::crc32c(&bytes)) {
+                return Err(self.damaged_block(kind, "the checksum", block));
+            }
         }
         let u16s = bytes.as_chunks::<2>().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
         let values: Vec<u32> = match (kind, old_width) {

@@ -29,8 +29,8 @@ fn creation() -> Creation {
 
 fn labels(tags: Channels<'_>) -> Vec<u16> {
     match tags {
-        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
-        Channels::U16(labels) => labels.to_vec(),
+        Channels::U8(labels) => labels.all().iter().map(|&label| label.into()).collect(),
+        Channels::U16(labels) => labels.all().to_vec(),
     }
 }
 
@@ -287,7 +287,7 @@ fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
         let store = Store::open(folder.path(), Access::Mapped).unwrap();
         let sum = |store: &Store| {
             let Channels::U8(labels) = store.tags().channels else { panic!("narrow") };
-            let labels: i64 = labels.iter().map(|&label| i64::from(label)).sum();
+            let labels: i64 = labels.all().iter().map(|&label| i64::from(label)).sum();
             store.tags().time.to_vec().iter().sum::<i64>() + labels
         };
         let whole = store.guarded(sum).unwrap();

@@ -146,7 +146,7 @@ fn check_distances(view: Times<'_>, times: &[i64], random: &mut Random) {
 
 fn check_labels(store: &Store, rows: Range<usize>) {
     let Channels::U8(labels) = store.tags().channels else { panic!("narrow labels") };
-    assert!(labels.iter().map(|&of| u16::from(of)).eq(rows.map(label)));
+    assert!(labels.all().iter().map(|&of| u16::from(of)).eq(rows.map(label)));
 }
 
 /// Opens the first rows as of `earlier`, all of them and those with some times.
@@ -166,7 +166,7 @@ fn check_prefix(folder: &Path, earlier: &Manifest, times: &[i64], random: &mut R
             check_labels(&store, start..end);
             let guarded = store.guarded(|store| {
                 check(store.tags().time, &times[start..end], random);
-                assert!(store.has_right_gaps(0..end - start) || store.gaps().is_none());
+                assert!(store.gaps().is_none_or(|gaps| gaps.is_right(0..end - start)));
             });
             guarded.unwrap();
             assert!(store.whole_times().unwrap() == &times[start..end]);
@@ -506,7 +506,7 @@ fn damage_of_the_last_rows_of_an_earlier_commit_is_refused() {
                 let read = |store: &Store| {
                     let mut reader = TimeReader::new(store.tags().time);
                     // Wrong ones are remembered.
-                    let _ = store.has_right_gaps(0..of);
+                    let _ = store.gaps().map(|gaps| gaps.is_right(0..of));
                     (0..of).map(|row| reader.at(row)).collect::<Vec<i64>>()
                 };
                 let opened = Store::open_prefix(folder.path(), &earlier, access, &ALL);

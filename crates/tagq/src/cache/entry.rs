@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use tagq_query::Partial;
 use tagq_store::{
     Mark, RunId, Store,
-    sealed::{self, put_len, put_text},
+    sealed::{self, Unsealed, put_len, put_text},
 };
 
 /// The first eight bytes of a file.
 const MAGIC: [u8; 8] = *b"TAGQKEPT";
-/// The version written. Files of other versions are discarded.
-const VERSION: u32 = 1;
+/// The version written. Files of other versions are discarded: those of version 1 may have been counted in damaged rows.
+const VERSION: u32 = 2;
 
 /// The cached results of one query.
 #[derive(Debug, Clone, Default)]
@@ -79,6 +79,16 @@ impl Entry {
 
     /// Parses a file of the query `key`; returns `None` if it is torn or belongs to another query.
     pub(super) fn from_bytes(bytes: &[u8], key: &str) -> Option<Self> {
+        Self::with_key(bytes).filter(|(found, _)| found == key).map(|(_, entry)| entry)
+    }
+
+    /// Whether a file is of another version, which is discarded.
+    pub(super) fn is_old(bytes: &[u8]) -> bool {
+        matches!(sealed::open(bytes, MAGIC, VERSION), Err(Unsealed::Version(_)))
+    }
+
+    /// Parses a file; returns its query, too, or `None` if it is torn.
+    pub(super) fn with_key(bytes: &[u8]) -> Option<(String, Self)> {
         let mut input = sealed::open(bytes, MAGIC, VERSION).ok()?;
         let run_state = RunState {
             run: RunId(input.array()?),
@@ -86,9 +96,7 @@ impl Entry {
             chain: input.u32()?,
             sources: input.u32()?,
         };
-        if input.text()? != key {
-            return None;
-        }
+        let key = input.text()?.to_owned();
         let mut partials = BTreeMap::new();
         for _ in 0..input.len(1)? {
             let partial = Partial::from_bytes(input.sized()?).ok()?;
@@ -96,6 +104,6 @@ impl Entry {
             partials.insert((interval.from, interval.to), partial);
         }
         let entry = Self { run_state, partials, is_known: true, rows_new: 0 };
-        input.is_at_end().then_some(entry)
+        input.is_at_end().then_some((key, entry))
     }
 }

@@ -1,12 +1,14 @@
 //! The cache folder inside the store: one file per query, bounded in number and size.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use tagq_store::{Entry, Folder as StoreFolder};
 use xxhash_rust::xxh3::xxh3_64;
+
+use super::entry::Entry as Cached;
 
 /// Name of the folder.
 const NAME: &str = "cache";
@@ -54,6 +56,24 @@ impl<'a> Folder<'a> {
             drop(file.set_modified(now));
         }
         Some(bytes)
+    }
+
+    /// Checks all files. Returns how many there are, or the path of one that is damaged.
+    pub(super) fn verify(&self) -> Result<usize, PathBuf> {
+        let Some(folder) = self.open() else { return Ok(0) };
+        let entries = folder.entries(|name| is_hex(name, DIGITS)).unwrap_or_default();
+        let mut intact = 0;
+        for Entry { name, .. } in entries.into_iter().filter(Entry::is_file) {
+            // Another process may have removed it meanwhile.
+            let Ok(bytes) = folder.read(&name, BYTES_MAX) else { continue };
+            let key = Cached::with_key(&bytes).map(|(key, _)| key);
+            match key {
+                Some(key) if name_of(&key) == name => intact += 1,
+                None if Cached::is_old(&bytes) => {}
+                _ => return Err(folder.path().join(name)),
+            }
+        }
+        Ok(intact)
     }
 
     /// Replaces the entry of `key` with `bytes`, or leaves it unchanged on failure. After a power loss

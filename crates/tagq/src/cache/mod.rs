@@ -12,6 +12,7 @@ mod folder;
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{Mutex, PoisonError},
 };
 
@@ -21,7 +22,7 @@ use tagq_query::{
 };
 use tagq_store::{Mark, Store};
 
-use crate::run::options::Caching;
+use crate::{error::Error, run::options::Caching};
 use entry::{Entry, RunState};
 use folder::Folder;
 pub(crate) use folder::obstacle;
@@ -31,6 +32,14 @@ const ENTRY_BYTES_MAX: usize = 16 << 20;
 
 /// Maximum number of cached bins of a trace, for the same reason.
 const BINS_MAX: usize = 1 << 16;
+
+/// Checks all cached results of a store. Returns how many there are.
+///
+/// # Errors
+/// [`Error::KeptDamaged`].
+pub(crate) fn verify(store: &Path) -> Result<usize, Error> {
+    Folder::of(store).verify().map_err(|path| Error::KeptDamaged { path })
+}
 
 /// Counts the rows of a run, and continues from the partials that are cached.
 #[derive(Debug)]
@@ -135,23 +144,10 @@ impl<'a> Cached<'a> {
         self.rows_before(Some(end)) - self.rows_before(begin) >= self.rows_min_of(is_known)
     }
 
-    /// Writes new results that are worth caching. Write errors are ignored, because the user did not
-    /// request caching.
-    pub(crate) fn write(self) {
+    /// Returns the new results, to be written once the rows that they were counted in are known to be right.
+    pub(crate) fn into_new(self) -> NewResults {
         let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut is_written = false;
-        for (key, entry) in entries {
-            let rows_min = if entry.is_known { self.rows_min / 4 } else { self.rows_min };
-            if entry.rows_new < rows_min.max(1) {
-                continue;
-            }
-            if let Some(bytes) = entry.to_bytes(&key, ENTRY_BYTES_MAX) {
-                is_written |= self.folder.write(&key, &bytes);
-            }
-        }
-        if is_written {
-            self.folder.tidy();
-        }
+        NewResults { entries, rows_min: self.rows_min }
     }
 
     /// Returns how many rows a scan must read before its result is cached.
@@ -217,6 +213,32 @@ impl<'a> Cached<'a> {
             entries.insert(key.to_owned(), entry.unwrap_or_default());
         }
         use_it(entries.entry(key.to_owned()).or_default())
+    }
+}
+
+/// Results of a pass that are not written yet.
+#[derive(Debug)]
+pub(crate) struct NewResults {
+    entries: HashMap<String, Entry>,
+    rows_min: u64,
+}
+
+impl NewResults {
+    /// Writes those that are worth caching into a store. Write errors are ignored, because the user did not request caching.
+    pub(crate) fn write(self, store: &Path) {
+        let (folder, mut is_written) = (Folder::of(store), false);
+        for (key, entry) in self.entries {
+            let rows_min = if entry.is_known { self.rows_min / 4 } else { self.rows_min };
+            if entry.rows_new < rows_min.max(1) {
+                continue;
+            }
+            if let Some(bytes) = entry.to_bytes(&key, ENTRY_BYTES_MAX) {
+                is_written |= folder.write(&key, &bytes);
+            }
+        }
+        if is_written {
+            folder.tidy();
+        }
     }
 }
 

@@ -101,8 +101,10 @@ impl Case {
             time.extend(slab.iter().map(|tag| tag.time));
             label.extend(slab.iter().map(|tag| u8::try_from(tag.channel).unwrap()));
         }
-        let recording =
-            Recording::from_tags(Tags { time: time[..].into(), channels: Channels::U8(&label) });
+        let recording = Recording::from_tags(Tags {
+            time: time[..].into(),
+            channels: Channels::U8((&label).into()),
+        });
         let singles = [1, 2].map(|channel| recording.sources[0].singles_of(channel) as f64);
         let search = Search {
             recording: &recording,

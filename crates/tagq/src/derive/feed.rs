@@ -215,8 +215,8 @@ impl Tags<'_> {
     /// Makes a list of the places of the rows whose channels are wanted.
     fn select(&self, is_wanted: &[bool], selected: &mut Vec<u32>) {
         match self.channels {
-            Channels::U8(labels) => select(&labels[self.rows.clone()], is_wanted, selected),
-            Channels::U16(labels) => select(&labels[self.rows.clone()], is_wanted, selected),
+            Channels::U8(labels) => select(labels.read(self.rows.clone()), is_wanted, selected),
+            Channels::U16(labels) => select(labels.read(self.rows.clone()), is_wanted, selected),
         }
     }
 
@@ -228,11 +228,11 @@ impl Tags<'_> {
         to.rows.extend(selected.iter().map(|&at| self.rows.start as u64 + u64::from(at)));
         match self.channels {
             Channels::U8(labels) => {
-                let labels = &labels[self.rows.clone()];
+                let labels = labels.read(self.rows.clone());
                 to.labels.extend(selected.iter().map(|&at| u16::from(labels[at as usize])));
             }
             Channels::U16(labels) => {
-                let labels = &labels[self.rows.clone()];
+                let labels = labels.read(self.rows.clone());
                 to.labels.extend(selected.iter().map(|&at| labels[at as usize]));
             }
         }

@@ -5,14 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tagq_store::{Entry, Error, Folder, Manifest, RunId, VIEWS_NAME, remove_store};
+use tagq_store::{Access, Entry, Error, Folder, Manifest, RunId, Store, VIEWS_NAME, remove_store};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
     sources::{DERIVED_CHANNEL, GATE},
     state::ViewState,
 };
-use crate::run::Run;
+use crate::{error::Error as RunError, run::Run};
 
 /// Maximum number of views.
 const VIEWS_MAX: usize = 64;
@@ -53,6 +53,34 @@ impl Run {
         };
         names.into_iter().filter(Entry::is_folder).filter_map(view).collect()
     }
+}
+
+/// Checks all views of a store, whatever state of it they are of. Returns how many there are.
+///
+/// # Errors
+/// [`RunError::KeptDamaged`].
+pub(crate) fn verify(store: &Path) -> Result<usize, RunError> {
+    let views = Folder::open(store).and_then(|of| of.open_folder(VIEWS_NAME));
+    let Ok(views) = views else { return Ok(0) };
+    let is_view = |name: &str| name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut intact = 0;
+    for Entry { name, .. } in views.entries(is_view).unwrap_or_default() {
+        let Ok(folder) = views.open_folder(&name) else { continue };
+        match ViewState::check(&folder) {
+            // It is being made, or made by an older version.
+            Ok(false) => continue,
+            Ok(true) => {}
+            Err(()) => {
+                return Err(RunError::KeptDamaged { path: folder.path().join(ViewState::NAME) });
+            }
+        }
+        let store = Store::open(folder.path(), Access::Mapped);
+        if store.and_then(|store| store.check()).is_err_and(|error| error.is_damage()) {
+            return Err(RunError::KeptDamaged { path: folder.path().into() });
+        }
+        intact += 1;
+    }
+    Ok(intact)
 }
 
 /// The place of a view.

@@ -30,6 +30,7 @@ use crate::{
 pub use derivation::Derivation;
 use evaluation::Evaluation;
 pub use folder::KeptView;
+pub(crate) use folder::verify as verify_views;
 pub(crate) use intervals::intervals_by;
 pub use lanes::lanes;
 

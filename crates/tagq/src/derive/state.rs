@@ -3,15 +3,15 @@
 
 use tagq_store::{
     Crc, Folder, RowsId, RunId, Source, Store,
-    sealed::{self, Reader, put_len, put_text},
+    sealed::{self, Reader, Unsealed, put_len, put_text},
 };
 
 use super::{feed::Start, sources::EvaluationState};
 
 /// The first eight bytes of the file.
 const MAGIC: [u8; 8] = *b"TAGQMADE";
-/// The version written. Views with files of other versions are made again.
-const VERSION: u32 = 1;
+/// The version written. Views with files of other versions are made again: those of version 1 may be made of damaged rows.
+const VERSION: u32 = 2;
 /// The largest file that is read.
 const BYTES_MAX: u64 = 1 << 30;
 /// The end of the name of a file that is being written; random digits come before it.
@@ -96,6 +96,13 @@ impl ViewState {
     /// Reads the file of a view. Returns `None` if the file is missing or damaged.
     pub(super) fn read(folder: &Folder) -> Option<Self> {
         Self::from_bytes(&folder.read(Self::NAME, BYTES_MAX).ok()?)
+    }
+
+    /// Checks the file of a view. Returns whether it is there and of this version.
+    pub(super) fn check(folder: &Folder) -> Result<bool, ()> {
+        let Ok(bytes) = folder.read(Self::NAME, BYTES_MAX) else { return Ok(false) };
+        let is_old = matches!(sealed::open(&bytes, MAGIC, VERSION), Err(Unsealed::Version(_)));
+        if is_old { Ok(false) } else { Self::from_bytes(&bytes).map(|_| true).ok_or(()) }
     }
 
     /// Replaces the file of a view. It is not made durable: without it the view is made again.

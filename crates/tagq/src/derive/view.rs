@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     path::PathBuf,
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
     thread,
@@ -34,7 +35,8 @@ static IN_PROCESS: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>> =
 /// Opens the view of an evaluation: as it is kept, continued, or made. It is temporary, with a note, if nothing can be kept.
 pub(super) fn open(of: &Evaluation<'_>, progress: &dyn Progress) -> Result<Run, Error> {
     let key = of.key()?;
-    let known: Arc<OnceLock<Run>> = of.run.memo().get(&key, Arc::default);
+    let Ok(known): Result<Arc<OnceLock<Run>>, Infallible> =
+        of.run.memo().get(&key, || Ok(Arc::default()));
     if let Some(view) = known.get() {
         return Ok(view.clone());
     }
@@ -140,7 +142,7 @@ impl Evaluation<'_> {
         Ok(store)
     }
 
-    /// Returns the view if it is of exactly these rows.
+    /// Returns the view if it is of exactly these rows, and not damaged.
     fn current(&self, folder: &ViewFolder, key: &str, made_from: &MadeFrom) -> Option<Store> {
         let state = ViewState::read(&folder.open().ok()?)?;
         if state.key != key || state.made_from != *made_from {
@@ -148,10 +150,12 @@ impl Evaluation<'_> {
         }
         let store = Store::open(&folder.path(), self.run.access()).ok()?;
         let manifest = store.manifest();
-        ((manifest.run_id, manifest.commit) == state.view).then_some(store)
+        let is_named = (manifest.run_id, manifest.commit) == state.view;
+        (is_named && store.check().is_ok()).then_some(store)
     }
 
-    /// Returns the point from which the view in the folder, which has this state, is continued, if that is possible.
+    /// Returns the point from which the view in the folder, which has this state, is continued, if that is possible: not if
+    /// it is damaged.
     fn resumed(&self, folder: &ViewFolder, state: ViewState, writer: &Writer) -> Option<Resumed> {
         let manifest = writer.manifest();
         let is_of_run = state.view == (manifest.run_id, manifest.commit)
@@ -159,6 +163,7 @@ impl Evaluation<'_> {
         let of_source =
             state.evaluation.filter(|of| is_of_run && of.source + 1 == manifest.sources.len())?;
         let store = Store::open(&folder.path(), Access::Mapped).ok()?;
+        store.check().ok()?;
         let (source, rows) = store.sources().last()?;
         let before =
             usize::try_from(of_source.rows).ok().filter(|_| of_source.rows <= source.rows)?;

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq_query::{Dry, PartCounts, TimeRange};
-use tagq_store::{Folder, Store};
+use tagq_store::{Entry, Folder, Store};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{file::Part, parts::Parts};
@@ -11,6 +11,10 @@ use crate::error::Error;
 
 /// Suffix of the name of a file that is being written; random digits come before it.
 const UNFINISHED: &str = ".new";
+/// Number of digits of the name of a file.
+const DIGITS: usize = 32;
+/// The version of the identity. Under version 1, results were kept that may have been counted in damaged rows.
+const IDENTITY: u32 = 2;
 /// The largest file that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 30;
 
@@ -40,8 +44,9 @@ impl<'a> Kept<'a> {
         let rows = rows_identity(store)?;
         let run = &store.manifest().run_id;
         let version = env!("CARGO_PKG_VERSION");
-        let text = format!("{version} {run:?} {rows} {starts:?} {interval:?}\n{questions}");
-        Ok(Self { folder, identity: format!("{:032x}", xxh3_128(text.as_bytes())), part })
+        let text =
+            format!("{version} {IDENTITY} {run:?} {rows} {starts:?} {interval:?}\n{questions}");
+        Ok(Self { folder, identity: format!("{:0DIGITS$x}", xxh3_128(text.as_bytes())), part })
     }
 
     /// Returns the partial result, if it is there. A file that is damaged or of another part is left alone.
@@ -60,6 +65,24 @@ impl<'a> Kept<'a> {
         })?;
         Ok(Folder::open(self.folder)?.replace(&self.identity, UNFINISHED, &bytes)?)
     }
+}
+
+/// Checks the partial results that are kept in `folder`. Returns how many there are.
+///
+/// # Errors
+/// [`Error::KeptDamaged`], and errors from reading the folder.
+pub fn verify_kept(folder: &Path) -> Result<usize, Error> {
+    let around = Folder::open(folder)?;
+    let is_kept = |name: &str| name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut intact = 0;
+    for Entry { name, .. } in around.entries(is_kept)?.into_iter().filter(Entry::is_file) {
+        let parts = Parts::from_bytes(&around.read(&name, BYTES_MAX)?);
+        if !parts.is_ok_and(|parts| parts.is_kept(&name)) {
+            return Err(Error::KeptDamaged { path: folder.join(name) });
+        }
+        intact += 1;
+    }
+    Ok(intact)
 }
 
 /// Returns what is the same in two states of a run if the first rows of the run, up to those that were opened, are.

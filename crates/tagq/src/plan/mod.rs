@@ -11,6 +11,7 @@ mod make;
 mod parts;
 
 use cache::Kept;
+pub use cache::verify_kept;
 pub use cuts::Division;
 use file::PlannedBins;
 pub use file::{Part, Plan, PlannedRun};

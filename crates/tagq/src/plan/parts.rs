@@ -64,6 +64,11 @@ impl Parts {
         self.runs.remove(&0).filter(|_| is_it && self.runs.is_empty())
     }
 
+    /// Whether it was kept under `identity`.
+    pub(super) fn is_kept(&self, identity: &str) -> bool {
+        self.plan == identity && self.runs.keys().eq([&0])
+    }
+
     /// Returns nothing of `plan`, to which parts are added.
     pub fn none(plan: &Plan) -> Self {
         Self { plan: plan.hash.clone(), numbers: BTreeMap::new(), runs: BTreeMap::new() }

@@ -15,7 +15,7 @@ pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<St
     let any = (0, f64::INFINITY);
     let find =
         || run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, any, Effort::Small)));
-    let pulses = run.memo().get(&channels, || find().ok().flatten())?;
+    let pulses = run.memo().get(&channels, find).ok().flatten()?;
     let periods = full_width as f64 / pulses.period;
     if periods > EVEN {
         return None;

@@ -3,7 +3,7 @@
 use std::{f64::consts::PI, ops::Range};
 
 use tagq_query::{Recording, Source};
-use tagq_store::{Channels, TimeReader};
+use tagq_store::TimeReader;
 
 /// Number of places in the run that are sampled; fewer if differences are long.
 const PLACES: usize = 64;
@@ -121,10 +121,8 @@ impl Sample {
         most: usize,
     ) {
         let tags = source.tags;
-        let label = |row: usize| match tags.channels {
-            Channels::U8(labels) => u16::from(labels[row]),
-            Channels::U16(labels) => labels[row],
-        };
+        let labels = tags.channels.read(from..to);
+        let label = |row: usize| labels.label(row - from);
         let probe = (from + most).min(to - 1);
         let mut times = TimeReader::new(tags.time);
         let span = times.at(probe).saturating_sub(times.at(from)).max(1);

@@ -37,7 +37,7 @@ fn recording(mut tags: Vec<(i64, u8)>) -> Recording<'static> {
     // The leak is acceptable because a test is short.
     Recording::from_tags(Tags {
         time: (&*time.leak()).into(),
-        channels: Channels::U8(label.leak()),
+        channels: Channels::U8((&*label.leak()).into()),
     })
 }
 

@@ -115,7 +115,7 @@ mod tests {
         let time = [-7, 0, 3, 20];
         let recording = Recording::from_tags(Tags {
             time: time[..].into(),
-            channels: Channels::U8(&[1, 1, 2, 1]),
+            channels: Channels::U8((&[1, 1, 2, 1]).into()),
         });
         let side = |from: Option<i64>, to: Option<i64>| vec![TimeRange { from, to }];
         // 27 ticks from -7 in three parts of 9.

@@ -368,16 +368,28 @@ fn count<K: RequestKind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<
     let is_new = recount_reason(kind).is_some() || !kind.is_kept(query);
     let settings = CacheSettings { is_joined, bin: resolved.bin(), is_new };
     let tick = resolved.tick();
-    run.count_as(is_joined, context.progress.scan(), |recording| {
+    count_cached(run, context, settings, |cached| {
+        let over = context.windows.map(|windows| windows.over(cached));
+        let counter = over.as_ref().map_or(cached as &dyn Counter, |over| over);
+        let counts = || kind.count(query, trace.as_ref(), tick, &Ledger::of(counter));
+        context.pool.install(counts)
+    })
+}
+
+/// Counts in the rows of one run, and continues from cached results. New ones are cached after the pass was accepted.
+fn count_cached<T>(
+    run: &Run,
+    context: &QueryContext<'_>,
+    settings: CacheSettings,
+    count: impl FnOnce(&Cached<'_>) -> Result<T, QueryError>,
+) -> Result<T, Error> {
+    let (counts, new) = run.count_as(settings.is_joined, context.progress.scan(), |recording| {
         let scan = Scan::new(recording, &Execution::best());
         let cached = Cached::new(scan, run.store(), run.caching(), settings);
-        let over = context.windows.map(|windows| windows.over(&cached));
-        let counter = over.as_ref().map_or(&cached as &dyn Counter, |over| over);
-        let counts = || kind.count(query, trace.as_ref(), tick, &Ledger::of(counter));
-        let counts = context.pool.install(counts)?;
-        cached.write();
-        Ok(counts)
-    })
+        Ok((count(&cached)?, cached.into_new()))
+    })?;
+    new.write(run.store().folder());
+    Ok(counts)
 }
 
 /// Counts the pairs of a plan in the rows of one run; continues from cached results.
@@ -387,12 +399,8 @@ pub(crate) fn windows(
     (run, context): OfRun<'_>,
 ) -> Result<Windows, Error> {
     let settings = CacheSettings { is_joined, bin: None, is_new: false };
-    run.count_as(is_joined, context.progress.scan(), |recording| {
-        let scan = Scan::new(recording, &Execution::best());
-        let cached = Cached::new(scan, run.store(), run.caching(), settings);
-        let windows = context.pool.install(|| plan.count(&Ledger::of(&cached)))?;
-        cached.write();
-        Ok(windows)
+    count_cached(run, context, settings, |cached| {
+        context.pool.install(|| plan.count(&Ledger::of(cached)))
     })
 }
 

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     ffi::OsString,
     fs::{self, DirEntry},
-    io,
+    io, iter,
     path::{Component, Path, PathBuf},
 };
 
@@ -133,12 +133,25 @@ impl RunLocation {
             return false;
         }
         let is_it = |source: &PathBuf| os::are_same(source, file);
-        if location.sources.iter().flatten().any(is_it) {
-            return true;
+        location.sources.iter().flatten().any(is_it) || Self::is_listed(&location.store, file)
+    }
+
+    /// Returns the store beside a file, or in a folder around it, that lists the file as one of its sources.
+    pub(crate) fn store_of_source(file: &Path) -> Option<PathBuf> {
+        if !file.exists() {
+            return None;
         }
-        let Ok(Some(manifest)) = Manifest::read(&location.store) else { return false };
+        let folder = file.parent().map(resolved)?;
+        let around = folder.ancestors().map(|folder| folder.join(Self::STORE_IN_FOLDER));
+        let mut stores = iter::once(beside(file)).chain(around);
+        stores.find(|store| Self::is_listed(store, file))
+    }
+
+    /// Whether the manifest of a store lists a file as one of its sources.
+    fn is_listed(store: &Path, file: &Path) -> bool {
+        let Ok(Some(manifest)) = Manifest::read(store) else { return false };
         let names = [false, true].into_iter().flat_map(|is_recursive| {
-            let location = Self { is_recursive, ..location.clone() };
+            let location = Self { is_recursive, ..Self::new(file, store.into(), None) };
             [Some(location.name_of(file)), location.old_name_of(file)]
         });
         let names: Vec<String> = names.flatten().collect();

@@ -18,27 +18,27 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// Returns the value for these arguments, which `find` finds if it is not known. `find` runs without a lock, because
-    /// it may give tasks to threads that take up another request to this run.
-    pub(crate) fn get<T: Clone + Send + Sync + 'static>(
+    /// Returns the value for these arguments, which `find` finds if it is not known; an error is not kept. `find` runs
+    /// without a lock, because it may give tasks to threads that take up another request to this run.
+    pub(crate) fn get<T: Clone + Send + Sync + 'static, E>(
         &self,
         arguments: &impl fmt::Debug,
-        find: impl FnOnce() -> T,
-    ) -> T {
+        find: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         let key = (TypeId::of::<T>(), format!("{arguments:?}"));
         let known = |values: &HashMap<_, Box<dyn Any + Send + Sync>>| {
             values.get(&key).and_then(|value| value.downcast_ref::<T>()).cloned()
         };
         if let Some(value) = known(&self.values.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return value;
+            return Ok(value);
         }
-        let value = find();
+        let value = find()?;
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         if values.len() >= VALUES_MAX {
             values.clear();
         }
         values.insert(key, Box::new(value.clone()));
-        value
+        Ok(value)
     }
 }
 
@@ -60,11 +60,13 @@ mod tests {
         let mut get = |arguments: (u16, i64)| {
             memo.get(&arguments, || {
                 found += 1;
-                arguments.1
+                if found == 1 { Err("damaged") } else { Ok(arguments.1) }
             })
         };
-        assert_eq!([get((1, 5)), get((1, 5)), get((2, 7)), get((1, 5))], [5, 5, 7, 5]);
-        assert_eq!(found, 2);
-        assert_eq!(memo.get(&(1_u16, 5_i64), || "another type"), "another type");
+        assert_eq!(get((1, 5)), Err("damaged"));
+        assert_eq!([get((1, 5)), get((1, 5)), get((2, 7)), get((1, 5))], [5, 5, 7, 5].map(Ok));
+        assert_eq!(found, 3);
+        let other = memo.get(&(1_u16, 5_i64), || Ok::<_, ()>("another type"));
+        assert_eq!(other, Ok("another type"));
     }
 }

@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     cache, error::Error, input::Input, notes::Notes, progress::Progress, remarks::remarks,
+    unfinished::UnfinishedFolder,
 };
 
 /// Sources whose settings are looked for at each opening.
@@ -296,10 +297,6 @@ impl Run {
             tagq_query::Error::Unordered { row, block } => {
                 Error::Unordered { path: self.store.rows_path(), row, block }
             }
-            tagq_query::Error::Gaps { block } => match self.store.gaps_path() {
-                Some(path) => Error::Gaps { path, block },
-                None => tagq_query::Error::Gaps { block }.into(),
-            },
             error => error.into(),
         }
     }
@@ -412,7 +409,7 @@ pub fn open_input(
     progress: &dyn Progress,
 ) -> Result<Run, Error> {
     let aside = |source| Error::Aside { folder: env::temp_dir(), source };
-    let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
+    let folder = UnfinishedFolder::create_in(&env::temp_dir()).map_err(aside)?;
     progress.temporary(folder.path());
     let location = &input.location(folder.path().join("run"));
     update(Context { location, options, progress }).map_err(|error| match error {

@@ -49,7 +49,7 @@ proptest! {
         let [pairs, triples] = lists(&run, ["1 & 2 within 7t", "4 & 1 & 300 within 7t"]);
         let times: Vec<i64> = run.tags.iter().map(|tag| tag.time).collect();
         let labels: Vec<u16> = run.tags.iter().map(|tag| tag.label).collect();
-        let tags = Tags { time: (&*times).into(), channels: Channels::U16(&labels) };
+        let tags = Tags { time: (&*times).into(), channels: Channels::U16((&labels).into()) };
         let query = Coincidences {
             groups: Groups::Listed(vec![vec![1, 2], vec![4, 1, 300]]),
             rule: Rule::Once,

@@ -84,9 +84,13 @@ impl Hdf5 {
         Ok(Self { file, size })
     }
 
-    /// The names of the groups of the file that are in no other group.
-    pub(super) fn groups(&self) -> Result<Vec<String>, Fault> {
-        guarded(|| Ok(self.file.root().groups()?))
+    /// Whether the file has a group of this name that is in no other group.
+    pub(super) fn has_group(&self, name: &str) -> Result<bool, Fault> {
+        guarded(|| match self.file.root().group(name) {
+            Ok(_) => Ok(true),
+            Err(Error::Format(FormatError::PathNotFound(_))) => Ok(false),
+            Err(error) => Err(error.into()),
+        })
     }
 
     /// The array at `path`, if there is one.

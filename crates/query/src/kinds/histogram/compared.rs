@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Times;
+use tagq_store::{RowValues, Times};
 
 use crate::{
     kernels::neighbours::{DistanceColumn, PairDistances},
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct StoredRows<'a> {
     pub column: StoredColumn<'a>,
-    pub labels: &'a [u8],
+    pub labels: RowValues<'a, u8>,
     /// The rows that are counted as the later ones of their pairs.
     pub rows: Range<usize>,
     /// The labels of starts and stops.
@@ -53,7 +53,7 @@ pub(super) struct Crowded<'a> {
 /// Where neighbours are compared.
 pub(super) enum Near<'a> {
     /// In the columns as stored: all rows that are counted.
-    Columns(StoredRows<'a>),
+    Columns(Box<StoredRows<'a>>),
     /// In a list of both channels, with their delays.
     OneList(PairDistances),
 }

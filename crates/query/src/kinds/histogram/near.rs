@@ -41,7 +41,7 @@ impl PairScan {
             && rows_within_window(source.tags.time, stored.distances.reach())
                 < crowded(stored.column.rows())
         {
-            return Some(Near::Columns(stored.clone()));
+            return Some(Near::Columns(stored.clone().into()));
         }
         let one = source.singles_of(start.label);
         let both =
@@ -56,7 +56,7 @@ impl PairScan {
         match stored {
             Some(stored) if is_most && have_one_delay => {
                 let column = StoredColumn::Times(source.tags.time);
-                Some(Near::Columns(StoredRows { column, ..stored }))
+                Some(Near::Columns(StoredRows { column, ..stored }.into()))
             }
             _ => self.distances([0; 2]).map(Near::OneList),
         }
@@ -100,7 +100,7 @@ impl PairScan {
         let first = rows.start.saturating_sub(REACH);
         match stored.column {
             // The counts are rejected.
-            StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
+            StoredColumn::Gaps(gaps) if !gaps.is_right(first..rows.end) => return,
             // Differences could overflow 64 bits: record where rows are out of order.
             StoredColumn::Times(_) if !source.spans(time.rows(first..rows.end)) => {
                 source.is_in_order(self.simd, first..rows.end);
@@ -125,7 +125,7 @@ impl PairScan {
             if source.is_in_order(self.simd, ordered..rows.end) {
                 let rest = Crowded {
                     time: time.read(head..rows.end, &mut decoded.times),
-                    labels: &labels[head..rows.end],
+                    labels: labels.read(head..rows.end),
                     row: crowded - head,
                     ends,
                     delays,

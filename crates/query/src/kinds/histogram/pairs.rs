@@ -225,7 +225,7 @@ impl PairScan {
             let rows = column_rows(execution, all.column.is_decoded());
             let ranges = row_ranges(all.column, all.rows.clone(), rows).into_iter();
             return ranges
-                .map(|rows| Task::Columns(source, StoredRows { rows, ..all.clone() }))
+                .map(|rows| Task::Columns(source, StoredRows { rows, ..(**all).clone() }))
                 .collect();
         }
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);

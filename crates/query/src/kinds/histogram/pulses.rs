@@ -45,7 +45,9 @@ pub(super) fn count(
                 let rows = start..end.min(start + BUFFER_ROWS);
                 if source.is_in_order(execution.simd, rows.clone()) {
                     let mut times = TimeReader::new(source.tags.time);
-                    rows.for_each(|row| stops.add(row, &mut times, &mut task));
+                    let labels = source.tags.channels.read(rows.clone());
+                    let is_stop = |&row: &usize| labels.label(row - start) == stops.ends[1].label;
+                    rows.filter(is_stop).for_each(|row| stops.add(row, &mut times, &mut task));
                 }
             }
             task
@@ -104,12 +106,9 @@ impl Stops<'_> {
         (rows.start, rows.end.max(rows.start))
     }
 
-    /// Adds the pairs of a row.
+    /// Adds the pairs of the row of a stop.
     fn add(&self, row: usize, times: &mut TimeReader<'_>, (counts, dropped): &mut (Vec<u64>, u64)) {
-        let Self { histogram, source, pulses, ends: [start, stop] } = self;
-        if source.tags.channels.label(row) != stop.label {
-            return;
-        }
+        let Self { histogram, pulses, ends: [start, stop], .. } = self;
         let bins = &histogram.bins;
         let time = i128::from(times.at(row)) + i128::from(stop.delay);
         let difference =

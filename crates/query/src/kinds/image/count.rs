@@ -165,10 +165,10 @@ impl Walk<'_, '_> {
         let is_one = &self.morsel.photons.is_one;
         let photons = match self.morsel.source.tags.channels {
             Channels::U8(labels) => {
-                labels[rows].iter().filter(|&&label| is_one[usize::from(label)]).count()
+                labels.read(rows).iter().filter(|&&label| is_one[usize::from(label)]).count()
             }
             Channels::U16(labels) => {
-                labels[rows].iter().filter(|&&label| is_one[usize::from(label)]).count()
+                labels.read(rows).iter().filter(|&&label| is_one[usize::from(label)]).count()
             }
         };
         photons as u64
@@ -251,10 +251,10 @@ impl LinePhotons<'_> {
     fn count(&self, counts: &mut [u64], of: OfRaster<'_>, pixel: impl FnMut(u64) -> u64) -> u64 {
         match self.source.tags.channels {
             Channels::U8(labels) => {
-                self.count_labels(&labels[self.rows.clone()], counts, of, pixel)
+                self.count_labels(labels.read(self.rows.clone()), counts, of, pixel)
             }
             Channels::U16(labels) => {
-                self.count_labels(&labels[self.rows.clone()], counts, of, pixel)
+                self.count_labels(labels.read(self.rows.clone()), counts, of, pixel)
             }
         }
     }

@@ -117,8 +117,9 @@ fn markers_among(
             continue;
         }
         let times = source.tags.time.read(rows.clone(), &mut buffer);
-        for (row, &time) in rows.zip(times) {
-            let label = source.tags.channels.label(row);
+        let labels = source.tags.channels.read(rows);
+        for (row, &time) in times.iter().enumerate() {
+            let label = labels.label(row);
             for &(channel, marker, delay) in channels {
                 if channel == label {
                     found.push((time.wrapping_add(delay), marker));
@@ -133,10 +134,12 @@ fn markers_among(
 fn has_any(labels: Channels<'_>, channels: &[(u16, Marker, i64)], rows: Range<usize>) -> bool {
     channels.iter().any(|&(channel, ..)| match labels {
         Channels::U8(labels) => u8::try_from(channel).is_ok_and(|channel| {
-            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
+            labels.read(rows.clone()).iter().map(|&of| usize::from(of == channel)).sum::<usize>()
+                > 0
         }),
         Channels::U16(labels) => {
-            labels[rows.clone()].iter().map(|&of| usize::from(of == channel)).sum::<usize>() > 0
+            labels.read(rows.clone()).iter().map(|&of| usize::from(of == channel)).sum::<usize>()
+                > 0
         }
     })
 }

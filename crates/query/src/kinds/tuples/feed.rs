@@ -109,11 +109,11 @@ impl Wanted {
             };
             match tags.channels {
                 Channels::U8(labels) => {
-                    let labels = labels[rows.clone()].iter();
+                    let labels = labels.read(rows.clone()).iter();
                     rows.zip(labels).for_each(|(row, &label)| add(row, label.into()));
                 }
                 Channels::U16(labels) => {
-                    let labels = labels[rows.clone()].iter();
+                    let labels = labels.read(rows.clone()).iter();
                     rows.zip(labels).for_each(|(row, &label)| add(row, label));
                 }
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     kernels::{
         self,
-        neighbours::{self, ComparedRows, DistanceColumn, REACH},
+        neighbours::{self, REACH},
         simd::Simd,
     },
     rules::{
@@ -216,7 +216,9 @@ impl<'p> Counter<'p> {
         match column {
             StoredColumn::Times(time) if !source.spans(time.rows(rows.clone())) => return None,
             // The counts are rejected.
-            StoredColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
+            StoredColumn::Gaps(gaps)
+                if !gaps.is_right(rows.start.saturating_sub(REACH)..rows.end) =>
+            {
                 return Some(());
             }
             StoredColumn::Gaps(_) | StoredColumn::WideGaps(_) | StoredColumn::Times(_) => {}
@@ -235,11 +237,9 @@ impl<'p> Counter<'p> {
             let labels = (labels, &self.number_of_label);
             let rows = match (&part.veto, column) {
                 (Some(veto), StoredColumn::Gaps(gaps)) => {
-                    let column = DistanceColumn::Gaps(gaps);
                     let (labels, number_of) = labels;
-                    let stored = ComparedRows { column, labels, range: rows, number_of };
-                    let stored = (gaps, &stored);
-                    match self.allowed.fill(simd, veto, source, stored, window.reach) {
+                    let (columns, rows) = ((gaps, labels), (rows, number_of));
+                    match self.allowed.fill(simd, veto, source, columns, rows, window.reach) {
                         Some(allowed) => allowed,
                         // The counts are rejected.
                         None => return Some(()),
@@ -294,7 +294,7 @@ impl<'p> Counter<'p> {
             return;
         }
         let time = time.read(head..rows.end, &mut self.decoded.times);
-        let labels = &labels[head..rows.end];
+        let labels = labels.read(head..rows.end);
         let mut pairs = |end: usize| {
             let numbers = labels[..end].iter().map(|&l| self.number_of_label[usize::from(l)]);
             let in_use = time[..end].iter().zip(numbers).filter_map(|(&time, number)| {

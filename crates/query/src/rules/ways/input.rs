@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Channels, RowValues};
 
 use crate::{
     kernels::{
@@ -41,7 +41,7 @@ pub(super) enum MorselInput<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a> {
     pub column: StoredColumn<'a>,
-    pub labels: &'a [u8],
+    pub labels: RowValues<'a, u8>,
     pub window: &'a DelayedWindow,
 }
 
@@ -128,7 +128,6 @@ impl GroupScan {
             return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }
         // The last chain continues to a gap after the range.
-        source.has_right_gaps(inside.end..column.len().min(inside.end + 1), 0);
         // The channels of the chains that the ends of the range cut are extracted.
         let whole = whole_chains(column, inside.clone(), window.reach);
         let cut = [inside.start..whole.start, whole.end..inside.end];

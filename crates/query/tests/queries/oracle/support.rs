@@ -23,8 +23,8 @@ pub(crate) fn recording<'a>(sources: &'a Sources, narrow: Option<&'a [Vec<u8>]>)
     let one = |i: usize| -> Source<'a> {
         let (time, labels) = &sources[i];
         let channels = match narrow {
-            Some(narrow) => Channels::U8(&narrow[i]),
-            None => Channels::U16(labels),
+            Some(narrow) => Channels::U8((&narrow[i]).into()),
+            None => Channels::U16(labels.into()),
         };
         Recording::from_tags(Tags { time: time[..].into(), channels }).sources.remove(0)
     };

@@ -100,7 +100,7 @@ fn long_sources_with_vetoes() {
 
 #[test]
 fn vetoes_that_mean_nothing_are_refused() {
-    let tags = Tags { time: (&[0, 5][..]).into(), channels: Channels::U8(&[1, 2]) };
+    let tags = Tags { time: (&[0, 5][..]).into(), channels: Channels::U8((&[1, 2]).into()) };
     let recording = Recording::from_tags(tags);
     let refused = |rule, window, veto: Veto| {
         let query = Coincidences { rule, veto: Some(veto), ..pairs(vec![[1, 2]], window, &[]) };

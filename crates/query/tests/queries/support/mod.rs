@@ -62,15 +62,16 @@ fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
     let time: &'static [i64] = tags.iter().map(|&(time, _)| time).collect::<Vec<_>>().leak();
     let channels = if is_narrow {
         let labels = tags.iter().map(|&(_, label)| label.to_le_bytes()[0]);
-        Channels::U8(labels.collect::<Vec<_>>().leak())
+        Channels::U8((&*labels.collect::<Vec<_>>().leak()).into())
     } else {
-        Channels::U16(tags.iter().map(|&(_, label)| label).collect::<Vec<_>>().leak())
+        Channels::U16((&*tags.iter().map(|&(_, label)| label).collect::<Vec<_>>().leak()).into())
     };
     let mut source = Recording::from_tags(Tags { time: time.into(), channels }).sources.remove(0);
     let micro = |&(time, label): &(i64, u16)| {
         micro_of(time, label).and_then(|micro| u16::try_from(micro).ok()).unwrap_or(MICRO_NONE_U16)
     };
-    source.micro = Some(MicroColumn::U16(tags.iter().map(micro).collect::<Vec<_>>().leak()));
+    source.micro =
+        Some(MicroColumn::U16((&*tags.iter().map(micro).collect::<Vec<_>>().leak()).into()));
     source
 }
 

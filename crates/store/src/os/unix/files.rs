@@ -179,6 +179,11 @@ pub(crate) fn keep_away(_: &Path) -> bool {
     false
 }
 
+/// Makes folders that nobody but the user can look into.
+pub fn make_private(folders: &mut tempfile::Builder<'_, '_>) {
+    folders.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+}
+
 /// A temporary file with a path that is valid while this lives. On Linux the file has no name, and the system removes it
 /// even if the process is killed. On other systems it has one.
 #[derive(Debug)]

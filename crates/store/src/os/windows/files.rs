@@ -243,6 +243,9 @@ pub fn start_writing(_: &File, _: u64, _: u64) {}
 /// A hint that this system does not take.
 pub fn will_need<T: bytemuck::Pod>(_: &[T]) {}
 
+/// Makes folders that nobody but the user can look into: those in the folder of a user are.
+pub fn make_private(_: &mut tempfile::Builder<'_, '_>) {}
+
 /// A temporary file, which the system removes when this is dropped or the process ends.
 #[derive(Debug)]
 pub struct SetAside(NamedTempFile);

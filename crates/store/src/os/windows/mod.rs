@@ -9,8 +9,8 @@ mod machine;
 pub(crate) use dir::Dir;
 pub use dir::sync_folder;
 pub use files::{
-    REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, mtime_ns, name_of_path,
-    open_at_once, path_of_name, rename, rename_new, start_writing, sync, will_need,
+    REMOVES_MAPPED, SetAside, are_same, disk_bytes, is_removed, make_private, mtime_ns,
+    name_of_path, open_at_once, path_of_name, rename, rename_new, start_writing, sync, will_need,
 };
 pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,

@@ -424,8 +424,8 @@ mod tests {
     /// Returns the partial bins for tags up to 99 and bins of 10.
     fn partial(rule: Rule, guard: Option<i64>, delay: i64) -> Vec<i64> {
         let time: Vec<i64> = (0..100).collect();
-        let tags =
-            Tags { time: time[..].into(), channels: Channels::U8(&[1, 2, 1, 2, 3].repeat(20)) };
+        let labels = [1, 2, 1, 2, 3].repeat(20);
+        let tags = Tags { time: time[..].into(), channels: Channels::U8((&labels).into()) };
         let query = Query {
             groups: Groups::Listed(vec![vec![1, 2]]),
             rule,

@@ -2,10 +2,7 @@
 
 use tagq_query::{Coincidences as Query, Estimate, Scope};
 
-use crate::{
-    error::Error,
-    requests::{coarse, context::QueryContext, kind::Resolved},
-};
+use crate::requests::{coarse, context::QueryContext, kind::Resolved};
 
 /// The difference of the recorded times of a pair at which they are most correlated.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +36,10 @@ impl Below {
     }
 
     /// Returns a note with the delay of the peak, if the tags of the pair have one outside of the window.
-    pub(super) fn note(
-        &self,
-        resolved: &Resolved<'_, Query>,
-        is_joined: bool,
-    ) -> Result<Option<String>, Error> {
+    pub(super) fn note(&self, resolved: &Resolved<'_, Query>, is_joined: bool) -> Option<String> {
         let &Resolved { run, context, ref query, .. } = resolved;
         if !run.store().has_rows() {
-            return Ok(None);
+            return None;
         }
         let search = |scope: &Scope, window: i64| {
             run.count_as(is_joined, None, |recording| {
@@ -58,14 +51,16 @@ impl Below {
         let recorded = Scope { channels: None, delays: Vec::new(), range: query.scope.range };
         let range = query.scope.range;
         let arguments = (self.pair, range.from, range.to, is_joined);
-        let peak = run.memo().get(&arguments, || Peak(search(&recorded, 0).ok().flatten())).0;
+        // Damage of rows that the answer does not need does not refuse it.
+        let found = run.memo().get(&arguments, || search(&recorded, 0).map(Peak));
+        let Peak(peak) = found.ok()?;
         let [a, b] = self.pair.map(|channel| query.scope.delay_of(channel));
         let peak = match peak {
             Some(peak) => Some(peak.saturating_add(b).saturating_sub(a)),
-            None => search(&query.scope, query.window)?,
+            None => search(&query.scope, query.window).unwrap_or_default(),
         };
         let peak = peak.filter(|peak| peak.saturating_abs() > query.window);
-        Ok(peak.map(|peak| self.words(peak, resolved.tick(), query, context)))
+        peak.map(|peak| self.words(peak, resolved.tick(), query, context))
     }
 
     fn words(

@@ -490,7 +490,7 @@ impl RequestKind for Coincidences {
         let mut notes = Vec::new();
         let rows = GroupRows::of(tallied, &terms, shift.is_some(), &mut notes);
         notes.dedup();
-        notes.extend(self.notes(all, &rows, live)?);
+        notes.extend(self.notes(all, &rows, live));
         for note in &notes {
             context.progress.note(note);
         }

@@ -4,7 +4,6 @@ use tagq_query::{Coincidences as Query, Rule, TimeRange};
 
 use super::{Accidentals, Coincidences, elsewhere::Below, rows::GroupRows};
 use crate::{
-    error::Error,
     pulses,
     requests::{kind::Resolved, unlikely},
     run::Run,
@@ -21,7 +20,7 @@ impl Coincidences {
         all: &[Resolved<'_, Query>],
         rows: &GroupRows,
         live: i128,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Vec<String> {
         let first = &all[0];
         let mut notes = Vec::new();
         notes.extend(unlikely::live_time(first.selected.live_s, live, first.tick()));
@@ -29,14 +28,14 @@ impl Coincidences {
         // Pulsed light has peaks outside of the window in any case.
         if light.is_none() && first.trace.is_none() {
             let below = Below::farthest(rows.estimates());
-            let note = below.map(|below| below.note(first, self.selection.join)).transpose()?;
-            notes.extend(note.flatten());
+            let note = below.and_then(|below| below.note(first, self.selection.join));
+            notes.extend(note);
         }
         notes.extend(light);
         if first.query.rule == Rule::Cluster && !rows.count.is_empty() {
             notes.extend(all.iter().flat_map(clocks));
         }
-        Ok(notes)
+        notes
     }
 
     /// Returns a note if the light is not steady and accidentals are given by formula.

@@ -176,8 +176,7 @@ impl Histogram {
             })
         };
         let key = ("pulsed", ends, peaks, self.selection.join);
-        let found = run.memo().get(&key, || find().map_err(|error| error.to_string()));
-        let found = found.map_err(Error::Request)?.ok_or_else(|| {
+        let found = run.memo().get(&key, find)?.ok_or_else(|| {
             Error::Request(
                 "no period is found in the differences of the two channels; give it: `pulsed` 12.5ns".into(),
             )

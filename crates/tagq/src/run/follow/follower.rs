@@ -3,13 +3,13 @@
 use std::{
     cell::{Cell, RefCell},
     collections::HashSet,
-    fmt, mem,
+    fmt, fs, io, mem,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
-use tagq_store::{Duration as Ticks, Manifest, Store, Tick, os::FileStamp};
+use tagq_store::{Duration as Ticks, MANIFEST_NAME, Manifest, Store, Tick, os::FileStamp};
 
 use crate::run::{
     location::RunLocation,
@@ -251,7 +251,10 @@ impl Follower {
     fn note_gone_store(&mut self, progress: &dyn Progress) {
         let writer = self.memory.writer.as_ref();
         let had_commit = writer.is_some_and(|writer| writer.manifest().commit > 0);
-        if (had_commit || self.run.is_some()) && !Store::is_at(&self.location.store) {
+        let manifest = fs::symlink_metadata(self.location.store.join(MANIFEST_NAME));
+        // Other errors, as without a file descriptor that is free, do not say that it is gone.
+        let is_gone = manifest.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_gone && (had_commit || self.run.is_some()) {
             progress.note(&format!("{}: the store was removed", self.location.store.display()));
             (self.memory, self.run) = (IngestState::default(), None);
         }

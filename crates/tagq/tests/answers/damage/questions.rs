@@ -1,4 +1,4 @@
-//! A question for each way in which a kind of query is counted.
+//! A question for each way in which a kind of query is counted, and for each copy of tags.
 
 use serde_json::{Value, json};
 use tagq::requests::OptionValues;
@@ -7,13 +7,22 @@ use tagq::requests::OptionValues;
 pub struct Question {
     /// Its kind, as the table names it.
     pub kind: &'static str,
-    pub query: &'static str,
-    pub options: OptionValues,
+    pub asked: Asked,
+}
+
+/// What is asked of a run.
+pub enum Asked {
+    /// The answer to a query.
+    Query(&'static str, OptionValues),
+    /// All tags, as another file has them.
+    Copy,
+    /// The delay of one channel to another.
+    Delays,
 }
 
 fn of(kind: &'static str, query: &'static str, options: Value) -> Question {
     let Value::Object(options) = options else { panic!("{options}") };
-    Question { kind, query, options }
+    Question { kind, asked: Asked::Query(query, options) }
 }
 
 /// Returns all questions. Windows are 20 ticks, of two stores with a tag each 25 and each 40,000 ticks.
@@ -67,6 +76,10 @@ pub fn questions() -> Vec<Question> {
             json!({"start": "1", "stop": "2", "bin": "2000t", "range": "-200000t..200000t"}),
         ),
     ];
+    all.push(count("derived channel", json!({"derive": ["P = 1 & 2 within 20t"]})));
+    all.push(count("gate", json!({"groups": pair, "gates": ["3 .. 4"]})));
+    all.push(Question { kind: "copy", asked: Asked::Copy });
+    all.push(Question { kind: "delays", asked: Asked::Delays });
     for mode in ["all", "next", "last"] {
         all.push(of(
             "histogram",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tagq::store::{
-    Access, Creation, Recording, RunId, SourceFacts, Store, Tick, Writer,
+    Creation, Recording, RunId, SourceFacts, Tick, Writer,
     format::{BLOCK_ROWS, HEADER_BYTES},
 };
 
@@ -35,27 +35,31 @@ pub struct File {
     pub values: Range<usize>,
 }
 
-/// Returns stores of both versions: with a tag about each 25 ticks and with one about each 40,000 ticks. Labels are 1
+/// All versions of the format.
+pub const VERSIONS: [u32; 4] = [4, 3, 2, 1];
+
+/// Returns stores of each version: with a tag about each 25 ticks and with one about each 40,000 ticks. Labels are 1
 /// to 4.
 pub fn stores() -> Vec<Made> {
-    [(25, 4), (40_000, 4), (25, 2), (40_000, 2)].map(|(mean, version)| made(mean, version)).into()
+    VERSIONS.iter().flat_map(|&version| [25, 40_000].map(|mean| made(mean, version))).collect()
 }
 
-/// Makes a store of two sources, which end inside of blocks, with micro times: of version 2 with times and gaps, of version 4 with dead spans
-/// before all of its tags.
+/// Makes a store of two sources, which end inside of blocks: of version 1 with times alone, else with micro times, of
+/// version 2 with times and gaps, of version 4 with dead spans before all of its tags.
 fn made(mean: i64, version: u32) -> Made {
     let folder = tempfile::tempdir().unwrap();
     let creation =
         Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: Some(RunId([7; 16])) };
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
-    let mut dead = Vec::new();
-    if version == 4 {
-        dead = (1..=5_000).map(|i| (-10 * i, -10 * i + 5)).rev().collect();
-        writer.drop_times().unwrap();
-    } else {
-        writer.make_gaps().unwrap();
+    let dead: Vec<(i64, i64)> = (1..=5_000).map(|i| (-10 * i, -10 * i + 5)).rev().collect();
+    match version {
+        1 => {}
+        2 => writer.make_gaps().unwrap(),
+        _ => writer.drop_times().unwrap(),
     }
-    writer.set_micro_tick("4ps".parse().unwrap()).unwrap();
+    if version > 1 {
+        writer.set_micro_tick("4ps".parse().unwrap()).unwrap();
+    }
     let (mut time, mut state) = (1_000_i64, 1_u64);
     let mut random = |end: i64| {
         state =
@@ -77,13 +81,17 @@ fn made(mean: i64, version: u32) -> Made {
         let times: Vec<i64> = tags.iter().map(|tag| tag.0).collect();
         let labels: Vec<u16> = tags.iter().map(|tag| tag.1).collect();
         let micro: Vec<u32> = tags.iter().map(|tag| tag.2).collect();
-        writer.append_with_micro(&times, &labels, &micro).unwrap();
+        if version > 1 {
+            writer.append_with_micro(&times, &labels, &micro).unwrap();
+        } else {
+            writer.append(&times, &labels).unwrap();
+        }
         let recording = Recording { dead: dead.clone(), ..Recording::default() };
         let recording = (version == 4).then_some(recording);
         writer.finish_source(SourceFacts { recording, ..SourceFacts::named(name) });
     }
     writer.commit().unwrap();
-    assert_eq!(writer.manifest().has_times(), version == 2);
+    assert_eq!(writer.manifest().has_times(), version <= 2);
     Made { folder, version }
 }
 
@@ -118,26 +126,4 @@ pub fn files(store: &Path) -> Vec<File> {
     let files: Vec<File> = paths.into_iter().filter_map(file).collect();
     assert_eq!(files.len(), all);
     files
-}
-
-impl File {
-    /// Returns whether damaged bytes contradict the rest of the store: not times that are still in order and in the
-    /// spans of their sources.
-    pub fn is_noticeable(&self, store: &Path, damaged: &[u8]) -> bool {
-        if self.kind != "times" || damaged.len() < self.values.end {
-            return true;
-        }
-        let time: Vec<i64> = damaged[self.values.clone()]
-            .as_chunks()
-            .0
-            .iter()
-            .map(|&bytes| i64::from_le_bytes(bytes))
-            .collect();
-        let store = Store::open(store, Access::Copied).unwrap();
-        !store.sources().all(|(source, rows)| {
-            let (first, last) = source.time_first.zip(source.time_last).unwrap();
-            let time = &time[rows];
-            time.is_sorted() && first <= time[0] && time[time.len() - 1] <= last
-        })
-    }
 }

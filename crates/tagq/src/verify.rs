@@ -2,8 +2,12 @@
 
 use tagq_ingest::{Settings, is_intact};
 
-use super::location::RunLocation;
-use crate::{error::Error, run::Run};
+use crate::{
+    cache,
+    derive::verify_views,
+    error::Error,
+    run::{Run, location::RunLocation},
+};
 
 /// Result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +21,20 @@ pub struct Verified {
     /// Number of sources that were not compared: files that are gone, or that an older version ingested
     /// piece by piece.
     pub sources_unknown: usize,
+    /// Number of views in the store, all intact.
+    pub views: usize,
+    /// Number of cached results in the store, all intact.
+    pub results: usize,
 }
 
 impl Run {
-    /// Verifies the checksums of every block of the store, and with `sources` the hash of every source
-    /// that still exists. Reads all rows. After each block, `done` receives the number of blocks done
+    /// Verifies the checksums of every block of the store, of its views and cached results, and with `sources` the hash of
+    /// every source that still exists. Reads all rows. After each block, `done` receives the number of blocks done
     /// and the total.
     ///
     /// # Errors
     /// [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
-    /// [`Error::SourceDamaged`].
+    /// [`Error::KeptDamaged`]; [`Error::SourceDamaged`].
     pub fn verify(
         &self,
         sources: bool,
@@ -46,6 +54,8 @@ impl Run {
             rows: store.manifest().rows,
             sources: 0,
             sources_unknown: 0,
+            views: verify_views(store.folder())?,
+            results: cache::verify(store.folder())?,
         };
         if sources {
             self.verify_sources(&mut verified)?;

@@ -1,0 +1,76 @@
+//! Damaged blocks of a store, which a copy can leave out.
+
+use std::ops::Range;
+
+use tagq_store::{Recording, Tick, format::BLOCK_ROWS};
+
+use crate::{error::Error, run::Run};
+
+/// The blocks of 65,536 rows that a copy leaves out because they do not have their checksums.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Their numbers, ascending.
+    pub blocks: Vec<u64>,
+    /// Their tags.
+    pub tags: u64,
+    /// The times that they span, in ticks, both ends included, without those of tags in other blocks.
+    pub dead: Vec<(i64, i64)>,
+}
+
+impl Run {
+    /// Finds the blocks of its store that are damaged. Reads all columns.
+    ///
+    /// # Errors
+    /// [`tagq_store::Error::Damaged`] if the index is damaged, and errors from reading the columns.
+    pub fn left_out(&self) -> Result<LeftOut, Error> {
+        let mut left_out = LeftOut::default();
+        let blocks = self.store().blocks()?;
+        for number in self.store().damaged_blocks()? {
+            let Some(block) = blocks.get(number) else { continue };
+            left_out.blocks.push(number as u64);
+            left_out.tags += block.rows.end - block.rows.start;
+            // A neighbour may have a tag at the same time.
+            let before = number.checked_sub(1).and_then(|before| blocks.get(before));
+            let is_shared = before.is_some_and(|before| before.time_max == block.time_min);
+            let first = block.time_min + i64::from(is_shared);
+            let next = blocks.get(number + 1);
+            let is_shared = next.is_some_and(|next| next.time_min == block.time_max);
+            let last = block.time_max - i64::from(is_shared);
+            left_out.dead.extend((first <= last).then_some((first, last)));
+        }
+        Ok(left_out)
+    }
+}
+
+impl LeftOut {
+    /// Says what is left out; `None` if that is nothing.
+    pub fn remark(&self, tick: Tick) -> Option<String> {
+        let blocks = self.blocks.len();
+        let ticks = self.dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first) + 1);
+        let (s, are) = if blocks == 1 { ("", "is") } else { ("s", "are") };
+        (blocks > 0).then(|| {
+            format!(
+                "{blocks} damaged block{s} {are} left out: {} tags, and a dead time of {}",
+                self.tags,
+                tick.format(ticks.sum())
+            )
+        })
+    }
+
+    /// Adds their times to the dead times of a recording.
+    pub fn add_to(&self, recording: &mut Recording) {
+        let own = std::mem::take(&mut recording.dead);
+        recording.set_dead(own.into_iter().chain(self.dead.iter().copied()));
+    }
+
+    /// Returns the rows of a store with `rows` rows that are not left out.
+    pub(crate) fn intact(&self, rows: usize) -> impl Iterator<Item = Range<usize>> {
+        let blocks = (0..rows.div_ceil(BLOCK_ROWS)).filter(|&block| !self.holds(block as u64));
+        blocks.map(move |block| block * BLOCK_ROWS..rows.min((block + 1) * BLOCK_ROWS))
+    }
+
+    /// Whether a block is left out.
+    pub fn holds(&self, block: u64) -> bool {
+        self.blocks.binary_search(&block).is_ok()
+    }
+}
