@@ -76,7 +76,7 @@ pub use snapshot::{
     tags::{Channels, MicroColumn, Tags},
 };
 pub use threads::threads;
-pub use times::{TimeReader, Times};
+pub use times::{COLUMN_PIECE_ROWS, TimeReader, Times};
 pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writer::{Creation, Writer, remove::remove_store};
 

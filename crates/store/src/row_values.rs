@@ -91,8 +91,14 @@ impl<'a, T> RowValues<'a, T> {
         })
     }
 
+    /// Returns the same values without a check: for plans and cuts, whose rows are checked where they are counted.
+    #[must_use]
+    pub fn unchecked(&self) -> Self {
+        Self { values: self.values, check: None }
+    }
+
     /// Returns the values of rows that are checked by others.
-    pub(crate) fn unchecked(&self) -> &'a [T] {
+    pub(crate) fn values(&self) -> &'a [T] {
         self.values
     }
 }

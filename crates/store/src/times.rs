@@ -77,6 +77,18 @@ impl<'a> Times<'a> {
         Self { stored: Stored::Distances(distances), rows: (0, distances.gaps.len()) }
     }
 
+    /// Returns the same times without checks, see [`RowValues::unchecked`].
+    #[must_use]
+    pub fn unchecked(&self) -> Self {
+        let stored = match self.stored {
+            Stored::Column(times) => Stored::Column(times.unchecked()),
+            Stored::Distances(distances) => {
+                Stored::Distances(Distances { check: None, ..distances })
+            }
+        };
+        Self { stored, ..*self }
+    }
+
     /// Returns how many rows there are.
     pub fn len(&self) -> usize {
         self.rows.1 - self.rows.0
@@ -292,12 +304,12 @@ impl<'a> Times<'a> {
         }
     }
 
-    /// Divides the rows into ranges to be [read](Self::read) one after the other: one range of a column, else ranges whose
-    /// times stay in the cache, with a multiple of 64 rows in each but the last.
+    /// Divides the rows into ranges to be [read](Self::read) one after the other, whose times stay in the cache, with a
+    /// multiple of 64 rows in each but the last.
     pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (start, len) = (self.rows.0, self.len());
         let piece = match self.stored {
-            Stored::Column(_) => len,
+            Stored::Column(_) => COLUMN_PIECE_ROWS,
             Stored::Distances(_) => PIECE_ROWS,
         };
         let mut next = 0;
@@ -310,6 +322,10 @@ impl<'a> Times<'a> {
         })
     }
 }
+
+/// Rows of a column of times that are read at once: 256 KiB of times, which are in a core's cache after their block was
+/// compared with its checksum.
+pub const COLUMN_PIECE_ROWS: usize = 1 << 15;
 
 /// Rows that are decoded at once where nobody says how many: 16 KiB of times, which stay in the fastest cache.
 const PIECE_ROWS: usize = 2 * STEP_ROWS;
@@ -347,7 +363,7 @@ impl<'a> TimeReader<'a> {
             self.fill(row);
         }
         match self.times.stored {
-            Stored::Column(times) => times.unchecked()[self.times.rows.0 + row],
+            Stored::Column(times) => times.values()[self.times.rows.0 + row],
             Stored::Distances(_) => self.buffer[self.lead + row - self.rows.start],
         }
     }
@@ -370,7 +386,7 @@ fn search(
     rows: Range<usize>,
     find: impl FnOnce(&[i64]) -> usize,
 ) -> usize {
-    let row = rows.start + find(&times.unchecked()[rows.clone()]);
+    let row = rows.start + find(&times.values()[rows.clone()]);
     times.is_right(row.saturating_sub(1).max(rows.start)..rows.end.min(row + 1));
     row
 }

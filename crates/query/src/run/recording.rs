@@ -152,6 +152,16 @@ impl<'a> Recording<'a> {
         Self { sources: vec![self.sources[source].clone()], ..*self }
     }
 
+    /// Returns the same recording without checks of the rows that are read: for plans.
+    pub(crate) fn unchecked(&self) -> Self {
+        let sources = self.sources.iter().map(|source| Source {
+            tags: source.tags.unchecked(),
+            gaps: source.gaps.map(|gaps| gaps.unchecked()),
+            ..source.clone()
+        });
+        Self { sources: sources.collect(), ..*self }
+    }
+
     /// Returns a recording of some of its sources.
     pub(crate) fn of_sources(&self, is_kept: impl Fn(&Source<'_>) -> bool) -> Self {
         let sources = self.sources.iter().filter(|source| is_kept(source)).cloned().collect();

@@ -71,6 +71,7 @@ pub(crate) fn chain_ranges(
     window: i64,
     rows: usize,
 ) -> Vec<Range<usize>> {
+    let column = column.unchecked();
     let mut ranges = Vec::new();
     let mut start = all.start;
     while start < all.end {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{RowValues, Times};
+use tagq_store::{COLUMN_PIECE_ROWS, RowValues, Times};
 
 use crate::kernels::neighbours::{ComparedRows, DistanceColumn};
 
@@ -18,6 +18,15 @@ pub(crate) enum StoredColumn<'a> {
 }
 
 impl<'a> StoredColumn<'a> {
+    /// Returns the same column without checks, to cut its rows where they are not counted yet.
+    pub(crate) fn unchecked(self) -> Self {
+        match self {
+            Self::Gaps(gaps) => Self::Gaps(gaps.unchecked()),
+            Self::WideGaps(times) => Self::WideGaps(times.unchecked()),
+            Self::Times(times) => Self::Times(times.unchecked()),
+        }
+    }
+
     /// Returns the distance of a row from the row before it; all distances from [`GAP_MAX`](tagq_store::format::GAP_MAX) on
     /// may be the same.
     #[inline]
@@ -65,9 +74,13 @@ impl<'a> StoredColumn<'a> {
         }
     }
 
-    /// Divides rows into ranges that are decoded one after the other while they are in the fastest cache, if they have to be.
+    /// Divides rows into ranges that are read one after the other while they are in the cache; gaps are not divided.
     pub(crate) fn parts(self, rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let step = if self.is_decoded() { PART_ROWS } else { rows.len().max(1) };
+        let step = match self {
+            Self::Gaps(_) => rows.len().max(1),
+            _ if self.is_decoded() => PART_ROWS,
+            Self::WideGaps(_) | Self::Times(_) => COLUMN_PIECE_ROWS,
+        };
         let end = rows.end;
         rows.clone().step_by(step).map(move |start| start..end.min(start + step))
     }

@@ -101,6 +101,7 @@ pub(crate) fn intervals(
     let cuts_of = |&delay: &i64| {
         let inside = Interval { start: first, end: range.to }.rows(time, delay);
         let rows = (inside.start.next_multiple_of(step).max(step)..inside.end).step_by(step);
+        let time = time.unchecked();
         rows.map(move |row| time.at(row).saturating_add(delay))
     };
     let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
@@ -121,6 +122,7 @@ pub(crate) fn row_ranges(
     all: Range<usize>,
     rows: usize,
 ) -> Vec<Range<usize>> {
+    let column = column.unchecked();
     let mut ranges = Vec::new();
     let mut start = all.start;
     while start < all.end {

@@ -262,7 +262,7 @@ impl Store {
             self.block_bytes(kind, rows.start / BLOCK_ROWS) == Some(expected)
         };
         let far = || expected.far.encode(self.manifest.width_of(FileKind::Far));
-        let wrong = if expected_gaps != gaps.unchecked()[rows.clone()] {
+        let wrong = if expected_gaps != gaps.values()[rows.clone()] {
             Some((FileKind::Gap, "the gaps"))
         } else if self.manifest.has_times() {
             None

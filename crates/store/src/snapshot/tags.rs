@@ -47,6 +47,16 @@ impl<'a> Tags<'a> {
         self.time.is_empty()
     }
 
+    /// The same tags without checks, see [`RowValues::unchecked`].
+    #[must_use]
+    pub fn unchecked(&self) -> Self {
+        let channels = match self.channels {
+            Channels::U8(labels) => Channels::U8(labels.unchecked()),
+            Channels::U16(labels) => Channels::U16(labels.unchecked()),
+        };
+        Self { time: self.time.unchecked(), channels }
+    }
+
     /// The tags of these rows.
     ///
     /// # Panics
