@@ -6,6 +6,7 @@ import datetime
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ def test_facts_checks_and_delays_are_those_of_the_command_line(run: tagq.Run, fo
     info = run.info()
     assert info == cli_json("info", folder, "--format", "json") and info["channels"][0]["shortest_ticks"] > 0
     assert "shortest_ticks" not in run.info(fast=True)["channels"][0]
-    assert run.verify() == {"blocks": 1, "tags": len(run), "sources": 0, "sources_unknown": 0}
+    assert run.verify() == {"blocks": 1, "tags": len(run), "sources": 0, "sources_unknown": 0, "views": 0, "results": 0}
     assert run.verify(sources=True)["sources"] == 2
     for words, flags in (({}, []), (dict(range="10us"), ["--range", "10us"]), (dict(range_s=1e-5, last="100ms"), ["--range", "10us", "--last", "100ms"])):
         found = run.delays([1, 2], **words)
@@ -229,6 +230,11 @@ def test_simulations_have_all_formats_and_options(tmp_path: Path, name: str, wor
     # Tags of a frame that a dying recorder lost are not counted.
     run = tagq.open(own / name, tick=words.get("tick", "156.25ps"))
     assert len(run) == count or "faults" in words
+    # A source of a store is not replaced, not even a file that was simulated.
+    if (own / name).is_file():
+        with pytest.raises(tagq.TagqError, match="is a source of the store"):
+            tagq.simulate(own / name, duration="200ms", replace=True, **words)
+    shutil.rmtree(own / f"{name}.tagq" if (own / name).is_file() else own / name / ".tagq")
     again = tagq.simulate(own / name, duration="200ms", replace=True, **words)
     assert again > 1_000
 
