@@ -92,7 +92,7 @@ struct Seen {
     blocks: Result<Vec<Block>, String>,
     /// What verifying finds.
     intact: Result<(), String>,
-    /// Whether nothing but gaps beside a column of times is wrong, which the query did not read.
+    /// Whether nothing but checksums of gaps beside a column of times is wrong: the query did not read them.
     has_bad_gaps: bool,
     counted: Result<Counted, QueryError>,
 }
@@ -120,7 +120,10 @@ impl Seen {
         let all = blocks.iter().flatten();
         let damage: Vec<String> =
             all.filter_map(|block| store.check_block(block).err()).map(|e| e.to_string()).collect();
-        let is_of_gaps = |damage: &String| damage.contains("gap.") && store.manifest().has_times();
+        let has_times = store.manifest().has_times();
+        let is_of_gaps = |damage: &String| {
+            has_times && damage.contains("gap.") && damage.contains("damaged: the checksum")
+        };
         let has_bad_gaps = !damage.is_empty() && damage.iter().all(is_of_gaps);
         let intact = damage.first().cloned().map_or(Ok(()), Err);
         let blocks = blocks.map_err(|e| e.to_string());
