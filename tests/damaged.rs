@@ -73,11 +73,20 @@ fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
         let derived = format!("rates --derive {}", "P=1|2");
         let rows = |query: &str| place.rows(query);
         let right = [PAIR, &derived].map(|query| rows(&format!("{query} --no-cache")));
+        place.done(&format!("{PAIR} run.tags.zst --no-cache --format json -o answer.json"));
         let (path, whole) = place.damage(STORE, key, 20 * 4096);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         place.refused("verify run.tags.zst", &[&name]);
         for query in [PAIR, &derived] {
             place.refused(&format!("{query} --no-ingest run.tags.zst"), &[&name, "block"]);
+        }
+        for other in [
+            "reproduce answer.json",
+            "scan coincidences 1,2 --window 1t..9t:3 --no-ingest run.tags.zst",
+            "image --line 1 --pixels 4 --lines 4 --channels 2 --no-ingest run.tags.zst",
+            "export --no-ingest run.tags.zst --format arrow -o tags.arrow",
+        ] {
+            place.refused(other, &[&name]);
         }
         fs::write(&path, whole).unwrap();
         for (query, right) in [PAIR, &derived].into_iter().zip(right) {

@@ -49,7 +49,8 @@ pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {
         ("tagq.commit", manifest.commit.to_string()),
     ]);
     metadata.extend(micro_tick);
-    let Recorded { recording, .. } = Recorded::of(run);
+    let Recorded { mut recording, .. } = Recorded::of(run);
+    selection.left_out.add_to(&mut recording);
     if recording != Recording::default() {
         let text = serde_json::to_string(&recording).ok();
         metadata.extend(text.map(|text| ("tagq.recording".into(), text)));

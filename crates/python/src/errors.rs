@@ -1,5 +1,6 @@
 //! Conversion of library errors to exceptions of the package, and of notes to warnings.
 
+use arrow_schema::ArrowError;
 use pyo3::{prelude::*, types::PyType};
 
 /// The Python module that defines the exceptions.
@@ -83,6 +84,12 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
 pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     match error {
         tagq_export::Error::Run(error) => of_run(&error),
+        tagq_export::Error::Arrow(ArrowError::ExternalError(error)) => {
+            match error.downcast::<tagq_export::Error>() {
+                Ok(error) => of_export(*error),
+                Err(error) => exception("TagqError", &error.to_string()),
+            }
+        }
         error => exception("TagqError", &error.to_string()),
     }
 }

@@ -217,7 +217,7 @@ impl FileKind {
     }
 
     /// Returns all kinds, in the order of the manifest.
-    pub(crate) fn all() -> impl DoubleEndedIterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         LAYOUTS.iter().map(|layout| layout.kind)
     }
 

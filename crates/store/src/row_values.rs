@@ -149,9 +149,11 @@ impl<T: fmt::Debug> fmt::Debug for RowValues<'_, T> {
 }
 
 impl Kinds {
-    /// Returns the kinds. Those come first without which others cannot be found: steps say where far distances are.
+    /// Returns the kinds. Those come first without which others cannot be found: steps and gaps say where far distances are.
     pub(crate) fn iter(self) -> impl Iterator<Item = FileKind> {
-        FileKind::all().rev().filter(move |&kind| self.0 & Self::from(kind).0 != 0)
+        let others = FileKind::all().filter(|&kind| kind != FileKind::Steps);
+        let all = [FileKind::Steps].into_iter().chain(others);
+        all.filter(move |&kind| self.0 & Self::from(kind).0 != 0)
     }
 }
 

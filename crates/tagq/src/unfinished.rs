@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tagq_store::{Entry, Folder, os};
+use tagq_store::{Entry, Error as StoreError, Folder, os};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// Start and end of the name; unpredictable letters and digits come between.
@@ -92,20 +92,33 @@ fn until_locked<T: Locked>(mut make: impl FnMut() -> io::Result<T>) -> io::Resul
 
 /// Removes what killed processes left in a folder. What cannot be removed only takes space.
 pub(crate) fn remove_abandoned(around: &Path) {
-    for (path, _) in abandoned_files(around) {
-        drop(fs::remove_file(path));
-    }
     let Ok(folder) = Folder::open(around) else { return };
-    let is_left = |entry: &Entry| {
-        let lock = folder.open_folder(&entry.name).and_then(|of| of.open_file(LOCK));
-        let age = || SystemTime::now().duration_since(entry.modified);
-        lock.map_or_else(|_| age().is_ok_and(|age| age > ABANDONED), |lock| lock.try_lock().is_ok())
-    };
     for entry in folder.entries(is_unfinished).unwrap_or_default() {
-        if entry.is_folder() && is_left(&entry) {
-            drop(fs::remove_dir_all(around.join(&entry.name)));
+        let path = around.join(&entry.name);
+        if !entry.is_folder() {
+            // The lock is held until the file is gone: its writer then sees that.
+            if let Some(_lock) = free_lock(folder.open_file(&entry.name)) {
+                drop(fs::remove_file(path));
+            }
+            continue;
         }
+        let lock = folder.open_folder(&entry.name).and_then(|of| of.open_file(LOCK));
+        let is_without = matches!(&lock, Err(StoreError::Io { source, .. })
+            if source.kind() == io::ErrorKind::NotFound);
+        let age = SystemTime::now().duration_since(entry.modified);
+        if let Some(lock) = free_lock(lock) {
+            drop(fs::remove_file(path.join(LOCK)));
+            drop(lock);
+        } else if !is_without || age.is_ok_and(|age| age <= ABANDONED) {
+            continue;
+        }
+        drop(fs::remove_dir_all(path));
     }
+}
+
+/// Takes the lock of a file, unless a process that writes it holds it.
+fn free_lock(file: Result<File, StoreError>) -> Option<File> {
+    file.ok().filter(|file| file.try_lock().is_ok())
 }
 
 /// Lists the files in a folder whose process was killed, with their lengths.
@@ -113,10 +126,7 @@ pub(crate) fn abandoned_files(around: &Path) -> Vec<(PathBuf, u64)> {
     let Ok(folder) = Folder::open(around) else { return Vec::new() };
     let parts = folder.entries(is_unfinished).unwrap_or_default().into_iter();
     // The writer of a file holds its lock, which ends with the process.
-    let is_left = |part: &Entry| {
-        let file = folder.open_file(&part.name);
-        file.is_ok_and(|file| file.try_lock().is_ok())
-    };
+    let is_left = |part: &Entry| free_lock(folder.open_file(&part.name)).is_some();
     parts.filter(is_left).map(|part| (around.join(part.name), part.len)).collect()
 }
 

@@ -54,12 +54,14 @@ impl Run {
             rows: store.manifest().rows,
             sources: 0,
             sources_unknown: 0,
-            views: verify_views(store.folder())?,
-            results: cache::verify(store.folder())?,
+            views: 0,
+            results: 0,
         };
         if sources {
             self.verify_sources(&mut verified)?;
         }
+        verified.views = verify_views(store.folder())?;
+        verified.results = cache::verify(store.folder())?;
         Ok(verified)
     }
 

@@ -43,12 +43,14 @@ impl<'a> Lookup<'a> {
         let first = (block * BLOCK_ROWS).min(self.time.len());
         let of_block = self.time.rows(first..(first + BLOCK_ROWS).min(self.time.len()));
         let row = first + of_block.seek(self.guess(block, time, of_block.len()), |at| at < time);
-        // Decoded times are in order unless their files are damaged, which has been noticed.
-        let is_found = self.time.column().is_none_or(|times| {
-            (row >= times.len() || times.at(row) >= time)
-                && row.checked_sub(1).is_none_or(|before| times.at(before) < time)
-        });
-        if is_found {
+        // Decoded times in a block are in order unless its files are damaged, which has been noticed. The index may have named
+        // another block.
+        let is_sure = self.time.column().is_none() && row > first && row < first + of_block.len();
+        let is_found = || {
+            self.time.get(row).is_none_or(|at| at >= time)
+                && row.checked_sub(1).is_none_or(|before| self.time.at(before) < time)
+        };
+        if is_sure || is_found() {
             Ok(row)
         } else {
             let row = row as u64;

@@ -41,6 +41,7 @@ impl Execution {
 
 /// Returns how many rows of a source lie in a window, on average.
 pub(crate) fn rows_within_window(time: Times<'_>, window: i64) -> f64 {
+    let time = time.unchecked();
     let (Some(first), Some(last)) = (time.first(), time.last()) else { return 0.0 };
     let span = (i128::from(last) - i128::from(first)).max(1);
     time.len() as f64 * window as f64 / span as f64

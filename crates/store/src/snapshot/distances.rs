@@ -60,6 +60,10 @@ impl RowFiles<'_> {
         let Some(steps) = &self.files[FileKind::Steps] else { return Ok(0..0) };
         let all = self.manifest.far_entries.unwrap_or(0);
         let before = |row: usize| {
+            // One that is damaged is met where the rows are read.
+            if row == 0 {
+                return Ok(0);
+            }
             if row as u64 >= self.manifest.rows {
                 return Ok(all);
             }

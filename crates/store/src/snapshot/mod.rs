@@ -550,12 +550,16 @@ impl Store {
                 start / STEP_ROWS - first..end.div_ceil(STEP_ROWS).checked_sub(first)?
             }
             OnePer::FarRow => {
-                let before = |row: usize| match self.steps().get((row - first) / STEP_ROWS) {
-                    Some(step) if row < self.of_blocks.end => usize::try_from(step.far).ok(),
-                    _ => Some(self.far.end),
+                let of_step = |row: usize| {
+                    let far = self.steps().get((row - first) / STEP_ROWS)?.far;
+                    usize::try_from(far).ok()?.checked_sub(self.far.start)
                 };
-                let of = |row: usize| before(row)?.checked_sub(self.far.start);
-                of(start)?..of(end)?
+                // The end follows from the last step of the block and its gaps: the step after it is another block's.
+                let last = (end.checked_sub(1)?.max(start)) / STEP_ROWS * STEP_ROWS;
+                let gaps =
+                    self.columns[FileKind::Gap].as_ref()?.bytes(last - first..end - first)?;
+                let far = crate::decode::far_rows(bytemuck::try_cast_slice(gaps).ok()?);
+                of_step(start)?..of_step(last)?.checked_add(far)?
             }
             OnePer::FullBlock | OnePer::Count | OnePer::DeadSpan => return None,
         };

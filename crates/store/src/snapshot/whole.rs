@@ -72,9 +72,7 @@ impl Store {
 
     /// Compares all blocks of the opened rows with their checksums, in the files of these kinds.
     fn wrong_blocks(&self, is_wanted: impl Fn(FileKind) -> bool) -> Vec<usize> {
-        let of_blocks =
-            self.columns.present().map(|(kind, _)| kind).filter(|&kind| is_wanted(kind));
-        let kinds = of_blocks.map(Kinds::from).fold(Kinds::default(), |all, kind| all | kind);
+        let kinds = self.kinds(is_wanted);
         let (next, wrong) = (AtomicUsize::new(self.of_blocks.start), Mutex::default());
         on_all_threads(|| {
             loop {
@@ -92,6 +90,12 @@ impl Store {
         let mut wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
         wrong.sort_unstable();
         wrong
+    }
+
+    /// Returns those of the opened files that are wanted.
+    pub(super) fn kinds(&self, is_wanted: impl Fn(FileKind) -> bool) -> Kinds {
+        let opened = self.columns.present().map(|(kind, _)| kind).filter(|&kind| is_wanted(kind));
+        opened.map(Kinds::from).fold(Kinds::default(), |all, kind| all | kind)
     }
 
     fn decode_all(&self) -> Result<Memory, Error> {

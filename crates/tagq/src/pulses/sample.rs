@@ -121,8 +121,7 @@ impl Sample {
         most: usize,
     ) {
         let tags = source.tags;
-        let labels = tags.channels.read(from..to);
-        let label = |row: usize| labels.label(row - from);
+        let label = |row: usize| tags.channels.label(row);
         let probe = (from + most).min(to - 1);
         let mut times = TimeReader::new(tags.time);
         let span = times.at(probe).saturating_sub(times.at(from)).max(1);

@@ -73,7 +73,8 @@ impl StoredRows<'_> {
     /// Returns the first row within reach of this one.
     pub(super) fn head(&self, time: Times<'_>, row: usize) -> usize {
         let earliest = time.at(row).saturating_sub(self.distances.reach());
-        time.seek(row, |time| time < earliest)
+        // A damaged row may mislead the search.
+        time.seek(row, |time| time < earliest).min(row)
     }
 }
 

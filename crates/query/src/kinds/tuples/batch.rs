@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::run::recording::Recording;
+
 /// The largest number of tags per batch.
 const BATCH_TAGS: usize = 1 << 14;
 
@@ -85,6 +87,7 @@ impl Tuples {
 
 /// Collects batches and passes them to the consumer.
 pub(super) struct Batches<'s, B> {
+    pub recording: &'s Recording<'s>,
     pub batch: B,
     pub take: &'s mut (dyn FnMut(&B) -> ControlFlow<()> + Send),
 }
@@ -123,8 +126,12 @@ impl<B: Batch> Batches<'_, B> {
         if self.batch.tags() >= BATCH_TAGS { self.give() } else { ControlFlow::Continue(()) }
     }
 
-    /// Passes on the current batch, so that the consumer need not wait for a full batch of rare tuples.
+    /// Passes on the current batch, so that the consumer need not wait for a full batch of rare tuples. Nothing is passed on
+    /// after rows were found damaged.
     pub(super) fn give(&mut self) -> ControlFlow<()> {
+        if self.recording.check_damage().is_err() {
+            return ControlFlow::Break(());
+        }
         if self.batch.tags() == 0 {
             return ControlFlow::Continue(());
         }

@@ -52,7 +52,7 @@ impl Coincidences {
         let wanted = Wanted::new(&groups::channels_of(&groups), &self.scope);
         let range = self.scope.range;
         let veto = self.veto.as_ref();
-        let mut batches = Batches { batch: Tuples::default(), take };
+        let mut batches = Batches { recording, batch: Tuples::default(), take };
         let rule = self.rule.definition();
         match rule.engine() {
             Engine::Ways => {
@@ -98,7 +98,7 @@ impl Coincidences {
     ) -> Result<(), Error> {
         let channels = groups::channels_of(&self.groups_in(&recording.facts())?);
         let wanted = Wanted::new(&channels, &self.scope);
-        let mut batches = Batches { batch: Vec::new(), take };
+        let mut batches = Batches { recording, batch: Vec::new(), take };
         let (window, range) = (self.window, self.scope.range);
         let number = std::cell::Cell::new(0);
         let walk = |source| {

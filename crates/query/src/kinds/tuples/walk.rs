@@ -76,9 +76,6 @@ fn walk_sources<'a, W: Walker>(
         walker.step(feed, batches)?;
         loop {
             if feed.has_read() {
-                if recording.check_damage().is_err() {
-                    return ControlFlow::Break(());
-                }
                 batches.give()?;
             }
             let Some(tag) = feed.peek() else { break };

@@ -289,7 +289,8 @@ impl<'p> Counter<'p> {
     ) {
         let (part, simd, time) = (self.part, self.simd, source.tags.time);
         let earliest = time.at(rows.start).saturating_sub(window.reach);
-        let head = time.seek(rows.start, |time| time < earliest);
+        // A damaged row may mislead the search.
+        let head = time.seek(rows.start, |time| time < earliest).min(rows.start);
         if !source.is_in_order(simd, head..rows.end) {
             return;
         }

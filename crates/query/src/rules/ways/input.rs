@@ -127,7 +127,6 @@ impl GroupScan {
         if !self.is_in_chains() {
             return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }
-        // The last chain continues to a gap after the range.
         // The channels of the chains that the ends of the range cut are extracted.
         let whole = whole_chains(column, inside.clone(), window.reach);
         let cut = [inside.start..whole.start, whole.end..inside.end];
