@@ -64,7 +64,7 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | benc
           Slurm, MUNGE and root: slurm [array] [jobqueue]
   coverage  whether quoted errors cover the truth, in 1,000 simulations of each case, some minutes; writes
           docs/coverage.md: coverage [REPETITIONS]
-  damage  what each kind of query answers after random damage of each file of a store, about a minute; writes
+  damage  what each kind of query answers after random damage of each file of a store, some minutes; writes
           docs/damage.md: damage [PLACES]
   validate  what other programs answer on recordings of instruments, compared with tagq; writes
           docs/validation.md: validate FOLDER [--programs PYTHON (asks them again, where it can import them)]
@@ -109,7 +109,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         "slurm" => slurm::run(args),
         "coverage" => ended(tests::coverage(words.first().unwrap_or(&"1000"))),
-        "damage" => ended(tests::damage(words.first().unwrap_or(&"100"))),
+        "damage" => ended(tests::damage(words.first().unwrap_or(&"2"))),
         "validate" => validate::run(args),
         "dist" => dist::run(args),
         "book" => book::run(),

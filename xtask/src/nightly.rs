@@ -30,7 +30,7 @@ pub(crate) fn run() -> ExitCode {
     });
     steps.run("tests of the comparison of formats", format_tests);
     steps.run("coverage of errors: writes docs/coverage.md", || coverage("1000"));
-    steps.run("damage: writes docs/damage.md", || damage("100"));
+    steps.run("damage: writes docs/damage.md", || damage("2"));
     match env::var("TAGQ_REAL_DATA") {
         Ok(folder) => steps
             .run("other programs: writes docs/validation.md", || passed(validate::run(&[folder]))),

@@ -8,6 +8,7 @@ mod stores;
 
 use std::{
     cell::RefCell, collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock,
+    thread,
 };
 
 use tagq::{
@@ -21,10 +22,10 @@ use tagq::{
 };
 
 use questions::{Asked, Question, questions};
-use stores::{File, VERSIONS, files, stores};
+use stores::{File, Made, VERSIONS, files, stores};
 
 static POOL: LazyLock<rayon::ThreadPool> =
-    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
 
 /// How bytes of a file are damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +48,7 @@ struct Outcomes {
 }
 
 /// Without a number of places, one of these many questions is asked, another one after each damage.
-const TURNS: usize = 31;
+const TURNS: usize = 127;
 
 /// The outcomes for each version of the format, kind of file, damage and kind of query.
 type Table = BTreeMap<(u32, &'static str, Damage, &'static str), Outcomes>;
@@ -121,57 +122,72 @@ impl Damage {
 
 /// Damages each file of each store `tries` times in each way, and asks every question, or some of them in turn.
 fn tried(tries: usize, asks_all: bool) -> Table {
-    let mut turn = 0;
+    let stores = stores();
+    thread::scope(|scope| {
+        let of_store =
+            |(number, store)| scope.spawn(move || tried_in(store, number, tries, asks_all));
+        let tables: Vec<_> = stores.iter().enumerate().map(of_store).collect();
+        let mut all = Table::new();
+        for (key, more) in tables.into_iter().flat_map(|table| table.join().unwrap()) {
+            let Outcomes { same, refused, silent } = all.entry(key).or_default();
+            (*same, *refused, *silent) =
+                (*same + more.same, *refused + more.refused, *silent + more.silent);
+        }
+        all
+    })
+}
+
+fn tried_in(store: &Made, number: usize, tries: usize, asks_all: bool) -> Table {
+    // Other questions in each store.
+    let mut turn = 31 * number;
     let mut table = Table::new();
-    let mut places = Places(1);
+    let mut places = Places(number as u64);
     let questions = questions();
-    for store in stores() {
-        let intact = RefCell::new(BTreeMap::new());
-        let right = |number: usize, question: &Question| -> String {
-            let ask = || answer(store.folder(), question, Caching::Off).unwrap();
-            intact.borrow_mut().entry(number).or_insert_with(ask).clone()
-        };
-        // Version 1 has no micro times.
-        let has_it = |of: &&Question| store.version > 1 || of.kind != "micro times";
-        let asked: Vec<_> = questions.iter().filter(has_it).enumerate().collect();
-        for file in files(store.folder()) {
-            for damage in [Damage::Flip, Damage::LostPage, Damage::Cut] {
-                for _ in 0..tries {
-                    let Some(bytes) = damage.of(&file, &mut places) else { continue };
-                    let mut kept = Vec::new();
-                    for &(number, question) in &asked {
-                        turn += 1;
-                        if !asks_all && turn % TURNS != 0 {
-                            continue;
-                        }
-                        let intact = right(number, question);
-                        fs::write(&file.path, &bytes).unwrap();
-                        let is_kept = (turn / TURNS).is_multiple_of(2);
-                        let caching = if is_kept { Caching::Rows(1) } else { Caching::Off };
-                        kept.extend(is_kept.then_some((number, question)));
-                        let key = (store.version, file.kind, damage, question.kind);
-                        let outcomes = table.entry(key).or_default();
-                        match answer(store.folder(), question, caching) {
-                            Err(_) => outcomes.refused += 1,
-                            Ok(answer) if answer == intact => outcomes.same += 1,
-                            Ok(_) => {
-                                outcomes.silent += 1;
-                                if env::var_os("TAGQ_DAMAGE_SHOW").is_some() {
-                                    let (version, kind) = (store.version, question.kind);
-                                    println!("version {version}, {} {damage:?} {kind}", file.kind);
-                                }
+    let intact = RefCell::new(BTreeMap::new());
+    let right = |number: usize, question: &Question| -> String {
+        let ask = || answer(store.folder(), question, Caching::Off).unwrap();
+        intact.borrow_mut().entry(number).or_insert_with(ask).clone()
+    };
+    // Version 1 has no micro times.
+    let has_it = |of: &&Question| store.version > 1 || of.kind != "micro times";
+    let asked: Vec<_> = questions.iter().filter(has_it).enumerate().collect();
+    for file in files(store.folder()) {
+        for damage in [Damage::Flip, Damage::LostPage, Damage::Cut] {
+            for _ in 0..tries {
+                let Some(bytes) = damage.of(&file, &mut places) else { continue };
+                let mut kept = Vec::new();
+                for &(number, question) in &asked {
+                    turn += 1;
+                    if !asks_all && !turn.is_multiple_of(TURNS) {
+                        continue;
+                    }
+                    let intact = right(number, question);
+                    fs::write(&file.path, &bytes).unwrap();
+                    let is_kept = (turn / TURNS).is_multiple_of(2);
+                    let caching = if is_kept { Caching::Rows(1) } else { Caching::Off };
+                    kept.extend(is_kept.then_some((number, question)));
+                    let key = (store.version, file.kind, damage, question.kind);
+                    let outcomes = table.entry(key).or_default();
+                    match answer(store.folder(), question, caching) {
+                        Err(_) => outcomes.refused += 1,
+                        Ok(answer) if answer == intact => outcomes.same += 1,
+                        Ok(_) => {
+                            outcomes.silent += 1;
+                            if env::var_os("TAGQ_DAMAGE_SHOW").is_some() {
+                                let (version, kind) = (store.version, question.kind);
+                                println!("version {version}, {} {damage:?} {kind}", file.kind);
                             }
                         }
-                        fs::write(&file.path, &file.bytes).unwrap();
                     }
-                    // Nothing that was counted in the damaged rows is found again.
-                    for (number, question) in kept {
-                        let again = answer(store.folder(), question, Caching::Rows(1)).unwrap();
-                        let of = (store.version, file.kind, damage, question.kind);
-                        assert_eq!(again, right(number, question), "{of:?}");
-                    }
-                    forget(store.folder());
+                    fs::write(&file.path, &file.bytes).unwrap();
                 }
+                // Nothing that was counted in the damaged rows is found again.
+                for (number, question) in kept {
+                    let again = answer(store.folder(), question, Caching::Rows(1)).unwrap();
+                    let of = (store.version, file.kind, damage, question.kind);
+                    assert_eq!(again, right(number, question), "{of:?}");
+                }
+                forget(store.folder());
             }
         }
     }
