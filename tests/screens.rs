@@ -85,7 +85,7 @@ fn the_bar_of_an_ingest_stays_on_its_line_and_leaves_none() {
     let folder = tempfile::tempdir().unwrap();
     let notes = |columns| Screen { columns, shows: Shows::Stderr, ..SMALL };
     // Try longer runs until one is drawn often enough on this machine.
-    for duration in ["200ms", "2s", "10s", "60s"] {
+    'longer: for duration in ["200ms", "2s", "10s", "60s"] {
         let name = format!("{duration}.tags.zst");
         let file = folder.path().join(&name).into_os_string();
         let simulate = ["simulate", "--rate", "1MHz", "--duration", duration].map(Into::into);
@@ -97,7 +97,9 @@ fn the_bar_of_an_ingest_stays_on_its_line_and_leaves_none() {
         }
         for columns in [24, 80, 81, 100, 120, 200] {
             let ran = on_terminal(folder.path(), &words, notes(columns)).unwrap();
-            assert!(ran.written.contains("ingesting "), "{columns}: {}", ran.written);
+            if !ran.written.contains("ingesting ") {
+                continue 'longer;
+            }
             let (lines, most) = screen_after(&ran.written, columns.into());
             let note: usize = lines.iter().map(|line| line.chars().count()).sum();
             assert!(lines[0].starts_with("note: "), "{columns}: {lines:?}");
