@@ -98,7 +98,7 @@ fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
         fs::write(&path, whole).unwrap();
         for (query, right) in [PAIR, &derived].into_iter().zip(right) {
             assert_eq!(rows(query), right, "{key}: {query}");
-            // And from what is kept now.
+            // Again, now from the cached result and the view.
             assert_eq!(rows(query), right, "{key}: {query}");
         }
         let verified = place.done("verify run.tags.zst");

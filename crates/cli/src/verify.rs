@@ -1,4 +1,4 @@
-//! `tagq verify`: verifies the checksums of stores, of what is kept in them, and of sources.
+//! `tagq verify`: verifies the checksums of stores, their views and cached results, and their sources.
 
 use std::{
     io::Write as _,

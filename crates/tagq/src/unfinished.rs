@@ -18,7 +18,7 @@ const END: &str = ".part";
 const LOCK: &str = "lock";
 /// A folder without this file is abandoned after so long.
 const ABANDONED: Duration = Duration::from_mins(10);
-/// Maximum number of new names that are tried if other processes take what is new for abandoned.
+/// The most names that are drawn if other processes take a new file or folder for an abandoned one.
 const DRAWS_MAX: usize = 16;
 
 /// A folder for files that get their place when they are complete, or that nobody else is to see. It is removed, with what
@@ -60,7 +60,7 @@ pub(crate) fn file_in(folder: &Path) -> io::Result<NamedTempFile> {
     until_locked(made)
 }
 
-/// What is locked while it is not complete.
+/// A file or folder that is locked until it is complete.
 trait Locked {
     fn file(&self) -> &File;
 }

@@ -32,10 +32,10 @@ impl Run {
             // A neighbour may have a tag at the same time.
             let before = number.checked_sub(1).and_then(|before| blocks.get(before));
             let is_shared = before.is_some_and(|before| before.time_max == block.time_min);
-            let first = block.time_min + i64::from(is_shared);
+            let first = block.time_min.saturating_add(is_shared.into());
             let next = blocks.get(number + 1);
             let is_shared = next.is_some_and(|next| next.time_min == block.time_max);
-            let last = block.time_max - i64::from(is_shared);
+            let last = block.time_max.saturating_sub(is_shared.into());
             left_out.dead.extend((first <= last).then_some((first, last)));
         }
         Ok(left_out)
@@ -43,7 +43,7 @@ impl Run {
 }
 
 impl LeftOut {
-    /// Says what is left out; `None` if that is nothing.
+    /// Returns a note with the blocks, tags and time that are left out; `None` if there are none.
     pub fn remark(&self, tick: Tick) -> Option<String> {
         let blocks = self.blocks.len();
         let ticks = self.dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first) + 1);
@@ -59,6 +59,9 @@ impl LeftOut {
 
     /// Adds their times to the dead times of a recording.
     pub fn add_to(&self, recording: &mut Recording) {
+        if self.dead.is_empty() {
+            return;
+        }
         let own = std::mem::take(&mut recording.dead);
         recording.set_dead(own.into_iter().chain(self.dead.iter().copied()));
     }

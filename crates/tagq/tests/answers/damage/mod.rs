@@ -79,7 +79,7 @@ fn answer(folder: &Path, question: &Question, caching: Caching) -> Result<String
     }
 }
 
-/// Removes what is kept in a store.
+/// Removes the cached results and the views of a store.
 fn forget(folder: &Path) {
     for kept in ["cache", "views"] {
         let _: Result<(), _> = fs::remove_dir_all(folder.join(kept));

@@ -10,7 +10,7 @@ pub struct Question {
     pub asked: Asked,
 }
 
-/// What is asked of a run.
+/// A query, a copy of all tags, or a search for delays.
 pub enum Asked {
     /// The answer to a query.
     Query(&'static str, OptionValues),
