@@ -13,7 +13,8 @@ use std::{
 
 use serde_json::Value;
 use tagq::{
-    requests::{Asking, OptionValues, REQUEST_TYPES, cases},
+    QUERY_TYPES, cases, is_search,
+    requests::{Asking, OptionValues},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 use tagq_sampling::some_requests;
@@ -52,7 +53,7 @@ fn groups_of(value: &Value) -> Option<&Vec<Value>> {
 
 /// Returns a request as words of the command line.
 pub(crate) fn words(name: &str, options: &OptionValues) -> Vec<String> {
-    let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
+    let of = QUERY_TYPES.into_iter().find(|of| of.name == name).unwrap();
     let mut words = vec![name.to_owned()];
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let listed = |value: &Value| match value {
@@ -151,7 +152,7 @@ fn the_command_of_every_case_gives_its_answer() {
     let program = command().get_program().to_owned();
     let path = "../it's a run/run.tagq";
     for (name, options) in some_requests(cases()) {
-        let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
+        let of = QUERY_TYPES.into_iter().find(|of| of.name == name).unwrap();
         let line = of.command(&options, &[path], Asking::Each);
         let line = line.replacen("tagq", "\"$TAGQ\"", 1) + " --json";
         let mut shell = Command::new("sh");
@@ -171,7 +172,7 @@ fn every_case_counts_explains_and_merges() {
     make(folder.path());
     let divided = some_requests(cases());
     let write = env::var_os("TAGQ_OUTPUTS").is_some_and(|word| word == "write");
-    for of in REQUEST_TYPES {
+    for of in QUERY_TYPES {
         let mut all = String::new();
         let cases: Vec<_> = cases().into_iter().filter(|(name, _)| *name == of.name).collect();
         assert!(!cases.is_empty(), "{} has no case", of.name);
@@ -188,6 +189,11 @@ fn every_case_counts_explains_and_merges() {
             }
             let _ = writeln!(all, "({} lines)\n", lines.len());
             if !divided.iter().any(|case| case == &(*name, options.clone())) {
+                continue;
+            }
+            if is_search(of) {
+                let plan = &[&["plan"], &words[..], &["-o", "plan"]].concat();
+                assert_eq!(output(command().current_dir(folder.path()).args(plan)).code, 2);
                 continue;
             }
             let explained = done(folder.path(), &[&words[..], &["--explain"]].concat());

@@ -4,61 +4,42 @@ use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Output, command, output, store_file};
+use crate::support::{Place, store_file};
 
 /// Bytes of a column before its first row.
 const HEADER: usize = 4096;
 
-/// A run with a store.
-struct Place(tempfile::TempDir);
+/// Makes a run of about 1,200,000 tags, so many that results are cached; `ingest` are the options of its store.
+fn with_store(ingest: &str) -> Place {
+    let place = Place::new();
+    place.done("simulate run.tags.zst --rate 3MHz --duration 200ms --jitter 300ps -q");
+    place.done(&format!("ingest run.tags.zst -q {ingest}"));
+    place
+}
 
-impl Place {
-    /// Makes a run of about 1,200,000 tags, so many that results are cached; `ingest` are the options of its store.
-    fn new(ingest: &str) -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.done("simulate run.tags.zst --rate 3MHz --duration 200ms --jitter 300ps -q");
-        place.done(&format!("ingest run.tags.zst -q {ingest}"));
-        place
+/// Runs a command that meets damage, and checks that the error names it.
+fn refused(place: &Place, line: &str, words: &[&str]) {
+    let asked = place.tagq(line);
+    assert_eq!(asked.code, 3, "{line}: {}", asked.stderr);
+    for word in words {
+        assert!(asked.stderr.contains(word), "{line}: no `{word}` in {}", asked.stderr);
     }
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
+fn rows(place: &Place, query: &str) -> Value {
+    place.done(&format!("{query} --no-ingest --format json run.tags.zst")).json()["rows"].clone()
+}
 
-    fn tagq(&self, line: &str) -> Output {
-        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
-    }
-
-    fn done(&self, line: &str) -> Output {
-        let done = self.tagq(line);
-        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
-        done
-    }
-
-    /// Runs a command that meets damage, and checks that the error names it.
-    fn refused(&self, line: &str, words: &[&str]) {
-        let asked = self.tagq(line);
-        assert_eq!(asked.code, 3, "{line}: {}", asked.stderr);
-        for word in words {
-            assert!(asked.stderr.contains(word), "{line}: no `{word}` in {}", asked.stderr);
-        }
-    }
-
-    fn rows(&self, query: &str) -> Value {
-        self.done(&format!("{query} --no-ingest --format json run.tags.zst")).json()["rows"].clone()
-    }
-
-    /// Damages a page of zeros into a file of the store; returns its path and intact bytes.
-    fn damage(&self, store: &str, key: &str, row_byte: usize) -> (PathBuf, Vec<u8>) {
-        let path = store_file(&self.path(store), key);
-        let whole = fs::read(&path).unwrap();
-        let mut bytes = whole.clone();
-        let place = HEADER + row_byte;
-        bytes[place..place + 4096].fill(1);
-        assert_ne!(bytes, whole);
-        fs::write(&path, bytes).unwrap();
-        (path, whole)
-    }
+/// Damages a page of zeros into a file of the store; returns its path and intact bytes.
+fn damage(place: &Place, store: &str, key: &str, row_byte: usize) -> (PathBuf, Vec<u8>) {
+    let path = store_file(&place.path(store), key);
+    let whole = fs::read(&path).unwrap();
+    let mut bytes = whole.clone();
+    let start = HEADER + row_byte;
+    bytes[start..start + 4096].fill(1);
+    assert_ne!(bytes, whole);
+    fs::write(&path, bytes).unwrap();
+    (path, whole)
 }
 
 const STORE: &str = "run.tags.zst.tagq";
@@ -69,14 +50,14 @@ const PAIR: &str = "coincidences 1,2 --window 20t";
 fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
     for (ingest, key) in [("", "channel"), ("", "gap"), ("--times", "time"), ("--times", "channel")]
     {
-        let place = Place::new(ingest);
+        let place = with_store(ingest);
         let derived = format!("rates --derive {}", "P=1|2");
-        let rows = |query: &str| place.rows(query);
+        let rows = |query: &str| rows(&place, query);
         let right = [PAIR, &derived].map(|query| rows(&format!("{query} --no-cache")));
         place.done(&format!("{PAIR} run.tags.zst --no-cache --format json -o answer.json"));
-        let (path, whole) = place.damage(STORE, key, 20 * 4096);
+        let (path, whole) = damage(&place, STORE, key, 20 * 4096);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        place.refused("verify run.tags.zst", &[&name]);
+        refused(&place, "verify run.tags.zst", &[&name]);
         // Gaps beside a column of times say all that the pair needs.
         let reads_pair = key != "time";
         if !reads_pair {
@@ -85,15 +66,15 @@ fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
         let scan = "scan coincidences 1,2 --window 1t..9t:3 --no-ingest run.tags.zst".to_owned();
         let pair = format!("{PAIR} --no-ingest run.tags.zst");
         for line in [pair, scan].into_iter().filter(|_| reads_pair) {
-            place.refused(&line, &[&name, "block"]);
+            refused(&place, &line, &[&name, "block"]);
         }
-        place.refused(&format!("{derived} --no-ingest run.tags.zst"), &[&name, "block"]);
+        refused(&place, &format!("{derived} --no-ingest run.tags.zst"), &[&name, "block"]);
         for other in [
             "reproduce answer.json",
             "image --line 1 --pixels 4 --lines 4 --channels 2 --no-ingest run.tags.zst",
             "export --no-ingest run.tags.zst --format arrow -o tags.arrow",
         ] {
-            place.refused(other, &[&name]);
+            refused(&place, other, &[&name]);
         }
         fs::write(&path, whole).unwrap();
         for (query, right) in [PAIR, &derived].into_iter().zip(right) {
@@ -109,10 +90,10 @@ fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
 /// A view that is damaged is made again by the query that meets it, and `verify` names what is damaged.
 #[test]
 fn kept_results_that_are_damaged_are_made_again() {
-    let place = Place::new("");
+    let place = with_store("");
     let query = "rates --bin 50ms --derive P=1|2";
-    let right = place.rows(query);
-    place.rows(PAIR);
+    let right = rows(&place, query);
+    rows(&place, PAIR);
     let inside = |folder: &str| -> PathBuf {
         let mut entries = fs::read_dir(place.path(STORE).join(folder)).unwrap();
         entries.next().unwrap().unwrap().path()
@@ -124,9 +105,9 @@ fn kept_results_that_are_damaged_are_made_again() {
         let mut bytes = fs::read(&column).unwrap();
         bytes[HEADER + 40] ^= 1;
         fs::write(&column, bytes).unwrap();
-        place.refused("verify run.tags.zst", &["views", &name, "made again"]);
-        assert_eq!(place.rows(&format!("{query} --no-cache")), right);
-        assert_eq!(place.rows(query), right, "{key}");
+        refused(&place, "verify run.tags.zst", &["views", &name, "made again"]);
+        assert_eq!(rows(&place, &format!("{query} --no-cache")), right);
+        assert_eq!(rows(&place, query), right, "{key}");
         place.done("verify run.tags.zst");
     }
     let cached = inside("cache");
@@ -134,7 +115,7 @@ fn kept_results_that_are_damaged_are_made_again() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(&cached, bytes).unwrap();
-    place.refused("verify run.tags.zst", &["cache", "made again"]);
+    refused(&place, "verify run.tags.zst", &["cache", "made again"]);
     // Partial results that are kept.
     place.done("plan rates --bin 50ms run.tags.zst --parts 2 -o plan");
     for part in ["0", "1"] {
@@ -145,23 +126,22 @@ fn kept_results_that_are_damaged_are_made_again() {
     let mut bytes = fs::read(&kept).unwrap();
     bytes[20] ^= 1;
     fs::write(&kept, bytes).unwrap();
-    place.refused("verify kept", &["kept", "made again"]);
+    refused(&place, "verify kept", &["kept", "made again"]);
 }
 
 /// No copy carries damage; with `--salvage` it leaves the block out and says so.
 #[test]
 fn copies_are_refused_at_a_damaged_block_or_leave_it_out() {
-    let place = Place::new("");
+    let place = with_store("");
     place.done("simulate other.tags.zst --channels 3,4 --rate 1MHz --duration 200ms --seed 2 -q");
     place.done("ingest other.tags.zst -q");
-    let tags = place
-        .rows("rates")
+    let tags = rows(&place, "rates")
         .as_array()
         .unwrap()
         .iter()
         .map(|row| row["count"].as_u64().unwrap())
         .sum::<u64>();
-    place.damage(STORE, "channel", 2 * 65_536 + 8192);
+    damage(&place, STORE, "channel", 2 * 65_536 + 8192);
     let name = "channel.col";
     for line in [
         "convert run.tags.zst.tagq copy.tags.zst",
@@ -171,14 +151,9 @@ fn copies_are_refused_at_a_damaged_block_or_leave_it_out() {
         "export run.tags.zst --no-ingest --format csv",
         "derive run.tags.zst -o copy.tagq P=1|2",
         "merge run.tags.zst.tagq other.tags.zst.tagq -o copy.tagq",
-        "set run.tags.zst --times on --gaps off",
         "cat run.tags.zst.tagq",
     ] {
-        if line.starts_with("set") {
-            // Labels are not written again.
-            continue;
-        }
-        place.refused(line, &[name, "block 2 (rows 131072 to 196607)"]);
+        refused(&place, line, &[name, "block 2 (rows 131072 to 196607)"]);
     }
     for copy in ["copy.tags.zst", "copy.parquet", "copy.csv", "copy.tagq"] {
         assert!(!place.path(copy).exists(), "{copy}");
@@ -205,7 +180,7 @@ fn copies_are_refused_at_a_damaged_block_or_leave_it_out() {
 /// No command writes over a file that a store lists as its source.
 #[test]
 fn a_source_of_another_run_is_never_replaced() {
-    let place = Place::new("");
+    let place = with_store("");
     place.done("simulate other.tags.zst --rate 1kHz --duration 10ms -q");
     fs::create_dir(place.path("night")).unwrap();
     fs::copy(place.path("other.tags.zst"), place.path("night/1.tags.zst")).unwrap();

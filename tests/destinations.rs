@@ -1,12 +1,9 @@
 //! What commands write replaces nothing that is needed: neither a recording, nor a file of a store, nor, without
 //! `--force`, any other file.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-use crate::support::{Output, command, fixture_copy, output, tagq};
+use crate::support::{Place, fixture_copy, tagq};
 
 /// The commands that write a file, with `OUT` in its place. `PLAN` and `PART` are a plan and its partial result.
 const WRITING: [&str; 23] = [
@@ -35,41 +32,27 @@ const WRITING: [&str; 23] = [
     "simulate --duration 1ms OUT.tags",
 ];
 
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fixture_copy(folder.path());
-        let place = Self(folder);
-        for (name, start) in [("run.tags", "0s"), ("later.tags", "1s")] {
-            let made = place.tagq(&format!("simulate -q --duration 1ms --start {start} {name}"));
-            assert_eq!(made.code, 0, "{}", made.stderr);
-        }
-        for line in ["plan rates run -o PLAN", "partial PLAN --index 0 -o PART"] {
-            let made = place.tagq(line);
-            assert_eq!(made.code, 0, "{line}: {}", made.stderr);
-        }
-        place
+/// Returns a folder with a run, and a plan and part of it.
+fn made() -> Place {
+    let place = Place::new();
+    fixture_copy(&place.path(""));
+    for (name, start) in [("run.tags", "0s"), ("later.tags", "1s")] {
+        place.done(&format!("simulate -q --duration 1ms --start {start} {name}"));
     }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+    for line in ["plan rates run -o PLAN", "partial PLAN --index 0 -o PART"] {
+        place.done(line);
     }
+    place
+}
 
-    fn tagq(&self, line: &str) -> Output {
-        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
-    }
-
-    /// Runs a command that must be refused with these words, and leave the file as it is.
-    fn refused(&self, line: &str, file: &str, words: &str) {
-        let before = fs::read(self.path(file)).unwrap();
-        let refused = self.tagq(line);
-        assert_eq!(refused.code, 1, "{line}: {}{}", refused.stderr, refused.text());
-        assert!(refused.stderr.contains(words), "{line}: {}", refused.stderr);
-        assert!(refused.stdout.is_empty(), "{line}");
-        assert_eq!(fs::read(self.path(file)).unwrap(), before, "{line}");
-    }
+/// Runs a command that must be refused with these words, and leave the file as it is.
+fn refused(place: &Place, line: &str, file: &str, words: &str) {
+    let before = fs::read(place.path(file)).unwrap();
+    let refused = place.tagq(line);
+    assert_eq!(refused.code, 1, "{line}: {}{}", refused.stderr, refused.text());
+    assert!(refused.stderr.contains(words), "{line}: {}", refused.stderr);
+    assert!(refused.stdout.is_empty(), "{line}");
+    assert_eq!(fs::read(place.path(file)).unwrap(), before, "{line}");
 }
 
 /// Returns the line with `out` in the place of `OUT` and of the ending that a name there needs, and this name.
@@ -108,17 +91,17 @@ fn every_command_that_writes_is_tried() {
 
 #[test]
 fn a_file_is_replaced_only_if_asked_for() {
-    let place = Place::new();
+    let place = made();
     for line in WRITING {
         let (line, name) = with_out(line, "there");
         fs::write(place.path(&name), "precious").unwrap();
-        place.refused(&line, &name, "is there already");
+        refused(&place, &line, &name, "is there already");
         // A new store replaces nothing at all.
         if line.starts_with("derive run") {
             continue;
         }
         if line.starts_with("merge run") {
-            place.refused(&format!("{line} --force"), &name, "is there already");
+            refused(&place, &format!("{line} --force"), &name, "is there already");
             continue;
         }
         // There is no recording with micro times here.
@@ -135,7 +118,7 @@ fn a_file_is_replaced_only_if_asked_for() {
 
 #[test]
 fn nothing_is_written_into_a_store() {
-    let place = Place::new();
+    let place = made();
     let ingested = place.tagq("ingest --store night.tagq run.tags");
     assert_eq!(ingested.code, 0, "{}", ingested.stderr);
     fs::rename(place.path("night.tagq"), place.path("night")).unwrap();
@@ -167,7 +150,7 @@ fn nothing_is_written_into_a_store() {
 #[test]
 #[cfg(unix)]
 fn a_source_that_is_read_is_never_replaced() {
-    let place = Place::new();
+    let place = made();
     let elsewhere = place.path("lab");
     fs::create_dir(&elsewhere).unwrap();
     fs::copy(place.path("run.tags"), elsewhere.join("1.tags")).unwrap();
@@ -194,34 +177,34 @@ fn a_source_that_is_read_is_never_replaced() {
             "plan rates -o",
         ] {
             let line = format!("{query} {source} --force {run}");
-            place.refused(&line, source, "is a file to read");
+            refused(&place, &line, source, "is a file to read");
         }
     }
-    place.refused("convert --force run.tags run.tags", "run.tags", "is a file to read");
-    place.refused("convert --force both.tagq lab/2.tags", "lab/2.tags", "is a file to read");
-    place.refused("partial PLAN --index 0 --force -o PLAN", "PLAN", "is a file to read");
-    place.refused("merge PLAN PART --force --partial PLAN", "PLAN", "is a file to read");
-    place.refused("merge PLAN PART --force --format csv -o PLAN", "PLAN", "is a file to read");
+    refused(&place, "convert --force run.tags run.tags", "run.tags", "is a file to read");
+    refused(&place, "convert --force both.tagq lab/2.tags", "lab/2.tags", "is a file to read");
+    refused(&place, "partial PLAN --index 0 --force -o PLAN", "PLAN", "is a file to read");
+    refused(&place, "merge PLAN PART --force --partial PLAN", "PLAN", "is a file to read");
+    refused(&place, "merge PLAN PART --force --format csv -o PLAN", "PLAN", "is a file to read");
 }
 
 #[test]
 fn a_job_that_runs_twice_replaces_its_own_result_alone() {
-    let place = Place::new();
+    let place = made();
     let planned = place.tagq("plan rates --parts 2 run -o two");
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     for _ in 0..2 {
         assert_eq!(place.tagq("partial two --index 0 -o two.0").code, 0);
     }
-    place.refused("partial two --index 1 -o two.0", "two.0", "is there already");
-    place.refused("partial PLAN --index 0 -o two.0", "two.0", "is there already");
-    place.refused("partial two --index 0 -o run.tags", "run.tags", "is there already");
+    refused(&place, "partial two --index 1 -o two.0", "two.0", "is there already");
+    refused(&place, "partial PLAN --index 0 -o two.0", "two.0", "is there already");
+    refused(&place, "partial two --index 0 -o run.tags", "run.tags", "is there already");
     fs::write(place.path("cut"), &fs::read(place.path("two.0")).unwrap()[..20]).unwrap();
-    place.refused("partial two --index 0 -o cut", "cut", "is there already");
+    refused(&place, "partial two --index 0 -o cut", "cut", "is there already");
 }
 
 #[test]
 fn a_recorder_writes_into_no_store() {
-    let place = Place::new();
+    let place = made();
     let file: &Path = &place.path("run/.tagq/channel.col");
     let whole = fs::read(file).unwrap();
     for out in ["run/.tagq/channel.col", "run/.tagq/2.tags.zst"] {

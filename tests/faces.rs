@@ -4,12 +4,15 @@
 use std::{env, fmt::Write as _, fs};
 
 use serde_json::{Value, json};
-use tagq::requests::{REQUEST_TYPES, RequestOption, RequestType, ValueType};
+use tagq::{
+    QUERY_TYPES, SEARCH_TYPES,
+    requests::{REQUEST_TYPES, RequestOption, RequestType, ValueType},
+};
 
 use crate::support::root;
 
 /// For each method: the columns of its rows with their units, and an example, which is run over data/fixtures/pairs.
-const RETURNS: [(&str, &str, &str); 8] = [
+const RETURNS: [(&str, &str, &str); 9] = [
     (
         "coincidences",
         "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \
@@ -73,6 +76,15 @@ const RETURNS: [(&str, &str, &str); 8] = [
          9605",
     ),
     (
+        "delays",
+        "One row for each pair: `channels`, `peak_ticks`, `peak_s`, of a fit `centre_s`, `width_s` and `coincidences` with \
+         their errors, `sigmas`, and of pulsed light `comb_s`, its period. `query[\"delays\"]` has the delay of each channel \
+         that aligns them.",
+        ">>> delays = run.delays([1, 2])\n\
+         >>> delays[0].peak_ticks\n\
+         0",
+    ),
+    (
         "tuples",
         "A stream of rows: `time` in ticks, and of each channel `row_CH`, `time_CH` and `dt_CH`.",
         ">>> run.tuples(window=\"2ns\", groups=(1, 2)).to_arrow().num_rows\n\
@@ -94,8 +106,10 @@ fn the_keywords_of_python_are_those_of_the_table() {
     let lists = REQUEST_TYPES.into_iter().filter(|of| of.unlisted.is_some());
     let methods = REQUEST_TYPES.into_iter().map(|of| method(of, Gives::Result));
     let methods: String = methods.chain(lists.map(|of| method(of, Gives::Tuples))).collect();
-    let words: String = REQUEST_TYPES.into_iter().map(words).collect();
-    let all = format!("{head}{methods}{WATCH}{words}");
+    let searches = SEARCH_TYPES.into_iter().map(|of| method(of, Gives::Result));
+    let searches = searches.fold(SEARCHES.to_owned(), |class, method| class + &method);
+    let words: String = QUERY_TYPES.into_iter().map(words).collect();
+    let all = format!("{head}{methods}{searches}{WATCH}{words}");
     is_generated("crates/python/python/tagq/_requests.py", &all);
 }
 
@@ -104,8 +118,8 @@ fn the_schema_is_that_of_the_table() {
     let of = |of: &RequestType| (of.name.to_owned(), of.schema());
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Options of the requests of tagq",
-        "$defs": REQUEST_TYPES.into_iter().map(of).collect::<serde_json::Map<String, Value>>(),
+        "title": "Options of the queries of tagq",
+        "$defs": QUERY_TYPES.into_iter().map(of).collect::<serde_json::Map<String, Value>>(),
     });
     is_generated(
         "docs/requests.schema.json",
@@ -122,6 +136,13 @@ fn is_generated(file: &str, content: &str) {
         assert!(is_same, "{file}: TAGQ_OUTPUTS=write writes it again");
     }
 }
+
+/// The beginning of the class of searches.
+const SEARCHES: &str = "\n
+class Searches:
+    \"\"\"The searches that a run answers; that of several runs is asked of each.\"\"\"\n
+    # A function of the extension module, so that warnings name the line of the caller.
+    _ask: Callable[[str, dict[str, Any]], _tagq.Answer]\n";
 
 /// The keywords of `Run.watch` for every query.
 const WATCH: &str = "\n\nif TYPE_CHECKING:\n

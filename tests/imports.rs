@@ -145,7 +145,7 @@ const FLOORS: [Floors; 13] = [
             &["pulses", "unsteady"],
             &["catalogue", "requests"],
             &["delays"],
-            &["settle"],
+            &["question"],
             &["fits", "scans"],
             &["plan", "reproduce"],
         ],

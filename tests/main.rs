@@ -11,6 +11,7 @@ mod book;
 mod cases;
 mod convert;
 mod cut;
+mod damage;
 mod damaged;
 mod defaults;
 mod delays;

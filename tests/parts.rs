@@ -6,61 +6,32 @@ use std::{
     process::Command,
 };
 
-use crate::support::{Output, command, fixture_copy, output, root, skipped, store_file};
+use crate::support::{Place, command, output, root, skipped, store_file};
 
-/// A folder with the fixture in `run`, and the same tags once more in `later`.
-struct Place(tempfile::TempDir);
+/// Plans a query, and counts its parts into `PLAN.0`, `PLAN.1` and so on. Returns these names.
+fn counted(place: &Place, query: &str, parts: usize, plan: &str) -> Vec<String> {
+    let planned = place.done(&format!("plan {query} --parts {parts} -o {plan}"));
+    let last = planned.stderr.rsplit(" to ").next().unwrap().trim().parse::<usize>();
+    let names = (0..=last.unwrap()).map(|part| {
+        let name = format!("{plan}.{part}");
+        place.done(&format!("partial {plan} --index {part} -o {name}"));
+        name
+    });
+    names.collect()
+}
 
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let run = fixture_copy(folder.path());
-        let later = folder.path().join("later");
-        fs::create_dir(&later).unwrap();
-        fs::copy(run.join("2.tags.zst"), later.join("2.tags.zst")).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn tagq(&self, line: &str) -> Output {
-        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
-    }
-
-    /// Runs a command that must succeed.
-    fn done(&self, line: &str) -> Output {
-        let done = self.tagq(line);
-        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
-        done
-    }
-
-    /// Plans a query, and counts its parts into `PLAN.0`, `PLAN.1` and so on. Returns these names.
-    fn counted(&self, query: &str, parts: usize, plan: &str) -> Vec<String> {
-        let planned = self.done(&format!("plan {query} --parts {parts} -o {plan}"));
-        let last = planned.stderr.rsplit(" to ").next().unwrap().trim().parse::<usize>();
-        let names = (0..=last.unwrap()).map(|part| {
-            let name = format!("{plan}.{part}");
-            self.done(&format!("partial {plan} --index {part} -o {name}"));
-            name
-        });
-        names.collect()
-    }
-
-    fn refused(&self, line: &str, code: i32, words: &str) {
-        let refused = self.tagq(line);
-        assert_eq!(refused.code, code, "{line}: {}", refused.stderr);
-        assert!(refused.stderr.contains(words), "{line}: {}", refused.stderr);
-        assert!(refused.stdout.is_empty());
-    }
+fn refused(place: &Place, line: &str, code: i32, words: &str) {
+    let refused = place.tagq(line);
+    assert_eq!(refused.code, code, "{line}: {}", refused.stderr);
+    assert!(refused.stderr.contains(words), "{line}: {}", refused.stderr);
+    assert!(refused.stdout.is_empty());
 }
 
 const PAIRS: &str = "coincidences --window 2ns run";
 
 #[test]
 fn the_answer_of_all_parts_is_that_of_one_process() {
-    let place = Place::new();
+    let place = Place::with_runs();
     for (number, query) in [
         PAIRS,
         "coincidences --window 100ns --rule once run",
@@ -81,7 +52,7 @@ fn the_answer_of_all_parts_is_that_of_one_process() {
     .enumerate()
     {
         let plan = format!("plan{number}");
-        let parts = place.counted(&query.replace(" --sum", ""), 7, &plan);
+        let parts = counted(&place, &query.replace(" --sum", ""), 7, &plan);
         assert!(parts.len() > 4, "{query}: {}", parts.len());
         for format in ["json", "table", "csv"] {
             let one = place.done(&format!("{query} --format {format}"));
@@ -98,54 +69,54 @@ fn the_answer_of_all_parts_is_that_of_one_process() {
 
 #[test]
 fn each_run_of_a_plan_is_answered_by_itself() {
-    let place = Place::new();
+    let place = Place::with_runs();
     let pairs = "coincidences --window 2ns --group 1,2 --group 3,4 run";
     for (number, query) in [pairs, "g2 1,2 --range 100ns --bin 16t run"].into_iter().enumerate() {
         let (query, plan) = (format!("{query} later"), format!("plan{number}"));
-        let parts = place.counted(&query, 6, &plan).join(" ");
+        let parts = counted(&place, &query, 6, &plan).join(" ");
         let merged = place.done(&format!("merge {plan} {parts} --each"));
         // That they have the same groups changes nothing for groups that are named.
         let merged = merged.text().replace("    \"together\": \"same_groups\",\n", "");
         assert_eq!(merged, place.done(&query).text());
     }
-    place.refused(&format!("plan {} -o new", PAIRS.replace("run", "-")), 2, "runs with stores");
+    refused(&place, &format!("plan {} -o new", PAIRS.replace("run", "-")), 2, "runs with stores");
 }
 
 #[test]
 fn parts_are_merged_in_any_steps() {
-    let place = Place::new();
-    let parts = place.counted(PAIRS, 5, "plan");
+    let place = Place::with_runs();
+    let parts = counted(&place, PAIRS, 5, "plan");
     let all = place.done(&format!("merge plan {}", parts.join(" "))).stdout;
     // Parts that do not touch wait together.
     place.done("merge plan plan.4 plan.0 --partial sum.0");
     place.done("merge plan plan.1 sum.0 plan.3 --partial sum.1");
-    place.refused("merge plan sum.1", 5, "parts of the plan are missing: 2\n");
+    refused(&place, "merge plan sum.1", 5, "parts of the plan are missing: 2\n");
     place.done("merge plan sum.1 plan.2 --partial sum.2");
     assert_eq!(place.done("merge plan sum.2").stdout, all);
     // The sum of all parts has the same bytes in whatever order they come.
     place.done(&format!("merge plan {} --partial sum", parts.join(" ")));
     assert_eq!(fs::read(place.path("sum")).unwrap(), fs::read(place.path("sum.2")).unwrap());
-    place.refused("merge plan plan.1", 5, "missing: 0,2-4\n");
+    refused(&place, "merge plan plan.1", 5, "missing: 0,2-4\n");
 }
 
 #[test]
 fn a_part_that_does_not_fit_is_refused_by_name() {
-    let place = Place::new();
-    place.counted(PAIRS, 3, "plan");
-    place.counted("coincidences --window 3ns run", 3, "other");
-    place.refused("merge plan plan.0 plan.1 plan.2 plan.1", 3, "plan.1: part 1 is there already");
-    place.refused("merge plan plan.0 other.1 plan.2", 3, "other.1: it is of plan");
-    place.refused("merge plan plan.0 absent plan.2", 1, "(os error 2)");
-    place.refused("merge plan run/1.tags.zst", 3, "run/1.tags.zst: it is no partial result");
+    let place = Place::with_runs();
+    counted(&place, PAIRS, 3, "plan");
+    counted(&place, "coincidences --window 3ns run", 3, "other");
+    refused(&place, "merge plan plan.0 plan.1 plan.2 plan.1", 3, "plan.1: part 1 is there already");
+    refused(&place, "merge plan plan.0 other.1 plan.2", 3, "other.1: it is of plan");
+    refused(&place, "merge plan plan.0 absent plan.2", 1, "(os error 2)");
+    refused(&place, "merge plan run/1.tags.zst", 3, "run/1.tags.zst: it is no partial result");
     let bytes = fs::read(place.path("plan.1")).unwrap();
     let step = bytes.len() / 40 + 1;
     for at in (0..bytes.len()).step_by(step) {
         fs::write(place.path("cut"), &bytes[..at]).unwrap();
-        place.refused("merge plan plan.0 cut plan.2", 3, "cut: it ");
+        refused(&place, "merge plan plan.0 cut plan.2", 3, "cut: it ");
         let mut flipped = bytes.clone();
         flipped[at] ^= 1 << (at % 8);
         fs::write(place.path("flipped"), flipped).unwrap();
-        place.refused("merge plan plan.0 flipped plan.2", 3, "flipped: it ");
+        refused(&place, "merge plan plan.0 flipped plan.2", 3, "flipped: it ");
     }
     let text = fs::read_to_string(place.path("plan")).unwrap();
     for (from, to) in
@@ -153,29 +124,31 @@ fn a_part_that_does_not_fit_is_refused_by_name() {
     {
         assert!(text.contains(from), "{from}");
         fs::write(place.path("edited"), text.replacen(from, to, 1)).unwrap();
-        place.refused("merge edited plan.0 plan.1 plan.2", 2, "edited: it was edited");
-        place.refused("partial edited --index 0 -o new", 2, "edited: it was edited");
+        refused(&place, "merge edited plan.0 plan.1 plan.2", 2, "edited: it was edited");
+        refused(&place, "partial edited --index 0 -o new", 2, "edited: it was edited");
     }
     fs::write(place.path("edited"), text.replacen("\"version\": 1", "\"version\": 9", 1)).unwrap();
-    place.refused("partial edited --index 0 -o new", 2, "make the plan again");
-    place.refused(
+    refused(&place, "partial edited --index 0 -o new", 2, "make the plan again");
+    refused(
+        &place,
         "partial plan --index 3 -o new",
         2,
         "the plan has no part 3; its parts are 0 to 2",
     );
-    place.refused("partial plan -o new", 2, "--index I");
+    refused(&place, "partial plan -o new", 2, "--index I");
     assert!(!place.path("new").exists());
-    place.refused(
+    refused(
+        &place,
         "plan histogram --start 1 --stop 2 --mode last --sync-divider 2 run -o new",
         2,
         "--sync-divider",
     );
-    place.refused(&format!("plan {PAIRS} -o plan"), 1, "is there already");
+    refused(&place, &format!("plan {PAIRS} -o plan"), 1, "is there already");
 }
 
 #[test]
 fn parts_read_the_rows_of_the_plan() {
-    let place = Place::new();
+    let place = Place::with_runs();
     let later = place.path("later").join("2.tags.zst");
     fs::rename(place.path("run").join("2.tags.zst"), &later).unwrap();
     let expected = place.done(PAIRS).stdout;
@@ -193,13 +166,13 @@ fn parts_read_the_rows_of_the_plan() {
     // Another run in its place is refused, and nothing is written.
     fs::remove_dir_all(place.path("run").join(".tagq")).unwrap();
     place.done("ingest run");
-    place.refused("partial plan --index 0 -o new", 1, "are not those that are asked for");
+    refused(&place, "partial plan --index 0 -o new", 1, "are not those that are asked for");
     assert!(!place.path("new").exists());
 }
 
 #[test]
 fn parts_that_were_counted_before_are_taken_from_a_folder() {
-    let place = Place::new();
+    let place = Place::with_runs();
     let pairs = "coincidences --window 2ns --group 1,2 run";
     let count = |plan: &str, parts: &[u32]| {
         for part in parts {
@@ -232,16 +205,16 @@ fn parts_that_were_counted_before_are_taken_from_a_folder() {
     place.done("plan coincidences --window 3ns run --part-tags 6000 -o other");
     count("other", &parts);
     assert_eq!(kept().len(), of_both + rows);
-    place.refused(&format!("plan {pairs} --part-tags 0 -o new"), 2, "--part-tags");
-    place.refused(&format!("plan {pairs} --part-tags 5 --parts 2 -o new"), 2, "cannot be used");
+    refused(&place, &format!("plan {pairs} --part-tags 0 -o new"), 2, "--part-tags");
+    refused(&place, &format!("plan {pairs} --part-tags 5 --parts 2 -o new"), 2, "cannot be used");
 }
 
 #[test]
 fn a_store_may_lie_elsewhere() {
-    let place = Place::new();
+    let place = Place::with_runs();
     place.done(&format!("plan {PAIRS} --parts 2 -o plan"));
     fs::rename(place.path("run"), place.path("moved")).unwrap();
-    place.refused("partial plan --index 0 -o p.0", 1, "run/.tagq: no tagq store");
+    refused(&place, "partial plan --index 0 -o p.0", 1, "run/.tagq: no tagq store");
     for part in 0..2 {
         place.done(&format!("partial plan --index {part} -o p.{part} --store moved/.tagq"));
     }
@@ -249,7 +222,7 @@ fn a_store_may_lie_elsewhere() {
     fs::rename(place.path("moved"), place.path("run")).unwrap();
     assert_eq!(merged, place.done(PAIRS).stdout);
     place.done("ingest later");
-    place.refused("partial plan --index 0 -o p.0 --store later/.tagq", 1, "store of another run");
+    refused(&place, "partial plan --index 0 -o p.0 --store later/.tagq", 1, "store of another run");
 }
 
 /// A folder at another path, by FUSE.
@@ -275,7 +248,7 @@ impl Drop for Mount {
 #[test]
 fn a_store_is_read_on_another_mount_while_it_grows() {
     const SOURCES: usize = 8;
-    let place = Place::new();
+    let place = Place::with_runs();
     for name in ["shared", "shared/run", "local", "local/run"] {
         fs::create_dir(place.path(name)).unwrap();
     }
@@ -337,7 +310,7 @@ fn a_store_is_read_on_another_mount_while_it_grows() {
 #[test]
 #[cfg_attr(windows, ignore = "a shell of Unix")]
 fn the_script_for_slurm_counts_its_part() {
-    let place = Place::new();
+    let place = Place::with_runs();
     let program = Path::new(env!("CARGO_BIN_EXE_tagq")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let task = |number: &str| {
@@ -351,7 +324,7 @@ fn the_script_for_slurm_counts_its_part() {
                 ])
                 // As if it had been tried often enough.
                 .env("SLURM_RESTART_COUNT", "3")
-                .current_dir(place.0.path()),
+                .current_dir(place.path("")),
         )
     };
     place.done(&format!("plan {PAIRS} --parts 3 -o plan.json"));
@@ -366,7 +339,7 @@ fn the_script_for_slurm_counts_its_part() {
 
 #[test]
 fn the_job_says_which_part_and_whether_to_try_again() {
-    let place = Place::new();
+    let place = Place::with_runs();
     place.done(&format!("plan {PAIRS} --parts 2 -o plan"));
     let of_job = |part: &str, out: &str| {
         output(
@@ -374,7 +347,7 @@ fn the_job_says_which_part_and_whether_to_try_again() {
                 .args(["partial", "plan", "-o", out])
                 .env("SLURM_ARRAY_TASK_ID", part)
                 .env("SLURM_CPUS_PER_TASK", "1")
-                .current_dir(place.0.path()),
+                .current_dir(place.path("")),
         )
     };
     assert_eq!(of_job("0", "part.0").code, 0);

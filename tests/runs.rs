@@ -5,7 +5,7 @@ use std::os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _};
 use std::{
     ffi::OsStr,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     time::{Duration, SystemTime},
 };
@@ -14,74 +14,54 @@ use serde_json::Value;
 
 #[cfg(unix)]
 use crate::support::command_as_nobody;
-use crate::support::{Output, command, fixture_copy, output};
+use crate::support::{Place, fixture_copy, output};
 
 /// 2026-11-15 in UTC.
 const DAY: u64 = 20_772 * 86_400;
 
 /// A folder with four runs: a folder of sources with a new source, a source with its own store, a store whose source is gone,
 /// and a folder that was never ingested. Each ended a day after the one before.
-struct Lab(tempfile::TempDir);
-
-impl Lab {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let lab = Self(folder);
-        let fixture = fixture_copy(lab.0.path());
-        let copy = |from: &str, to: &str, day: u64| {
-            let to = lab.path(to);
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(fixture.join(from), &to).unwrap();
-            let ended = SystemTime::UNIX_EPOCH + Duration::from_secs(DAY + day * 86_400);
-            fs::File::options().write(true).open(&to).unwrap().set_modified(ended).unwrap();
-        };
-        copy("1.tags.zst", "lab/bell/1.tags.zst", 0);
-        copy("1.tags.zst", "lab/raw/night/x.tags.zst", 1);
-        copy("1.tags.zst", "gone.tags.zst", 2);
-        copy("2.tags.zst", "lab/bell2/2.tags.zst", 3);
-        for ingest in
-            ["lab/bell", "lab/raw/night/x.tags.zst", "--store lab/raw/old.tagq gone.tags.zst"]
-        {
-            lab.tagq(&format!("ingest --tick 156.25ps {ingest}"));
-        }
-        lab.tagq("name lab/bell 1=alice");
-        fs::remove_file(lab.path("gone.tags.zst")).unwrap();
-        copy("2.tags.zst", "lab/bell/2.tags.zst", 0);
-        // Neither hidden folders nor links to folders are looked into.
-        fs::create_dir(lab.path("lab/.git")).unwrap();
-        fs::copy(fixture.join("1.tags.zst"), lab.path("lab/.git/1.tags.zst")).unwrap();
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(&fixture, lab.path("lab/linked")).unwrap();
-        lab
+fn lab() -> Place {
+    let lab = Place::new();
+    let fixture = fixture_copy(&lab.path(""));
+    let copy = |from: &str, to: &str, day: u64| {
+        let to = lab.path(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(fixture.join(from), &to).unwrap();
+        let ended = SystemTime::UNIX_EPOCH + Duration::from_secs(DAY + day * 86_400);
+        fs::File::options().write(true).open(&to).unwrap().set_modified(ended).unwrap();
+    };
+    copy("1.tags.zst", "lab/bell/1.tags.zst", 0);
+    copy("1.tags.zst", "lab/raw/night/x.tags.zst", 1);
+    copy("1.tags.zst", "gone.tags.zst", 2);
+    copy("2.tags.zst", "lab/bell2/2.tags.zst", 3);
+    for ingest in ["lab/bell", "lab/raw/night/x.tags.zst", "--store lab/raw/old.tagq gone.tags.zst"]
+    {
+        lab.done(&format!("ingest --tick 156.25ps {ingest}"));
     }
+    lab.done("name lab/bell 1=alice");
+    fs::remove_file(lab.path("gone.tags.zst")).unwrap();
+    copy("2.tags.zst", "lab/bell/2.tags.zst", 0);
+    // Neither hidden folders nor links to folders are looked into.
+    fs::create_dir(lab.path("lab/.git")).unwrap();
+    fs::copy(fixture.join("1.tags.zst"), lab.path("lab/.git/1.tags.zst")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&fixture, lab.path("lab/linked")).unwrap();
+    lab
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn run(&self, line: &str) -> Output {
-        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
-    }
-
-    fn tagq(&self, line: &str) -> Output {
-        let done = self.run(line);
-        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
-        done
-    }
-
-    /// Returns the names that are listed, and their states.
-    fn listed(&self, line: &str) -> Vec<(String, String)> {
-        let listed = self.tagq(&format!("runs lab {line} --format json")).json();
-        // Paths have the separators of the system.
-        let text = |value: &Value| value.as_str().unwrap().replace('\\', "/");
-        let runs = listed["runs"].as_array().unwrap().iter();
-        runs.map(|run| (text(&run["name"]), text(&run["state"]))).collect()
-    }
+/// Returns the names that are listed, and their states.
+fn listed(lab: &Place, line: &str) -> Vec<(String, String)> {
+    let listed = lab.done(&format!("runs lab {line} --format json")).json();
+    // Paths have the separators of the system.
+    let text = |value: &Value| value.as_str().unwrap().replace('\\', "/");
+    let runs = listed["runs"].as_array().unwrap().iter();
+    runs.map(|run| (text(&run["name"]), text(&run["state"]))).collect()
 }
 
 #[test]
 fn runs_are_found_with_what_their_manifests_say() {
-    let lab = Lab::new();
+    let lab = lab();
     let expected = [
         ("bell", "new data"),
         ("bell2", "not ingested"),
@@ -89,32 +69,32 @@ fn runs_are_found_with_what_their_manifests_say() {
         ("raw/old.tagq", "ingested"),
     ];
     let expected = expected.map(|(name, state)| (name.to_owned(), state.to_owned()));
-    assert_eq!(lab.listed(""), expected);
-    let all = lab.tagq("runs lab --format json").json();
+    assert_eq!(listed(&lab, ""), expected);
+    let all = lab.done("runs lab --format json").json();
     let [bell, bell2, ..] = &all["runs"].as_array().unwrap()[..] else { panic!("{all}") };
     assert_eq!(bell["facts"]["channels"][0]["name"], "alice");
     assert_eq!(
         bell["facts"]["tags"],
-        lab.tagq("rates lab/raw/old.tagq --format json").json()["run"]["tags"]
+        lab.done("rates lab/raw/old.tagq --format json").json()["run"]["tags"]
     );
     assert_eq!((&bell2["facts"], &bell2["ended"]), (&Value::Null, &"2026-11-18T00:00:00Z".into()));
     // Nothing was ingested, and nothing was written.
     assert!(!lab.path("lab/bell2/.tagq").exists());
-    let table = lab.tagq("runs lab --format table");
+    let table = lab.done("runs lab --format table");
     assert!(table.text().contains("alice,2,3,4") && table.text().contains("2026-11-15 00:00:00"));
-    let csv = lab.tagq("runs lab --format csv");
+    let csv = lab.done("runs lab --format csv");
     let csv = csv.text().replace('\\', "/");
     assert!(csv.contains("\nbell2,lab/bell2,not ingested,2026-11-18T00:00:00Z,,,,,,,\n"));
     // The folder itself may be a run.
-    assert_eq!(lab.tagq("runs lab/bell --paths").text().replace('\\', "/"), "lab/bell\n");
-    assert_eq!(lab.run("runs absent").code, 1);
+    assert_eq!(lab.done("runs lab/bell --paths").text().replace('\\', "/"), "lab/bell\n");
+    assert_eq!(lab.tagq("runs absent").code, 1);
 }
 
 #[test]
 fn runs_are_chosen_by_date_and_name() {
-    let lab = Lab::new();
+    let lab = lab();
     let names = |line: &str| -> Vec<String> {
-        lab.listed(line).into_iter().map(|(name, _)| name).collect()
+        listed(&lab, line).into_iter().map(|(name, _)| name).collect()
     };
     assert_eq!(names("--since 2026-11-17"), ["bell2", "raw/old.tagq"]);
     assert_eq!(names("--until 2026-11-17T00:00"), ["bell", "raw/night/x.tags.zst"]);
@@ -124,19 +104,19 @@ fn runs_are_chosen_by_date_and_name() {
     );
     assert_eq!(names("--name bell*"), ["bell", "bell2"]);
     assert_eq!(names("--name nothing"), Vec::<String>::new());
-    let paths = lab.tagq("runs lab --name bell? --paths");
+    let paths = lab.done("runs lab --name bell? --paths");
     assert_eq!(paths.text().replace('\\', "/"), "lab/bell2\n");
-    assert_eq!(lab.run("runs lab --since yesterday").code, 2);
+    assert_eq!(lab.tagq("runs lab --since yesterday").code, 2);
 }
 
 #[test]
 fn a_damaged_store_is_listed_with_its_fault() {
-    let lab = Lab::new();
+    let lab = lab();
     let manifest = lab.path("lab/bell/.tagq/manifest.json");
     let text = fs::read(&manifest).unwrap();
     fs::write(&manifest, &text[..text.len() / 2]).unwrap();
-    assert_eq!(lab.listed("--name bell"), [("bell".to_owned(), "unreadable".to_owned())]);
-    assert!(lab.tagq("runs lab --format table").text().contains("manifest.json: damaged"));
+    assert_eq!(listed(&lab, "--name bell"), [("bell".to_owned(), "unreadable".to_owned())]);
+    assert!(lab.done("runs lab --format table").text().contains("manifest.json: damaged"));
     assert!(Path::new(&manifest).exists());
 }
 
@@ -144,8 +124,8 @@ fn a_damaged_store_is_listed_with_its_fault() {
 #[cfg(unix)]
 #[cfg_attr(not(target_os = "linux"), ignore = "a name that is not UTF-8")]
 fn what_cannot_be_read_or_shown_is_named_and_the_others_are_listed() {
-    let lab = Lab::new();
-    let before = lab.listed("");
+    let lab = lab();
+    let before = listed(&lab, "");
     let strange = lab.path("lab").join(OsStr::from_bytes(b"odd \xff\xc3\xb6"));
     fs::create_dir(&strange).unwrap();
     fs::copy(lab.path("lab/bell2/2.tags.zst"), strange.join("1.tags.zst")).unwrap();
@@ -172,10 +152,10 @@ fn what_cannot_be_read_or_shown_is_named_and_the_others_are_listed() {
         assert!(listed.text().contains(name), "{}", listed.text());
     }
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
-    let listed = lab.listed("");
+    let listed = listed(&lab, "");
     assert_eq!(listed.len(), before.len() + 1, "{listed:?}");
     assert!(before.iter().all(|run| listed.contains(run)), "{listed:?}");
     // The paths are as the file system has them.
-    let paths = lab.tagq("runs lab --paths").stdout;
+    let paths = lab.done("runs lab --paths").stdout;
     assert!(paths.split(|&byte| byte == b'\n').any(|path| path == b"lab/odd \xff\xc3\xb6"));
 }

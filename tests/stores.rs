@@ -319,7 +319,7 @@ fn no_answer_depends_on_the_columns_of_times_and_gaps() {
     cases::make(folder.path());
     let run = folder.path().join("run.tagq");
     let ask = |cache: &[&str]| -> Vec<(Value, Value)> {
-        let answers = some_requests(tagq::requests::cases()).into_iter().map(|(name, options)| {
+        let answers = some_requests(tagq::cases()).into_iter().map(|(name, options)| {
             let words = cases::words(name, &options);
             let asked = output(command().args(&words).args(cache).arg("--json").arg(&run));
             assert_eq!(asked.code, 0, "{words:?}: {}", asked.stderr);

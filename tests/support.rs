@@ -100,6 +100,45 @@ pub(crate) fn slashed(message: &str) -> String {
     if cfg!(windows) { message.replace('\\', "/") } else { message.to_owned() }
 }
 
+/// A temporary folder, in which commands run.
+pub(crate) struct Place(tempfile::TempDir);
+
+impl Place {
+    /// Makes an empty folder.
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// Makes a folder with the fixture in `run`, and its second source alone in `later`.
+    pub(crate) fn with_runs() -> Self {
+        let place = Self::new();
+        let run = fixture_copy(place.0.path());
+        fs::create_dir(place.path("later")).unwrap();
+        fs::copy(run.join("2.tags.zst"), place.path("later/2.tags.zst")).unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs `tagq` with the words of a line.
+    pub(crate) fn tagq(&self, line: &str) -> Output {
+        self.tagq_of(&line.split_whitespace().collect::<Vec<&str>>())
+    }
+
+    pub(crate) fn tagq_of(&self, words: &[&str]) -> Output {
+        output(command().args(words).current_dir(self.0.path()))
+    }
+
+    /// Runs a command that must succeed.
+    pub(crate) fn done(&self, line: &str) -> Output {
+        let done = self.tagq(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        done
+    }
+}
+
 /// Returns the parsed output of `tagq coincidences ARGS… RUN`.
 pub(crate) fn coincidences(args: &str, run: &Path) -> Value {
     let args = args.split_whitespace().map(Into::into).chain([run.as_os_str().to_owned()]);

@@ -110,7 +110,7 @@ impl Environment {
 
     /// Returns the command that runs the tests of the package, or a part of them.
     pub(crate) fn tests<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
-        let mut tests = self.pytest(args);
+        let mut tests = self.pytest("2", args);
         tests.current_dir(root().join("crates/python"));
         tests.env("HYPOTHESIS_STORAGE_DIRECTORY", self.home.join("hypothesis"));
         tests.env("MPLBACKEND", "agg");
@@ -119,17 +119,18 @@ impl Environment {
 
     /// Returns the command that runs the tests in a browser, or a part of them.
     pub(crate) fn browser<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
-        let mut tests = self.pytest(args);
+        // They wait for pages and recordings.
+        let mut tests = self.pytest("4", args);
         tests.current_dir(root().join("tests/browser"));
         // tests/web.rs makes it.
         tests.env("TAGQ_WEB_MADE", target().join("web/made"));
         tests
     }
 
-    /// Most tests wait for something, so that two run at a time.
-    fn pytest<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+    /// Most tests wait for something, so that `beside` of them run at a time.
+    fn pytest<'a>(&self, beside: &str, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut tests =
-            self.command(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", "2"]);
+            self.command(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-n", beside]);
         // The tests compare with this program.
         let program = target().join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
         tests.args(args).env("TAGQ_PROGRAM", program);

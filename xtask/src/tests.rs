@@ -94,17 +94,19 @@ pub(crate) fn run_all(steps: &mut Steps, percent: Option<u32>) {
         steps.run("package of Python", || environment.place());
     }
     let beside = thread::scope(|scope| {
-        let beside = scope.spawn(|| {
-            let Some(environment) = environment else { return Vec::new() };
-            vec![
-                Step::run("Python tests", || aside([environment.tests([])])),
-                Step::run("browser", || browser(environment, &[])),
+        let beside = environment.map(|environment| {
+            [
+                scope.spawn(|| Step::run("Python tests", || aside([environment.tests([])]))),
+                scope.spawn(|| Step::run("browser", || browser(environment, &[]))),
             ]
         });
         steps.run("Rust tests", || rust(&seed, percent, &["--workspace", "--no-fail-fast"], &[]));
-        beside.join().unwrap_or_else(|panic| resume_unwind(panic))
+        let ended = |step: thread::ScopedJoinHandle<'_, Step>| {
+            step.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        beside.map(|steps| steps.map(ended))
     });
-    for step in beside {
+    for step in beside.into_iter().flatten() {
         steps.add(step);
     }
 }
@@ -220,26 +222,22 @@ pub(crate) fn on_target(triple: &str, filters: &[String]) -> io::Result<()> {
 
 /// Measures in so many simulations of each case whether quoted errors cover, and writes docs/coverage.md.
 pub(crate) fn coverage(repetitions: &str) -> io::Result<()> {
-    in_full("coverage::", "TAGQ_COVERAGE", repetitions)
+    in_full(["tagq", "answers"], "coverage::", "TAGQ_COVERAGE", repetitions)
 }
 
 /// Measures which damage queries notice, at so many places of each file, and writes docs/damage.md.
 pub(crate) fn damage(places: &str) -> io::Result<()> {
-    in_full("damage::", "TAGQ_DAMAGE", places)
+    in_full(["tagq-cli", "whole"], "damage::", "TAGQ_DAMAGE", places)
 }
 
-/// Runs tests of crates/tagq with all of their cases, optimised; `variable` tells them how many.
-fn in_full(tests: &str, variable: &str, cases: &str) -> io::Result<()> {
-    let mut answers = cargo();
-    answers.args([
-        "test",
-        "--release",
-        "--package",
-        "tagq",
-        "--test",
-        "answers",
-        "--",
-        "--nocapture",
-    ]);
-    succeed(answers.arg(tests).env(variable, cases))
+/// Runs tests of a package with all of their cases, optimised; `variable` tells them how many.
+fn in_full(
+    [package, program]: [&str; 2],
+    tests: &str,
+    variable: &str,
+    cases: &str,
+) -> io::Result<()> {
+    let mut cargo = cargo();
+    cargo.args(["test", "--release", "--package", package, "--test", program]);
+    succeed(cargo.args(["--", "--nocapture", tests]).env(variable, cases))
 }

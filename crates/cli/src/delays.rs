@@ -1,28 +1,30 @@
 //! `tagq delays`: find the peaks between channels.
 
 use tagq::{
-    Delays, OpenOptions, Progress as _,
+    Asked, OpenOptions, Progress as _,
     requests::{QueryContext, Setup, SetupFile},
 };
 
 use crate::{
     Usage,
-    args::{DelaysArgs, PlotTo},
+    args::{PlotTo, QuestionCommand, SearchArgs},
     input,
     progress::Reporter,
     queries,
     report::{self, Output},
 };
 
-pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
-    let reporter = Reporter::new(args.store.quiet);
-    let (channels, run_path) = args.channels_and_run();
-    let reads: Vec<_> = [&run_path].into_iter().chain(&args.store.store).cloned().collect();
+pub(crate) fn run(command: &QuestionCommand<SearchArgs>) -> anyhow::Result<()> {
+    let QuestionCommand { question, answer: args, .. } = command;
+    let Asked::Delays(search) = question.asked() else { unreachable!("it takes searches") };
+    let reporter = Reporter::new(args.query.store.quiet);
+    let reads = args.query.reads();
     let output = Output { args: &args.output, reads: &reads };
     report::check(output)?;
-    let question = Delays { channels, range: args.range.clone(), selection: args.span.0.clone() };
+    question.check_runs(args.query.runs.len())?;
+    let run_path = &args.query.runs[0];
     if let Some(PlotTo::File(out, _)) = &args.plot.plot {
-        if question.channels.len() != 2 {
+        if search.channels.len() != 2 {
             let out = out.display();
             return Err(Usage(format!(
                 "{out}: a figure is of one pair; name two channels, or draw all in the terminal with --plot"
@@ -31,20 +33,15 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
         }
         output.to(out).check()?;
     }
-    let setup = input::setup(&run_path, &args.setup)?;
-    for channel in &question.channels {
-        setup.channel(channel)?;
-    }
+    let setup = queries::setup(run_path, &args.setup, question)?;
     // Open the file first: the search may take long.
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
-    let threads = queries::number_of(args.threads);
-    let (tick, ingest) = (setup.tick, !args.no_ingest);
-    let options = OpenOptions { tick, ingest, threads, ..args.store.options() };
-    let run = input::open(&run_path, &options, &reporter)?;
-    let pool = queries::pool(args.threads)?;
+    let options = OpenOptions { tick: setup.tick, ..queries::options(&args.query) };
+    let run = input::open(run_path, &options, &reporter)?;
+    let pool = queries::pool(args.query.threads)?;
     let context = QueryContext::new(&setup, &pool, &reporter);
     let waiting = reporter.waiting("searching in", run.store().manifest().rows);
-    let found = question.ask(&run, &context)?;
+    let found = search.ask(&run, &context)?;
     drop(waiting);
     let tick = run.store().manifest().tick;
     report::print_delays(&found, output, &reporter, tick)?;
@@ -53,7 +50,6 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
         if histograms.is_empty() {
             reporter.note("no peak was found, and nothing is drawn");
         } else {
-            let output = Output { reads: &reads, args: &args.output };
             report::draw(&histograms, (plot, &args.plot), output, &reporter)?;
         }
     }
@@ -64,7 +60,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     }
     file.save(&reporter)?;
     reporter.note(&format!("{}: delays written", path.display()));
-    if setup.path.as_ref() != Some(path) && Setup::place(&run_path) != *path {
+    if setup.path.as_ref() != Some(path) && Setup::place(run_path) != *path {
         reporter.note(&format!(
             "queries of {} use it with --setup {}",
             run_path.display(),

@@ -11,14 +11,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     match args.fit.query() {
         FittedQuery::Request(command) => {
             scan::check(&command.answer, "a fit")?;
-            command.answer.ask_all(&command.request, false, |runs| {
-                fit.ask(command.name, &command.options, runs)
-            })
+            let question = &command.question;
+            command.answer.ask_all(question, false, |runs| fit.ask(question, runs))
         }
         FittedQuery::Scan(command) => {
             let answer = &command.answer.answer;
             scan::check(answer, "a fit")?;
-            answer.ask_all(&command.request, scan::is_of_all(&command), |runs| {
+            answer.ask_all(&command.question, scan::is_of_all(&command), |runs| {
                 fit.answer(&scan::ask(&command, runs)?, runs[0].1.progress)
             })
         }

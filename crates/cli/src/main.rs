@@ -43,11 +43,11 @@ fn main() -> ExitCode {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
         #[cfg(feature = "serve")]
         Command::Serve(args) => return serve::run(args).unwrap_or_else(|error| end(&error)),
-        Command::Request(command) => queries::run(command),
+        Command::Ask(command) => queries::run(command),
         Command::Plan(command) => parts::plan(&command.query),
         Command::Partial(args) => parts::partial(args),
         Command::Runs(args) => runs::run(args),
-        Command::Delays(args) => delays::run(args),
+        Command::Search(command) => delays::run(command),
         Command::Fit(args) => fit::run(args),
         Command::Scan(command) => scan::run(&command.query),
         Command::Reproduce(args) => reproduce::run(args),

@@ -10,7 +10,7 @@ use tagq::{
 
 use crate::{
     Retry, Usage,
-    args::{Io, MergeArgs, PartialArgs, PlanArgs, RequestCommand},
+    args::{Io, MergeArgs, PartialArgs, PlanArgs, QuestionCommand},
     input,
     progress::Reporter,
     queries,
@@ -18,8 +18,8 @@ use crate::{
 };
 
 /// Writes the plan of a query.
-pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
-    let RequestCommand { request, name, options, answer: args } = command;
+pub(crate) fn plan(command: &QuestionCommand<PlanArgs>) -> anyhow::Result<()> {
+    let QuestionCommand { question, answer: args, .. } = command;
     let reporter = Reporter::new(args.query.store.quiet);
     let reads = args.query.reads();
     let to = Destination { path: &args.output, force: args.force, reads: &reads };
@@ -29,7 +29,7 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
         return Err(Usage(what.into()).into());
     }
     let pool = queries::pool(args.query.threads)?;
-    let opened = queries::open_all(&args.query, &args.setup, request, &reporter)?;
+    let opened = queries::open_all(&args.query, &args.setup, question, &reporter)?;
     let contexts: Vec<QueryContext<'_>> =
         opened.iter().map(|(setup, _)| QueryContext::new(setup, &pool, &reporter)).collect();
     let runs: Vec<_> = opened.iter().map(|(_, run)| run).zip(&contexts).collect();
@@ -37,7 +37,7 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
         None => Division::Parts(args.parts),
         Some(tags) => Division::EveryTags(tags),
     };
-    let plan = Plan::make(name, options, &runs, division)?;
+    let plan = Plan::make(question, &runs, division)?;
     write(&to, plan.text()?.as_bytes(), &reporter)?;
     let last = plan.parts.len() - 1;
     reporter.note(&format!("{}: parts 0 to {last}", args.output.display()));

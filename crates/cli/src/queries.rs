@@ -7,21 +7,21 @@ use std::{
 };
 
 use tagq::{
-    Answer, Caching, OpenOptions, Run,
-    requests::{Explained, Listing, QueryContext, Request, Setup},
+    Answer, Caching, OpenOptions, Question, Run,
+    requests::{Explained, Listing, QueryContext, Setup},
     store::Access,
 };
 
 use crate::{
     Usage,
-    args::{AnswerArgs, Io, QueryArgs, RequestCommand, SetupArgs},
+    args::{AnswerArgs, Io, QueryArgs, QuestionCommand, SetupArgs},
     input,
     progress::Reporter,
     report::{self, Output},
 };
 
-/// Answers the request of a command.
-pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
+/// Answers the question of a command.
+pub(crate) fn run(command: &QuestionCommand) -> anyhow::Result<()> {
     let answer = &command.answer;
     if !answer.list {
         return answer.ask(command);
@@ -32,38 +32,28 @@ pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
     answer.list(command)
 }
 
-impl RequestCommand {
-    /// Returns the request as it is counted in these runs.
-    pub(crate) fn settled(
-        &self,
-        runs: &[(&Run, &QueryContext<'_>)],
-    ) -> Result<Request, tagq::Error> {
-        tagq::settled(self.name, &self.options, runs)
-    }
-}
-
 impl AnswerArgs {
     fn output<'a>(&'a self, reads: &'a [PathBuf]) -> Output<'a> {
         Output { args: &self.output, reads }
     }
 
-    /// Answers the request, or explains what it would read.
-    fn ask(&self, command: &RequestCommand) -> anyhow::Result<()> {
-        let request = &command.request;
+    /// Answers the question, or explains what it would read.
+    fn ask(&self, command: &QuestionCommand) -> anyhow::Result<()> {
+        let question = &command.question;
         if self.explain {
             let explain = |run: &Run, context: &QueryContext<'_>| {
-                command.settled(&[(run, context)])?.explain(run, context)
+                question.settled(&[(run, context)])?.request()?.explain(run, context)
             };
-            return self.explain_all(request, explain);
+            return self.explain_all(question, explain);
         }
-        self.ask_all(request, false, |runs| command.settled(runs)?.sum(runs))
+        self.ask_all(question, false, |runs| question.settled(runs)?.ask(runs))
     }
 
     /// Asks each run, or all of them as one, and prints what is answered. All runs have one answer if their counts are added
     /// up, or if `is_of_all`.
     pub(crate) fn ask_all(
         &self,
-        request: &Request,
+        question: &Question,
         is_of_all: bool,
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
@@ -80,7 +70,7 @@ impl AnswerArgs {
         let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
             if is_one { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
-        let answers = self.of_all(request, &pool, &reporter, of_each)?;
+        let answers = self.of_all(question, &pool, &reporter, of_each)?;
         match &self.plot.plot {
             Some(to) => report::print_plot(&answers, (to, &self.plot), output, &reporter),
             None => report::print(&answers, output, &reporter),
@@ -90,7 +80,7 @@ impl AnswerArgs {
     /// Prints what answering would read.
     fn explain_all(
         &self,
-        request: &Request,
+        question: &Question,
         explain: impl Fn(&Run, &QueryContext<'_>) -> Result<Explained, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reads = self.query.reads();
@@ -99,7 +89,7 @@ impl AnswerArgs {
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(output)?;
         let pool = pool(self.query.threads)?;
-        let explained = self.of_all(request, &pool, &reporter, |runs| {
+        let explained = self.of_all(question, &pool, &reporter, |runs| {
             runs.iter().map(|(run, context)| explain(run, context)).collect()
         })?;
         report::print_explained(&explained, output, &reporter)
@@ -108,12 +98,12 @@ impl AnswerArgs {
     /// Opens all runs, and asks.
     fn of_all<T>(
         &self,
-        request: &Request,
+        question: &Question,
         pool: &rayon::ThreadPool,
         reporter: &Reporter,
         ask: impl FnOnce(&[(&Run, &QueryContext<'_>)]) -> Result<Vec<T>, tagq::Error>,
     ) -> anyhow::Result<Vec<T>> {
-        let opened = open_all(&self.query, &self.setup, request, reporter)?;
+        let opened = open_all(&self.query, &self.setup, question, reporter)?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
         let context = |(setup, _)| QueryContext::new(setup, pool, reporter);
@@ -124,16 +114,16 @@ impl AnswerArgs {
     }
 
     /// Lists the tuples of each run as they are found.
-    fn list(&self, command: &RequestCommand) -> anyhow::Result<()> {
+    fn list(&self, command: &QuestionCommand) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
         let reads = self.query.reads();
         let output = self.output(&reads);
         report::check(output)?;
         let pool = pool(self.query.threads)?;
-        let runs = open_all(&self.query, &self.setup, &command.request, &reporter)?;
+        let runs = open_all(&self.query, &self.setup, &command.question, &reporter)?;
         let listing = |(setup, run)| {
             let context = QueryContext::new(setup, &pool, &reporter);
-            command.settled(&[(run, &context)])?.listing(run, &context)
+            command.question.settled(&[(run, &context)])?.request()?.listing(run, &context)
         };
         let listings: Vec<Listing<'_>> =
             runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;
@@ -145,17 +135,17 @@ impl AnswerArgs {
     }
 }
 
-/// The runs that a command names, and their setups. Channels that the request names are looked up before a run is opened, which
+/// The runs that a command names, and their setups. Channels that the question names are looked up before a run is opened, which
 /// may take long.
 pub(crate) fn open_all(
     query: &QueryArgs,
     of: &SetupArgs,
-    request: &Request,
+    question: &Question,
     reporter: &Reporter,
 ) -> anyhow::Result<Vec<(Setup, Run)>> {
     input::check_once(&query.runs)?;
     let open = |path: &PathBuf| {
-        let setup = setup(path, of, Some(request))?;
+        let setup = setup(path, of, question)?;
         let options = OpenOptions { tick: setup.tick, ..options(query) };
         let run = input::open(path, &options, reporter)?;
         Ok((setup, run))
@@ -175,14 +165,14 @@ pub(crate) fn number_of(threads: Option<usize>) -> usize {
     threads.or_else(of_job).unwrap_or(0)
 }
 
-/// The setup of a run, in which all channels that a request names must be known.
+/// The setup of a run, in which all channels that a question names must be known.
 pub(crate) fn setup(
     path: &Path,
     args: &SetupArgs,
-    request: Option<&Request>,
+    question: &Question,
 ) -> Result<Setup, tagq::Error> {
     let setup = input::setup(path, args)?;
-    request.map_or(Ok(()), |request| request.check_channels(&setup))?;
+    question.check_channels(&setup)?;
     Ok(setup)
 }
 

@@ -4,28 +4,28 @@ use tagq::{Answer, Error, Run, SettingScan, requests::QueryContext};
 
 use crate::{
     Usage,
-    args::{AnswerArgs, RequestCommand, ScanArgs},
+    args::{AnswerArgs, QuestionCommand, ScanArgs},
 };
 
 /// Asks and prints.
-pub(crate) fn run(command: &RequestCommand<ScanArgs>) -> anyhow::Result<()> {
+pub(crate) fn run(command: &QuestionCommand<ScanArgs>) -> anyhow::Result<()> {
     check(&command.answer.answer, "a scan")?;
-    command.answer.answer.ask_all(&command.request, is_of_all(command), |runs| ask(command, runs))
+    command.answer.answer.ask_all(&command.question, is_of_all(command), |runs| ask(command, runs))
 }
 
 /// Whether all runs together have one answer: they differ in a setting.
-pub(crate) fn is_of_all(command: &RequestCommand<ScanArgs>) -> bool {
+pub(crate) fn is_of_all(command: &QuestionCommand<ScanArgs>) -> bool {
     command.answer.x.is_some()
 }
 
 /// Answers the scan of these runs.
 pub(crate) fn ask(
-    command: &RequestCommand<ScanArgs>,
+    command: &QuestionCommand<ScanArgs>,
     runs: &[(&Run, &QueryContext<'_>)],
 ) -> Result<Answer, Error> {
     let setting = command.answer.x.as_ref();
     let setting = setting.map(|x| x.of(runs.iter().map(|(run, _)| run.path()))).transpose()?;
-    SettingScan::of_options(command.name, command.options.clone(), setting)?.ask(runs)
+    SettingScan::of_options(command.question.of().name, command.options.clone(), setting)?.ask(runs)
 }
 
 /// Refuses options that say what else than an answer is printed.

@@ -72,7 +72,7 @@ fn served(args: &ServeArgs, path: &Path, notes: &Notes) -> anyhow::Result<Served
     if input::is_stdin(path) {
         return Err(Usage("standard input cannot be served; name a file or folder".into()).into());
     }
-    let setup = queries::setup(path, &args.setup, None)?;
+    let setup = input::setup(path, &args.setup)?;
     let options = OpenOptions { tick: setup.tick, ..queries::options(&args.query) };
     let hold_back = args.hold_back().map_err(tagq::Error::from)?;
     let mut follower = Follower::new(path, &options, hold_back)?;

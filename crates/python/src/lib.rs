@@ -35,13 +35,13 @@ mod _tagq {
         catalogue::Catalogue,
         following::Follower,
         making::NewStore,
-        options::{fit_options, request_types},
+        options::{fit_options, query_types},
         parts::PyPlan,
         recording::Recorder,
         run::{Run, ask_sum, fit_sum, ingest, open, scan_sum},
         simulating::simulate,
         tags::{Batch, PyColumn, Scan, Tags},
-        tools::{convert, delays, derive, export, info, name, reproduce, set, verify},
+        tools::{convert, derive, export, info, name, reproduce, set, verify},
         tuples::Tuples,
     };
 
@@ -53,11 +53,11 @@ mod _tagq {
         tagq::escaped(text).into_owned()
     }
 
-    /// Returns each way in which each type of request is counted, as its name and its options in JSON, for tests.
+    /// Returns each way in which each query is asked, as its name and its options in JSON, for tests.
     #[pyfunction]
     fn cases() -> Vec<(&'static str, String)> {
         let text = |options| serde_json::Value::Object(options).to_string();
-        tagq::requests::cases().into_iter().map(|(name, options)| (name, text(options))).collect()
+        tagq::cases().into_iter().map(|(name, options)| (name, text(options))).collect()
     }
 
     #[pymodule_init]

@@ -8,10 +8,8 @@ use pyo3::{
 };
 use serde_json::Value;
 use tagq::{
-    Error, FIT_TYPES, Fit,
-    requests::{
-        Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType, keyword,
-    },
+    Error, FIT_TYPES, Fit, QUERY_TYPES, Question,
+    requests::{Channel, OptionValues, RequestOption, Selection, ValueType, keyword},
 };
 
 use crate::errors::{self, question, wrong_type};
@@ -34,9 +32,9 @@ pub(crate) fn text<T: FromStr<Err: Display>>(
     parse(name, &text).map(Some)
 }
 
-/// Creates the request of the type with this name; an error names the keyword.
-pub(crate) fn request_of(name: &str, options: &OptionValues) -> PyResult<Request> {
-    Request::of_options(name, options.clone()).map_err(of_request)
+/// Creates the question with this name, which has these keywords; an error names the keyword.
+pub(crate) fn question_of(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Question> {
+    Question::of_options(name, named(name, keywords)?).map_err(of_request)
 }
 
 /// Checks the options of a scan of the request with this name.
@@ -44,9 +42,9 @@ pub(crate) fn first_of(name: &str, options: &OptionValues) -> PyResult<()> {
     tagq::SettingScan::of_options(name, options.clone(), None).map(drop).map_err(of_request)
 }
 
-/// Converts the keywords of the request with this name.
+/// Converts the keywords of the query with this name.
 pub(crate) fn named(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<OptionValues> {
-    let of = REQUEST_TYPES.iter().find(|of| of.name == name);
+    let of = QUERY_TYPES.iter().find(|of| of.name == name);
     let known = of.map_or_else(Vec::new, |of| of.options().collect());
     options(keywords, &known)
 }
@@ -319,8 +317,8 @@ pub(crate) fn fit_options() -> Vec<&'static str> {
     names
 }
 
-/// Returns the names of the types of requests.
+/// Returns the names of the queries.
 #[pyfunction]
-pub(crate) fn request_types() -> Vec<&'static str> {
-    REQUEST_TYPES.iter().map(|of| of.name).collect()
+pub(crate) fn query_types() -> Vec<&'static str> {
+    QUERY_TYPES.iter().map(|of| of.name).collect()
 }

@@ -46,7 +46,7 @@ impl PyPlan {
         part_tags: Option<NonZeroUsize>,
     ) -> PyResult<Self> {
         let opened: Vec<_> = runs.iter().map(|run| run.parts()).collect::<PyResult<_>>()?;
-        let options = options::named(name, keywords)?;
+        let question = options::question_of(name, keywords)?;
         let division = part_tags.map_or(Division::Parts(parts), Division::EveryTags);
         let pool = pool_of(None)?;
         let pool = pool.here()?;
@@ -54,7 +54,7 @@ impl PyPlan {
             let contexts: Vec<QueryContext<'_>> =
                 opened.iter().map(|(_, setup)| QueryContext::new(setup, pool, told)).collect();
             let runs = opened.iter().map(|(run, _)| &**run).zip(&contexts);
-            tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), division)
+            tagq::Plan::make(&question, &runs.collect::<Vec<_>>(), division)
         });
         Ok(Self { plan: plan? })
     }

@@ -12,7 +12,8 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, LeftOut, OpenOptions, PlannedRun, RunFacts, RunSetting, SettingOf, SettingScan, Treatment,
+    Fit, LeftOut, OpenOptions, PlannedRun, Question, RunFacts, RunSetting, SettingOf, SettingScan,
+    Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -86,7 +87,7 @@ impl Run {
 impl Run {
     /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), &Then::Answer)
+        ask_all(py, &[self.open()?], &Asks::Answer(options::question_of(name, keywords)?))
     }
 
     /// Answers the request with this name, and fits a model to the answer.
@@ -98,8 +99,8 @@ impl Run {
         name: &str,
         keywords: &Bound<'_, PyDict>,
     ) -> PyResult<Answer> {
-        let fit = Box::new(options::fit(fit.0, &fit.1)?);
-        ask_all(py, &[self.open()?], (name, &options::named(name, keywords)?), &Then::Fit(fit))
+        let asks = Asks::fit(fit, options::question_of(name, keywords)?)?;
+        ask_all(py, &[self.open()?], &asks)
     }
 
     /// Answers the request with this name for several values of an option.
@@ -109,8 +110,7 @@ impl Run {
         name: &str,
         keywords: &Bound<'_, PyDict>,
     ) -> PyResult<Answer> {
-        let options = options::named(name, keywords)?;
-        ask_all(py, &[self.open()?], (name, &options), &Then::Scan(None))
+        ask_all(py, &[self.open()?], &Asks::scan(name, keywords, None)?)
     }
 
     /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
@@ -135,10 +135,9 @@ impl Run {
 
     /// Lists the tags of each coincidence, as Arrow.
     fn tuples(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tuples> {
-        let options = options::named("coincidences", keywords)?;
-        options::request_of("coincidences", &options)?;
+        let question = options::question_of("coincidences", keywords)?;
         let Open { run, setup, threads, .. } = self.open()?;
-        Tuples::new(py, run, setup, threads.unwrap_or(0), options)
+        Tuples::new(py, run, setup, threads.unwrap_or(0), question)
     }
 
     /// Returns the times, for `numpy.asarray`.
@@ -306,13 +305,13 @@ impl Run {
     }
 }
 
-/// How the answer to a request is used.
-enum Then {
-    Answer,
-    /// A fit.
-    Fit(Box<Fit>),
-    /// A scan, with the setting of each run.
-    Scan(Option<Setting>),
+/// What is asked of runs.
+enum Asks {
+    Answer(Question),
+    /// A fit of the answer.
+    Fit(Box<Fit>, Question),
+    /// A scan of the query with this name and these options, with the setting of each run.
+    Scan(String, OptionValues, Option<Setting>),
 }
 
 /// The setting of runs: where it is read from, or its name and values.
@@ -338,25 +337,21 @@ impl Setting {
     }
 }
 
-impl Then {
-    fn check(&self, name: &str, options: &OptionValues) -> PyResult<()> {
-        match self {
-            Self::Answer | Self::Fit(_) => options::request_of(name, options).map(drop),
-            Self::Scan(_) => options::first_of(name, options),
-        }
+impl Asks {
+    fn fit(fit: (&str, Bound<'_, PyDict>), question: Question) -> PyResult<Self> {
+        Ok(Self::Fit(Box::new(options::fit(fit.0, &fit.1)?), question))
+    }
+
+    fn scan(name: &str, keywords: &Bound<'_, PyDict>, setting: Option<Setting>) -> PyResult<Self> {
+        let options = options::named(name, keywords)?;
+        // Invalid options are named as keywords.
+        options::first_of(name, &options)?;
+        Ok(Self::Scan(name.into(), options, setting))
     }
 }
 
-/// Answers a request without the lock of the interpreter, until Ctrl-C, and fits a model to the answer; for several runs,
-/// to the sum.
-fn ask_all(
-    py: Python<'_>,
-    runs: &[Open],
-    (name, options): (&str, &OptionValues),
-    then: &Then,
-) -> PyResult<Answer> {
-    // Invalid options are named as keywords.
-    then.check(name, options)?;
+/// Asks runs without the lock of the interpreter, until Ctrl-C; several runs as one.
+fn ask_all(py: Python<'_>, runs: &[Open], asks: &Asks) -> PyResult<Answer> {
     let pools: Vec<Pool> =
         runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
     let pools: Vec<&ThreadPool> = pools.iter().map(Pool::here).collect::<PyResult<_>>()?;
@@ -367,10 +362,10 @@ fn ask_all(
         let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
-        match then {
-            Then::Answer => tagq::settled(name, options, &runs)?.sum(&runs),
-            Then::Fit(fit) => fit.ask(name, options, &runs),
-            Then::Scan(setting) => {
+        match asks {
+            Asks::Answer(question) => question.settled(&runs)?.ask(&runs),
+            Asks::Fit(fit, question) => fit.ask(question, &runs),
+            Asks::Scan(name, options, setting) => {
                 let paths = runs.iter().map(|(run, _)| run.path());
                 let setting = setting.as_ref().map(|of| of.setting(paths)).transpose()?;
                 SettingScan::of_options(name, options.clone(), setting)?.ask(&runs)
@@ -390,7 +385,7 @@ pub(crate) fn ask_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, (name, &options::named(name, keywords)?), &Then::Answer)
+    ask_all(py, &runs, &Asks::Answer(options::question_of(name, keywords)?))
 }
 
 /// Answers a request for several values of an option, or for runs that differ in a setting.
@@ -405,8 +400,7 @@ pub(crate) fn scan_sum(
     setting: Option<Setting>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    let options = options::named(name, keywords)?;
-    ask_all(py, &runs, (name, &options), &Then::Scan(setting))
+    ask_all(py, &runs, &Asks::scan(name, keywords, setting)?)
 }
 
 /// Answers a request for several runs as one, and fits a model to the answer.
@@ -420,8 +414,7 @@ pub(crate) fn fit_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    let fit = Box::new(options::fit(fit.0, &fit.1)?);
-    ask_all(py, &runs, (name, &options::named(name, keywords)?), &Then::Fit(fit))
+    ask_all(py, &runs, &Asks::fit(fit, options::question_of(name, keywords)?)?)
 }
 
 /// Options for opening a run, as text.

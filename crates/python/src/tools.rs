@@ -1,4 +1,4 @@
-//! Commands that count nothing: finding delays, facts, checks, files for other programs, and names.
+//! Commands that count nothing: facts, checks, files for other programs, and names.
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 
@@ -9,11 +9,10 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Delays, Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
-    SavedAnswer, StoreChanges, Tags, Verified,
+    Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
+    StoreChanges, Tags, Verified,
     files::Settings,
-    requests::{QueryContext, Setup, SetupFile},
-    store::Duration,
+    requests::{Setup, SetupFile},
 };
 use tagq_export::{
     Form, Selection,
@@ -30,27 +29,6 @@ use crate::{
     run::Run,
     waiting::{PythonProgress, wait},
 };
-
-/// Finds the peaks between each two of these channels.
-#[pyfunction]
-pub(crate) fn delays(
-    py: Python<'_>,
-    run: PyRef<'_, Run>,
-    channels: Bound<'_, PyAny>,
-    range: Option<&str>,
-    keywords: &Bound<'_, PyDict>,
-) -> PyResult<Answer> {
-    let (run, setup) = run.parts()?;
-    let channels = options::channel_list("channels", &channels)?;
-    let range: Option<Duration> = range.map(|text| options::parse("range", text)).transpose()?;
-    let delays = Delays { channels, range, selection: options::selection(keywords)? };
-    let pool = pool_of(None)?;
-    let pool = pool.here()?;
-    let found = wait(py, None, &AtomicBool::default(), |told| {
-        delays.ask(&run, &QueryContext::new(&setup, pool, told))
-    });
-    Answer::new(found?.answer)
-}
 
 /// Makes a store with channels made from channels, and with the tags inside of gates. Without a path it is temporary.
 #[pyfunction]

@@ -13,8 +13,8 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{prelude::*, types::PyCapsule};
 use tagq::{
-    Progress, Run, Silent,
-    requests::{Listing, OptionValues, QueryContext, Setup},
+    Progress, Question, Run, Silent,
+    requests::{Listing, QueryContext, Setup},
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
@@ -44,7 +44,7 @@ struct Of {
     run: Arc<Run>,
     setup: Arc<Setup>,
     threads: usize,
-    options: OptionValues,
+    question: Question,
 }
 
 impl Of {
@@ -59,8 +59,8 @@ impl Of {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
         let context = QueryContext::new(&self.setup, &pool, progress);
-        let request = tagq::settled("coincidences", &self.options, &[(&self.run, &context)])?;
-        job(&request.listing(&self.run, &context)?)
+        let question = self.question.settled(&[(&self.run, &context)])?;
+        job(&question.request()?.listing(&self.run, &context)?)
     }
 }
 
@@ -70,9 +70,9 @@ impl Tuples {
         run: Arc<Run>,
         setup: Arc<Setup>,
         threads: usize,
-        options: OptionValues,
+        question: Question,
     ) -> PyResult<Self> {
-        let of = Of { run, setup, threads, options };
+        let of = Of { run, setup, threads, question };
         let told = PythonProgress::default();
         let head = |listing: &Listing<'_>| {
             let schema = schema_of_listings(std::slice::from_ref(listing))?;

@@ -110,7 +110,7 @@ def test_a_mistake_says_what_to_write(run: tagq.Run, ask, error, message: str) -
 
 def test_the_examples_of_the_docstrings_are_right(run: tagq.Run) -> None:
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
-    names = [*tagq._tagq.request_types(), "tuples"]
+    names = [*tagq._tagq.query_types(), "tuples"]
     for name in names:
         method = getattr(tagq.Run, name)
         (found,) = finder.find(method, name, globs={"run": run, "tagq": tagq})

@@ -62,7 +62,7 @@ tagq.simulate("a.ptu", rate=1e5)  # wrong
     f"""run.watch("{kind}", channels=1, last_s=1.0, hold_back="1ms")
 run.watch("{kind}", chanels=1)  # wrong
 """
-    for kind in tagq._tagq.request_types()
+    for kind in tagq._tagq.query_types()
 )
 
 

@@ -2,8 +2,8 @@
 
 use axum::http::StatusCode;
 use tagq::{
-    Answer, DELAYS, Delayed, Delays, Progress, Run,
-    requests::{Listing, QueryContext, Request},
+    Answer, Asked, Delayed, Progress, Run,
+    requests::{Listing, QueryContext},
 };
 use tagq_plot::{Figure, Look};
 
@@ -15,15 +15,9 @@ const ROWS_MAX: usize = 1 << 18;
 /// A question as it is counted again and again: delays that are to be found stay as they are found first.
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
-    query: Query,
+    asked: tagq::Question,
     /// What was noted about the delays.
     notes: Vec<String>,
-}
-
-#[derive(Debug, Clone)]
-enum Query {
-    Request(Box<Request>),
-    Delays(Box<Delays>),
 }
 
 /// An answer, and what comes with it.
@@ -58,16 +52,12 @@ impl Question {
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Settled, Refusal> {
-        if self.query.name == DELAYS.name {
-            let query = Query::Delays(Box::new(Delays::of_options(&self.options)?));
-            return Ok(Settled { query, notes: Vec::new() });
-        }
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
-        let request = tagq::settled(self.query.name, &self.options, &borrowed(&contexts))?;
+        let asked = self.asked.settled(&borrowed(&contexts))?;
         let mut notes = Vec::new();
         recorder.add_to(&mut notes);
-        Ok(Settled { query: Query::Request(Box::new(request)), notes })
+        Ok(Settled { asked, notes })
     }
 
     /// Answers the settled query.
@@ -81,15 +71,14 @@ impl Question {
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
         let look = self.look.as_ref();
-        let (answer, figure) = match (&settled.query, &contexts[..]) {
-            (Query::Delays(search), [(run, context), ..]) => {
+        let (answer, figure) = match (settled.asked.asked(), &contexts[..]) {
+            (Asked::Delays(search), [(run, context)]) => {
                 let found = search.ask(run, context)?;
                 let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
                 (found.answer, figure)
             }
-            (Query::Delays(_), []) => return Err(wrong("no run is asked".into())),
-            (Query::Request(request), _) => {
-                let answer = request.sum(&borrowed(&contexts))?;
+            _ => {
+                let answer = settled.asked.ask(&borrowed(&contexts))?;
                 let rows = answer.rows.len();
                 if rows > ROWS_MAX {
                     return Err(wrong(format!(
@@ -116,11 +105,10 @@ impl Question {
     ) -> Result<(T, Vec<String>), Refusal> {
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
-        let (Query::Request(request), [(run, context), ..]) = (&settled.query, &contexts[..])
-        else {
-            return Err(wrong("only coincidences can be listed".into()));
+        let [(run, context)] = &contexts[..] else {
+            return Err(wrong("a list is of one run".into()));
         };
-        let listing = request.listing(run, context)?;
+        let listing = settled.asked.request()?.listing(run, context)?;
         let mut notes = settled.notes.clone();
         recorder.add_to(&mut notes);
         Ok((take(&listing, &notes)?, notes))

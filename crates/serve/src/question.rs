@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tagq::{
-    DELAYS, Delays, QUERY_TYPES,
-    requests::{Asking, OptionValues, Request, RequestType, Setup},
-};
+use tagq::requests::{Asking, OptionValues, Setup};
 use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
@@ -60,8 +57,7 @@ pub(crate) struct Typed {
 pub(crate) struct Question {
     /// The number of each run, and its names, delays and groups.
     pub runs: Vec<(usize, Setup)>,
-    pub query: &'static RequestType,
-    pub options: OptionValues,
+    pub asked: tagq::Question,
     /// Whether the names of channels are those of the question.
     has_names: bool,
     /// Whether the tags of each count are listed.
@@ -95,17 +91,12 @@ impl Question {
 
     fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
         let Asked { run, query, options, names, list: is_list, figure: look } = asked;
-        let query = QUERY_TYPES.into_iter().find(|of| of.name == query).ok_or_else(|| {
-            let names = QUERY_TYPES.map(|of| of.name).join(", ");
-            wrong(format!("`{query}` is none of {names}"))
-        })?;
+        let asked = tagq::Question::of_options(&query, options)?;
         let numbers = numbers(run, runs)?;
         if is_list && (numbers.len() > 1 || look.is_some()) {
             return Err(wrong("a list is of one run, and has no figure".into()));
         }
-        if query.name == DELAYS.name && numbers.len() > 1 {
-            return Err(wrong("delays are those of one run; ask once for each".into()));
-        }
+        asked.check_runs(numbers.len())?;
         if names.as_ref().is_some_and(|names| names.len() > NAMES_MAX) {
             return Err(wrong(format!("a query has {NAMES_MAX} names at most")));
         }
@@ -114,7 +105,7 @@ impl Question {
             None => Ok((run, runs.setup(run).clone())),
         };
         let runs = numbers.into_iter().map(setup).collect::<Result<_, Refusal>>()?;
-        Ok(Self { runs, query, options, has_names: names.is_some(), is_list, look })
+        Ok(Self { runs, asked, has_names: names.is_some(), is_list, look })
     }
 
     /// Returns the numbers of its runs.
@@ -125,14 +116,10 @@ impl Question {
     /// Returns the command that asks the same, and a line of Python. Names of the question, which they cannot have, are
     /// numbers there.
     pub fn typed(&self, runs: &Runs) -> Result<Typed, Refusal> {
-        if self.query.name == DELAYS.name {
-            Delays::of_options(&self.options)?;
-        } else {
-            Request::of_options(self.query.name, self.options.clone())?;
-        }
+        let (query, options) = (self.asked.of(), self.asked.options());
         let options = match &self.runs[..] {
-            [(_, setup), ..] if self.has_names => self.query.with_numbers(&self.options, setup)?,
-            _ => self.options.clone(),
+            [(_, setup), ..] if self.has_names => query.with_numbers(options, setup)?,
+            _ => options.clone(),
         };
         let paths: Vec<&str> = self.numbers().map(|run| runs.name(run)).collect();
         let asking = match &paths[..] {
@@ -141,8 +128,8 @@ impl Question {
             _ => Asking::Sum,
         };
         Ok(Typed {
-            command: self.query.command(&options, &paths, asking),
-            python: self.query.python(&options, &paths, asking),
+            command: query.command(&options, &paths, asking),
+            python: query.python(&options, &paths, asking),
         })
     }
 }

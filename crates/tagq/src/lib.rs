@@ -63,7 +63,7 @@ mod unfinished;
 mod unsteady;
 mod verify;
 
-mod settle;
+mod question;
 
 mod fits;
 mod scans;
@@ -93,6 +93,7 @@ pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun, verify_kept};
 pub use progress::{Progress, Silent};
 pub use provenance::{CountedRun, Provenance, Together};
+pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};
 pub use recorded::{Recorded, write_run_file};
 pub use recorder::Recorder;
 pub use remarks::{recorded_remarks, remarks};
@@ -104,7 +105,6 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
-pub use settle::{QUERY_TYPES, settled};
 pub use shell_words::quoted;
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};

@@ -19,10 +19,11 @@ use super::{
     mistakes::{first_word, one_line},
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
+    questions::QuestionCommand,
     reproduce::ReproduceArgs,
-    requests::RequestCommand,
     scan::ScanCommand,
-    setup::{DelaysArgs, InitArgs, NameArgs},
+    search::SearchArgs,
+    setup::{InitArgs, NameArgs},
     simulate::SimulateArgs,
     stores::{FormatsArgs, InfoArgs, IngestArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
@@ -40,8 +41,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(flatten)]
-    Request(Box<RequestCommand>),
-    Delays(Box<DelaysArgs>),
+    Ask(Box<QuestionCommand>),
+    #[command(flatten)]
+    Search(Box<QuestionCommand<SearchArgs>>),
     Fit(Box<FitArgs>),
     Scan(Box<ScanCommand>),
     Reproduce(ReproduceArgs),

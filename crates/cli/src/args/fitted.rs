@@ -7,15 +7,15 @@ use clap::{Parser as _, error::ErrorKind};
 use super::{
     command::{Args, Command, end},
     fit::FitCommand,
-    requests::RequestCommand,
+    questions::QuestionCommand,
     scan::ScanArgs,
 };
 
 /// The query whose answer is fitted.
 #[derive(Debug)]
 pub(crate) enum FittedQuery {
-    Request(Box<RequestCommand>),
-    Scan(Box<RequestCommand<ScanArgs>>),
+    Request(Box<QuestionCommand>),
+    Scan(Box<QuestionCommand<ScanArgs>>),
 }
 
 impl FitCommand {
@@ -24,7 +24,7 @@ impl FitCommand {
         let words = [OsString::from("tagq")].into_iter().chain(self.words.iter().cloned());
         let parsed = Args::try_parse_from(words).unwrap_or_else(|error| end(&error));
         match parsed.command {
-            Command::Request(command) => FittedQuery::Request(command),
+            Command::Ask(command) => FittedQuery::Request(command),
             Command::Scan(command) => FittedQuery::Scan(Box::new(command.query)),
             _ => end(&clap::Error::raw(
                 ErrorKind::InvalidSubcommand,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command, error::ErrorKind};
 use console::strip_ansi_codes;
-use tagq::requests::REQUEST_TYPES;
+use tagq::QUERY_TYPES;
 
 use crate::wrapped::broken;
 
@@ -25,8 +25,8 @@ const TOPICS: [(&str, &str); 2] =
 
 /// The commands as a person looks for them.
 const FAMILIES: [(&str, &[&str]); 6] = [
-    // After the types of requests.
-    ("Ask", &["delays", "scan", "fit", "reproduce"]),
+    // After the types of queries.
+    ("Ask", &["scan", "fit", "reproduce"]),
     ("Watch", &["watch", "serve"]),
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "derive", "info", "verify", "init", "name", "set"]),
@@ -36,8 +36,8 @@ const FAMILIES: [(&str, &[&str]); 6] = [
 
 /// Returns the commands of a family.
 fn names_of(family: &str, names: &[&'static str]) -> Vec<&'static str> {
-    let requests = REQUEST_TYPES.iter().map(|of| of.name).filter(|_| family == FAMILIES[0].0);
-    requests.chain(names.iter().copied()).collect()
+    let queries = QUERY_TYPES.iter().map(|of| of.name).filter(|_| family == FAMILIES[0].0);
+    queries.chain(names.iter().copied()).collect()
 }
 
 /// Columns that the list of commands fits.

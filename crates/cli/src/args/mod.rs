@@ -13,9 +13,10 @@ mod options;
 mod pages;
 mod parts;
 mod plots;
+mod questions;
 mod reproduce;
-mod requests;
 mod scan;
+mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod setup;
@@ -35,12 +36,13 @@ pub(crate) use fitted::FittedQuery;
 pub(crate) use options::{OutputArgs, QueryArgs, SetupArgs};
 pub(crate) use parts::{MergeArgs, PartialArgs, PlanArgs, RunsArgs};
 pub(crate) use plots::{PlotArgs, PlotTo};
+pub(crate) use questions::QuestionCommand;
 pub(crate) use reproduce::ReproduceArgs;
-pub(crate) use requests::RequestCommand;
 pub(crate) use scan::ScanArgs;
+pub(crate) use search::SearchArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
-pub(crate) use setup::{DelaysArgs, InitArgs, NameArgs};
+pub(crate) use setup::{InitArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{FormatsArgs, InfoArgs, IngestArgs, SetArgs, Switch, VerifyArgs};
 pub(crate) use table::with_flags;

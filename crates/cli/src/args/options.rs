@@ -60,10 +60,6 @@ selection_args!(
     /// The channels and gates of a derived run.
     DerivedArgs, &["channels", "gates", "delays", "from", "to", "join"]
 );
-selection_args!(
-    /// A range of time, and whether sources follow each other without a gap.
-    JoinedSpanArgs, &["from", "to", "last", "join"]
-);
 
 /// What is known of the experiment.
 #[derive(Debug, clap::Args)]

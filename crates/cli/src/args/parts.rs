@@ -6,7 +6,7 @@ use tagq::{Drift, Moment, store::Duration};
 
 use super::{
     options::{OutputArgs, QueryArgs, SetupArgs},
-    requests::{RequestArgs, RequestCommand},
+    questions::{QuestionArgs, QuestionCommand},
     values::Io,
 };
 
@@ -21,7 +21,7 @@ use super::{
   tagq plan g2 3,15 monday/ tuesday/ --parts 100 -o g2.json")]
 pub(crate) struct PlanCommand {
     #[command(subcommand)]
-    pub query: RequestCommand<PlanArgs>,
+    pub query: QuestionCommand<PlanArgs>,
 }
 
 /// List the runs in a folder and in nested folders: dates, channels, rates
@@ -76,7 +76,7 @@ pub(crate) struct PlanArgs {
 /// Over the options of a plan.
 const PLAN: &str = "Plan";
 
-impl RequestArgs for PlanArgs {
+impl QuestionArgs for PlanArgs {
     const COMMAND: &'static str = "tagq plan";
     const EXAMPLE: &'static str = " --parts 8 -o plan.json";
 

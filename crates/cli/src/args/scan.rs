@@ -1,14 +1,14 @@
 //! `tagq scan`: a query for several values of an option, or of runs that differ in a setting.
 
 use tagq::{
-    Error, SettingOf, SettingScan,
-    requests::{OptionValues, Request, RequestType},
+    Error, Question, SettingOf, SettingScan,
+    requests::{OptionValues, RequestType},
 };
 
 use super::{
     answer::AnswerArgs,
     options::QueryArgs,
-    requests::{RequestArgs, RequestCommand},
+    questions::{QuestionArgs, QuestionCommand},
 };
 
 /// Ask a query for several values of an option, or runs that differ in a setting
@@ -23,7 +23,7 @@ use super::{
   tagq scan coincidences 3,15 --window 2ns --delay 15=-10ns..10ns:41 run/ --plot")]
 pub(crate) struct ScanCommand {
     #[command(subcommand)]
-    pub query: RequestCommand<ScanArgs>,
+    pub query: QuestionCommand<ScanArgs>,
 }
 
 /// What a scan takes besides its query.
@@ -37,7 +37,7 @@ pub(crate) struct ScanArgs {
     pub answer: AnswerArgs,
 }
 
-impl RequestArgs for ScanArgs {
+impl QuestionArgs for ScanArgs {
     const COMMAND: &'static str = "tagq scan";
     const EXAMPLE: &'static str = "";
 
@@ -49,7 +49,7 @@ impl RequestArgs for ScanArgs {
         SettingScan::takes(of)
     }
 
-    fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
+    fn question(name: &str, options: &OptionValues) -> Result<Question, Error> {
         SettingScan::of_options(name, options.clone(), None)?.first()
     }
 }

@@ -5,8 +5,8 @@ use clap::{
 };
 use serde_json::Value;
 use tagq::{
-    Error,
-    requests::{OptionValues, REQUEST_TYPES, RequestOption, Section, Selection, ValueType},
+    Error, QUERY_TYPES,
+    requests::{OptionValues, RequestOption, Section, Selection, ValueType},
 };
 
 /// Returns the arguments for these options of a selection.
@@ -154,7 +154,7 @@ fn delay(text: &str) -> Result<Vec<String>, String> {
 
 /// Returns a text of the library with the names of options, `live_time`, as arguments, --live-time.
 pub(crate) fn with_flags(text: &str) -> String {
-    let options = REQUEST_TYPES.iter().flat_map(|of| of.options());
+    let options = QUERY_TYPES.iter().flat_map(|of| of.options());
     // Channels are given by position, too.
     let options = options.filter(|option| !matches!(option.value, ValueType::Channel(_)));
     let others = ["parts", "part_tags", "channels_b"].map(|name| (name, name.replace('_', "-")));

@@ -24,8 +24,8 @@ impl WatchArgs {
         };
         let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
         let runs = asked.iter().flatten().find_map(|args| match &args.command {
-            Command::Request(of) => Some(of.answer.query.runs.clone()),
-            Command::Delays(args) => Some(vec![args.channels_and_run().1]),
+            Command::Ask(of) => Some(of.answer.query.runs.clone()),
+            Command::Search(of) => Some(of.answer.query.runs.clone()),
             _ => None,
         });
         let completed = asked.into_iter().zip(&parts).map(|(args, words)| {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tagq::{
     Answer,
-    requests::{Channel, OptionValues, REQUEST_TYPES, RequestOption, RequestType, Setup},
+    requests::{Channel, OptionValues, RequestOption, RequestType, Setup},
     store::{Duration, Tick},
 };
 
@@ -54,11 +54,6 @@ pub(super) struct InEffect<'a> {
     /// The last time of the run; `None` without one, and for several runs.
     pub end: Option<i64>,
     pub tick: Tick,
-}
-
-/// Returns the type of request with this name.
-pub(super) fn type_of(name: &str) -> Option<&'static RequestType> {
-    REQUEST_TYPES.into_iter().find(|of| of.name == name)
 }
 
 impl InEffect<'_> {
@@ -307,7 +302,7 @@ mod tests {
         let setup = Setup { names: vec![(2, "Bob".into())], ..Setup::default() };
         for change in changes {
             let now = InEffect {
-                of: type_of(name).unwrap(),
+                of: tagq::QUERY_TYPES.into_iter().find(|of| of.name == name).unwrap(),
                 first: &first,
                 options: &options,
                 answer: &answer,

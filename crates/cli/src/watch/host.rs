@@ -27,9 +27,9 @@ use crate::{
 };
 
 use super::{
-    change::{Change, InEffect, type_of},
+    change::{Change, InEffect},
     keys::{Key, keys},
-    parts::{Parts, Question, Watched, WatchedQuery},
+    parts::{Parts, Watched, WatchedQuery},
     recent::{Counted, Recent},
     rows::{WatchedRow, rows},
     screen::Screen,
@@ -155,9 +155,13 @@ impl<'a> Host<'a> {
         for (query, change) in std::mem::take(&mut self.changes) {
             let end = end(&self.queries[query]);
             let changed = self.in_effect(query, end).and_then(|now| now.changed(&change));
-            match (changed, &mut self.queries[query].question) {
-                (Ok(options), Question::Request(request)) => {
-                    before.push((query, request.replace(options)));
+            let replaced = changed.and_then(|options| {
+                let replaced = self.queries[query].question.replace(options);
+                replaced.map_err(|error| error.to_string())
+            });
+            match replaced {
+                Ok(options) => {
+                    before.push((query, options));
                     // After a reset the counts begin at zero, and the rates stay those of the same tags.
                     self.recent.restart();
                     if !change.keeps_rates() {
@@ -165,8 +169,7 @@ impl<'a> Host<'a> {
                         self.state.forget(&format!("{query}/"));
                     }
                 }
-                (Ok(_), Question::Delays(_)) => {}
-                (Err(error), _) => self.state.message = Some(with_flags(&error)),
+                Err(error) => self.state.message = Some(with_flags(&error)),
             }
         }
         before
@@ -179,9 +182,8 @@ impl<'a> Host<'a> {
         error: String,
     ) -> io::Result<()> {
         for (query, options) in before.into_iter().rev() {
-            if let Question::Request(request) = &mut self.queries[query].question {
-                request.replace(options);
-            }
+            // They were in effect.
+            let _ = self.queries[query].question.replace(options);
         }
         self.state.message = Some(error);
         self.draw(Instant::now())
@@ -277,9 +279,9 @@ impl<'a> Host<'a> {
     /// Returns the line with the command of the query of the chosen row, if keys have changed it.
     fn command(&self) -> Option<String> {
         let watched = &self.queries[self.query()];
-        let Question::Request(request) = &watched.question else { return None };
+        let question = &watched.question;
         let runs: Vec<&Path> = watched.runs.iter().map(|&run| &*self.runs[run].path).collect();
-        (request.options != request.first).then(|| request.command(&runs))
+        (question.options != question.first).then(|| question.command(&runs))
     }
 
     /// Returns the line of the value that is typed.
@@ -303,14 +305,12 @@ impl<'a> Host<'a> {
         let of = self.shown.as_ref().ok_or_else(no_answer)?;
         let at = of.queries.iter().position(|&other| other == query).ok_or_else(no_answer)?;
         let watched = &self.queries[query];
-        let Question::Request(request) = &watched.question else {
-            return Err("delays has no options that keys change".into());
-        };
+        let question = &watched.question;
         let answer = &of.answers[at];
         Ok(InEffect {
-            of: type_of(request.name).ok_or_else(no_answer)?,
-            first: &request.first,
-            options: &request.options,
+            of: question.of(),
+            first: &question.first,
+            options: &question.options,
             answer,
             setup: &self.runs[watched.runs[0]].setup,
             end,

@@ -30,7 +30,7 @@ use tagq_export::report::json;
 
 use crate::{args::WatchArgs, progress::Reporter};
 use host::{Host, Wake};
-use parts::{Parts, Question, WatchedQuery};
+use parts::{Parts, WatchedQuery};
 use screen::Screen;
 use status::Status;
 
@@ -178,10 +178,7 @@ fn ask(
     let contexts = setups.map(|setup| QueryContext::new(setup, &parts.pool, progress));
     let contexts: Vec<QueryContext<'_>> = contexts.collect();
     let runs: Vec<(&Run, &QueryContext<'_>)> = opened.into_iter().zip(&contexts).collect();
-    let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| match &part.question {
-        Question::Request(request) => request.request(runs)?.sum_beside_last(runs),
-        Question::Delays(delays) => Ok(delays.ask(runs[0].0, runs[0].1)?.answer),
-    };
+    let of_runs = |runs: &[(&Run, &QueryContext<'_>)]| part.question.ask(runs);
     if part.is_sum {
         return Ok(Some(vec![of_runs(&runs)?]));
     }

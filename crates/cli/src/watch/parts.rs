@@ -8,15 +8,16 @@ use std::{
 };
 
 use tagq::{
-    Delays, Error, OpenOptions, Run, quoted,
-    requests::{Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, Setup},
+    Answer, Error, OpenOptions, QUERY_TYPES, Question, Run, quoted,
+    requests::{Asking, OptionValues, QueryContext, RequestType, Setup},
 };
 use tagq_export::report::Format;
 
 use crate::{
     Usage,
     args::{
-        Command, DelaysArgs, OutputArgs, PlotArgs, PlotTo, RequestCommand, SetupArgs, WatchArgs,
+        Command, OutputArgs, PlotArgs, PlotTo, QueryArgs, QuestionCommand, SearchArgs, SetupArgs,
+        WatchArgs,
     },
     input, queries,
 };
@@ -38,7 +39,7 @@ pub(super) struct Parts {
 
 /// One question.
 pub(super) struct WatchedQuery {
-    pub question: Question,
+    pub question: WatchedQuestion,
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
     pub is_sum: bool,
@@ -49,46 +50,79 @@ pub(super) struct WatchedQuery {
 impl WatchedQuery {
     /// Whether it begins at the end of its run, so that nothing is counted until new tags come.
     pub(super) fn is_reset_at(&self, end: Option<i64>) -> bool {
-        let Question::Request(request) = &self.question else { return false };
-        let from = request.options.get(FROM).and_then(|from| from.as_str());
+        let from = self.question.options.get(FROM).and_then(|from| from.as_str());
         from.is_some() && from == end.map(from_after).as_deref()
     }
 }
 
-/// The query of a watch.
-pub(super) enum Question {
-    /// A request by its name and options.
-    Request(WatchedRequest),
-    /// The delays between channels.
-    Delays(Box<Delays>),
-}
-
-/// A request whose options can change.
-pub(super) struct WatchedRequest {
-    pub name: &'static str,
+/// A question whose options can change.
+pub(super) struct WatchedQuestion {
+    question: Question,
+    /// The last interval that is beside what is counted from a time on, as it is beside the whole run.
+    beside: Option<tagq::store::Duration>,
     /// The options as they were given.
     pub first: OptionValues,
     pub options: OptionValues,
     /// The command's other arguments.
-    pub arguments: Vec<String>,
-    /// The request, once its runs have tags.
-    settled: OnceCell<Box<Request>>,
+    arguments: Vec<String>,
+    /// The question, once its runs have tags.
+    settled: OnceCell<Box<Question>>,
 }
 
-impl WatchedRequest {
-    /// Returns the request with delays as they were found first.
-    pub(super) fn request(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<&Request, Error> {
-        if let Some(request) = self.settled.get() {
-            return Ok(request);
+impl WatchedQuestion {
+    fn new(question: &Question, arguments: Vec<String>) -> Self {
+        let options = question.options();
+        Self {
+            question: question.clone(),
+            beside: None,
+            first: options.clone(),
+            options: options.clone(),
+            arguments,
+            settled: OnceCell::new(),
         }
-        let found = self.settle(runs)?;
-        Ok(self.settled.get_or_init(|| Box::new(found)))
+    }
+
+    /// Returns its type.
+    pub(super) fn of(&self) -> &'static RequestType {
+        self.question.of()
+    }
+
+    /// Asks the runs, with delays as they were found first.
+    pub(super) fn ask(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+        let settled = match self.settled.get() {
+            Some(settled) => settled,
+            None => {
+                let found = self.question.settled(runs)?;
+                self.settled.get_or_init(|| Box::new(found))
+            }
+        };
+        match &self.beside {
+            Some(last) => settled.request()?.sum_with_last(runs, last),
+            None => settled.ask_beside_last(runs),
+        }
     }
 
     /// Replaces the options; returns those before.
-    pub(super) fn replace(&mut self, options: OptionValues) -> OptionValues {
+    pub(super) fn replace(&mut self, options: OptionValues) -> Result<OptionValues, Error> {
+        let name = self.of().name;
+        let (mut question, mut beside) = (None, None);
+        if let Some(last) = options.get(LAST).filter(|_| options.contains_key(FROM)) {
+            let mut without = options.clone();
+            without.shift_remove(LAST);
+            let from = Question::of_options(name, without)?;
+            // A trace has no interval beside it, but one of its own.
+            if from.request().is_ok_and(|request| !request.is_trace()) {
+                beside = Some(last.as_str().unwrap_or_default().parse()?);
+                question = Some(from);
+            }
+        }
+        self.question = match question {
+            Some(question) => question,
+            None => Question::of_options(name, options.clone())?,
+        };
+        self.beside = beside;
         self.settled = OnceCell::new();
-        std::mem::replace(&mut self.options, options)
+        Ok(std::mem::replace(&mut self.options, options))
     }
 
     /// Returns the command that counts the same once, or that watches the same if a last interval is beside it.
@@ -99,30 +133,13 @@ impl WatchedRequest {
         }
         let runs: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
         let runs: Vec<&str> = runs.iter().map(|run| &**run).collect();
-        let of = REQUEST_TYPES.iter().find(|of| of.name == self.name);
-        let command = of.map_or_else(String::new, |of| of.command(&options, &runs, Asking::Each));
+        let command = self.of().command(&options, &runs, Asking::Each);
         let arguments = self.arguments.iter().map(|word| format!(" {}", quoted(word)));
         let command = command + &arguments.collect::<String>();
         if options.contains_key(LAST) {
             return command.replacen("tagq ", "tagq watch ", 1);
         }
         command
-    }
-
-    fn settle(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Request, Error> {
-        let Some(last) = self.options.get(LAST).filter(|_| self.options.contains_key(FROM)) else {
-            return tagq::settled(self.name, &self.options, runs);
-        };
-        // The last interval is beside what is counted from a time on, as it is beside the whole run. A trace has
-        // one of them.
-        let mut options = self.options.clone();
-        options.remove(LAST);
-        let mut request = tagq::settled(self.name, &options, runs)?;
-        if request.is_trace() {
-            return tagq::settled(self.name, &self.options, runs);
-        }
-        request.selection_mut().last = Some(last.as_str().unwrap_or_default().parse()?);
-        Ok(request)
     }
 }
 
@@ -148,7 +165,7 @@ impl Parts {
                 none => none.insert(Self {
                     queries: Vec::new(),
                     runs: Vec::new(),
-                    pool: queries::pool(asked.threads)?,
+                    pool: queries::pool(asked.query.threads)?,
                     format: None,
                     every: args.interval().map_err(Error::from)?,
                     hold_back: args.hold_back().map_err(Error::from)?,
@@ -156,7 +173,7 @@ impl Parts {
             };
             parts.format = parts.format.or(format_of(asked.output)?);
             let mut runs = Vec::new();
-            for path in &asked.runs {
+            for path in &asked.query.runs {
                 runs.push(parts.place(path.clone(), &asked)?);
             }
             let Asked { question, is_sum, plot, .. } = asked;
@@ -180,97 +197,74 @@ impl Parts {
                 Usage("standard input cannot be watched; name a file or folder".into()).into()
             );
         }
-        let same = |of: &Watched| of.path == path && of.options.store == asked.options.store;
+        let same = |of: &Watched| of.path == path && of.options.store == asked.query.store.store;
         if let Some(at) = self.runs.iter().position(same) {
             let setup = &self.runs[at].setup;
-            asked.request.map_or(Ok(()), |request| request.check_channels(setup))?;
+            asked.question.question.check_channels(setup)?;
             return Ok(at);
         }
-        let setup = queries::setup(&path, asked.setup, asked.request)?;
-        let options = OpenOptions { tick: setup.tick, ..asked.options.clone() };
-        self.runs.push(Watched { path, options, setup, quiet: asked.quiet });
+        let setup = queries::setup(&path, asked.setup, &asked.question.question)?;
+        let options = OpenOptions { tick: setup.tick, ..queries::options(asked.query) };
+        self.runs.push(Watched { path, options, setup, quiet: asked.query.store.quiet });
         Ok(self.runs.len() - 1)
     }
 }
 
 /// A question as its command states it.
 struct Asked<'a> {
-    question: Question,
-    /// The channels that it names.
-    request: Option<&'a Request>,
-    runs: Vec<PathBuf>,
-    options: OpenOptions,
+    question: WatchedQuestion,
+    query: &'a QueryArgs,
     setup: &'a SetupArgs,
-    threads: Option<usize>,
-    quiet: bool,
     is_sum: bool,
     output: &'a OutputArgs,
     plot: Option<PlotArgs>,
 }
 
 impl<'a> Asked<'a> {
-    fn of(command: &'a Command) -> Result<Self, Usage> {
+    fn of(command: &'a Command) -> anyhow::Result<Self> {
         match command {
-            Command::Request(of) => Self::of_request(of),
-            Command::Delays(args) => Self::of_delays(args),
+            Command::Ask(of) => Ok(Self::of_counts(of)?),
+            Command::Search(of) => Self::of_search(of),
             _ => {
-                let names = REQUEST_TYPES.map(|of| of.name).join(", ");
-                Err(Usage(format!("only these can be watched: {names}, delays")))
+                let names = QUERY_TYPES.map(|of| of.name).join(", ");
+                Err(Usage(format!("only these can be watched: {names}")).into())
             }
         }
     }
 
-    fn of_request(of: &'a RequestCommand) -> Result<Self, Usage> {
-        let RequestCommand { request, name, options, answer } = of;
+    fn of_counts(of: &'a QuestionCommand) -> Result<Self, Usage> {
+        let QuestionCommand { question, answer, .. } = of;
         if answer.list || answer.explain {
             return Err(Usage("--list and --explain are answered once; leave them out".into()));
         }
         let plot = plot_of(&answer.plot)?.or_else(|| {
             // Hundreds of rows say less than their figure.
             let is_free = answer.output.format().is_none() && io::stdout().is_terminal();
-            (is_free && !LISTED.contains(name)).then(PlotArgs::in_terminal)
+            (is_free && !LISTED.contains(&question.of().name)).then(PlotArgs::in_terminal)
         });
-        let query = &answer.query;
         Ok(Self {
-            question: Question::Request(WatchedRequest {
-                name,
-                first: options.clone(),
-                options: options.clone(),
-                arguments: answer.arguments(),
-                settled: OnceCell::new(),
-            }),
-            request: Some(request),
-            runs: query.runs.clone(),
-            options: queries::options(query),
+            question: WatchedQuestion::new(question, answer.arguments()),
+            query: &answer.query,
             setup: &answer.setup,
-            threads: query.threads,
-            quiet: query.store.quiet,
             is_sum: answer.sum,
             output: &answer.output,
             plot,
         })
     }
 
-    fn of_delays(args: &'a DelaysArgs) -> Result<Self, Usage> {
-        if args.write.is_some() || args.plot.plot.is_some() {
-            return Err(Usage("--write and --plot of delays are done once; leave them out".into()));
+    fn of_search(of: &'a QuestionCommand<SearchArgs>) -> anyhow::Result<Self> {
+        let QuestionCommand { question, answer, .. } = of;
+        if answer.write.is_some() || answer.plot.plot.is_some() {
+            let what = "--write and --plot of a search are done once; leave them out";
+            return Err(Usage(what.into()).into());
         }
-        let (channels, run) = args.channels_and_run();
-        let (range, selection) = (args.range.clone(), args.span.0.clone());
+        question.check_runs(answer.query.runs.len())?;
         Ok(Self {
-            question: Question::Delays(Box::new(Delays { channels, range, selection })),
-            request: None,
-            runs: vec![run],
-            options: OpenOptions {
-                ingest: !args.no_ingest,
-                threads: queries::number_of(args.threads),
-                ..args.store.options()
-            },
-            setup: &args.setup,
-            threads: args.threads,
-            quiet: args.store.quiet,
+            question: WatchedQuestion::new(question, Vec::new()),
+            query: &answer.query,
+            setup: &answer.setup,
             is_sum: false,
-            output: &args.output,
+            output: &answer.output,
             plot: None,
         })
     }

@@ -18,7 +18,7 @@ from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
 from ._fit import Fits
 from ._paths import path_of as _path
-from ._requests import Requests, given
+from ._requests import Requests, Searches, given
 from ._result import Result
 from ._show import html_table, text_table
 from ._table import Table
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Duration,
         Waits,
         WatchCoincidences,
+        WatchDelays,
         WatchG2,
         WatchHistogram,
         WatchHistogram2d,
@@ -301,7 +302,7 @@ def _run_of_text(text: str) -> Run:
     return Run(_tagq.Run.of_text(text))
 
 
-class Run(Requests, Fits):
+class Run(Requests, Searches, Fits):
     """An open run with the tags of the last commit at the time of opening.
 
     Its content does not change while files are added, until ``refresh`` or ``watch`` updates it. Arrays and
@@ -456,36 +457,6 @@ class Run(Requests, Fits):
         rows = self._run.lookup(ticks.astype(numpy.int64).tobytes())
         return numpy.frombuffer(rows, numpy.int64).reshape(ticks.shape)
 
-    def delays(
-        self,
-        channels: Iterable[Channel] = (),
-        *,
-        range: Duration | None = None,
-        range_s: float | None = None,
-        from_: Duration | None = None,
-        from_s: float | None = None,
-        to: Duration | None = None,
-        to_s: float | None = None,
-        last: Duration | None = None,
-        last_s: float | None = None,
-        join: bool = False,
-        **unknown: NoReturn,
-    ) -> Result:
-        """Searches the peak of the time differences of each pair of channels, as ``tagq delays`` does, in the times as
-        recorded. One row for each pair: ``peak_ticks``, ``peak_s`` and a fit; ``query["delays"]`` has the delay of each
-        channel in ticks that aligns them.
-
-        channels
-            Two or more channels [default: all detectors].
-        range
-            Search this far on both sides of zero [default: 1 ms].
-        from_, to, last, join
-            As in queries.
-        """
-        words = given(locals(), "delays")
-        words = {name: value for name, value in words.items() if name not in ("channels", "range", "range_s")}
-        return Result(_tagq.delays(self._run, channels, _duration("range", range, range_s), words))
-
     def info(self, *, fast: bool = False) -> dict[str, Any]:
         """Returns all that ``tagq info`` says of the run: store, sources, gaps between them, channels with their shortest
         intervals, for which all tags are read unless ``fast``. ``facts`` has what needs no reading."""
@@ -611,6 +582,9 @@ class Run(Requests, Fits):
     @overload
     def watch(self, query: Literal["rates"], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
 
+    @overload
+    def watch(self, query: Literal["delays"], **words: Unpack[WatchDelays]) -> Iterator[Result]: ...
+
     def watch(
         self,
         query: str | Callable[[Run], Any],
@@ -682,6 +656,9 @@ class Run(Requests, Fits):
 
     @overload
     def live(self, query: Literal["rates"], *of: Channel, **words: Unpack[WatchRates]) -> Live: ...
+
+    @overload
+    def live(self, query: Literal["delays"], *of: Channel, **words: Unpack[WatchDelays]) -> Live: ...
 
     def live(
         self,
@@ -783,7 +760,7 @@ class Run(Requests, Fits):
 
 def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], Result]:
     """Returns the function that asks a run for a request; ``wanted`` says where the names of all requests belong."""
-    names = _tagq.request_types()
+    names = _tagq.query_types()
     if query not in names:
         near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -15,8 +15,8 @@ use std::{
 use arrow_ipc::reader::StreamReader;
 use serde_json::{Value, json};
 use tagq::{
-    Answer, OpenOptions, Progress, Run, Silent,
-    requests::{OptionValues, QueryContext, Request, Setup, cases},
+    Answer, OpenOptions, Progress, Question, Run, Silent, cases,
+    requests::{OptionValues, QueryContext, Setup},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 use tagq_export::report;
@@ -71,8 +71,8 @@ fn answer(run: &Run, name: &str, options: &OptionValues) -> (Answer, Vec<String>
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (setup, noted) = (Setup::default(), Noted::default());
     let context = QueryContext::new(&setup, &pool, &noted);
-    let request = Request::of_options(name, options.clone()).unwrap();
-    let answer = request.sum(&[(run, &context)]).unwrap();
+    let question = Question::of_options(name, options.clone()).unwrap();
+    let answer = question.ask(&[(run, &context)]).unwrap();
     (answer, noted.0.into_inner().unwrap())
 }
 
@@ -108,6 +108,9 @@ fn each_kind_of_request_is_answered_as_by_the_library() {
         let notes: Value = serde_json::from_str(arrow.header("tagq-notes").unwrap()).unwrap();
         assert_eq!(notes, expected["notes"]);
         noted += notes.as_array().unwrap().len();
+        if !expected["rows"].as_array().unwrap().iter().any(|row| row["count"].is_u64()) {
+            continue;
+        }
         let batches = StreamReader::try_new(&*arrow.body, None).unwrap().map(Result::unwrap);
         let counts = batches.flat_map(|batch| {
             let column = batch.column_by_name("count").unwrap().clone();
@@ -136,7 +139,8 @@ fn each_kind_of_request_is_drawn_as_by_the_library() {
     };
     let shown = json!({"title": "Mine", "size": [500, 300], "is_dark": true});
     let mut kinds = HashSet::new();
-    for (name, options) in cases() {
+    // The figure of a search is a histogram.
+    for (name, options) in tagq::requests::cases() {
         let question = json!({"query": name, "options": options, "figure": shown}).to_string();
         let (answer, _) = answer(&run, name, &options);
         let figure = Figure::of_look(&answer, &look).unwrap();

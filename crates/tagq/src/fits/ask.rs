@@ -10,12 +10,12 @@ use crate::{
     answer::Answer,
     error::Error,
     progress::Progress,
+    question::Question,
     requests::{Channel, OptionValues, QueryContext, Request},
     run::{
         open::{Run, open},
         options::OpenOptions,
     },
-    settle::settle,
 };
 
 /// The largest count of a bin.
@@ -24,18 +24,18 @@ const COUNT_MAX: f64 = 1e18;
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 
 impl Fit {
-    /// Answers a request of runs, whose counts are added up, and fits the answer.
+    /// Asks runs, whose counts are added up, and fits the answer.
     ///
     /// # Errors
     /// Those of the request; [`Error::Request`] if its answer has no value for each bin, [`Error::Fit`].
     pub fn ask(
         &self,
-        name: &str,
-        options: &OptionValues,
+        question: &Question,
         runs: &[(&Run, &QueryContext<'_>)],
     ) -> Result<Answer, Error> {
-        let (request, options) = settle(name, options, runs)?;
-        let answer = request.sum(runs)?;
+        let question = question.settled(runs)?;
+        let name = question.of().name;
+        let answer = question.request()?.sum(runs)?;
         let mut instrument = self.instrument(&answer)?;
         let Some(&(run, context)) = runs.first() else {
             return Err(Error::Request("a fit is of a run".into()));
@@ -55,9 +55,9 @@ impl Fit {
                     ));
                 }
                 (channel, path) => {
-                    let options = with_channel(name, options, channel)?;
+                    let options = with_channel(name, question.options().clone(), channel)?;
                     let asked = match path {
-                        None => settle(name, &options, runs)?.0.sum(runs)?,
+                        None => Question::of_options(name, options)?.settled(runs)?.ask(runs)?,
                         Some(path) => {
                             let open_options = OpenOptions {
                                 tick: Some(run.store().manifest().tick),

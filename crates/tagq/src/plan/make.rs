@@ -7,9 +7,9 @@ use super::{
 use crate::{
     error::Error,
     progress::Silent,
-    requests::{OptionValues, QueryContext, Request, Seams},
+    question::Question,
+    requests::{QueryContext, Request, Seams},
     run::Run,
-    settle::settle,
 };
 
 /// Options that repeat the question for bins and blocks of time; a plan is checked without them.
@@ -22,20 +22,19 @@ fn per_time(query: &str) -> &'static [&'static str] {
 }
 
 impl Plan {
-    /// Divides the query with this name and these options over `runs`, at least one part for each run. The counts of
+    /// Divides a question over `runs`, at least one part for each run. The counts of
     /// all runs are added up.
     ///
     /// # Errors
     /// Errors of the request; [`Error::Query`] with [`tagq_query::Error::NoPartial`] for a query that cannot be
     /// counted in parts.
     pub fn make(
-        query: &str,
-        options: &OptionValues,
+        question: &Question,
         runs: &[(&Run, &QueryContext<'_>)],
         division: Division,
     ) -> Result<Self, Error> {
-        let options = settle(query, options, runs)?.1;
-        let request = Request::of_options(query, options.clone())?;
+        let question = question.settled(runs)?;
+        let (query, request) = (question.of().name, question.request()?);
         if request.divided_by().is_some() {
             return Err(Error::Request(
                 "`by` is not evaluated in the parts of a plan; ask the run itself".into(),
@@ -48,7 +47,7 @@ impl Plan {
                     .into(),
             ));
         }
-        let mut plain = options.clone();
+        let mut plain = question.options().clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
         let silent: Vec<QueryContext<'_>> = runs
             .iter()
@@ -91,6 +90,6 @@ impl Plan {
                 )
             })
         });
-        Self::new(query, options, bins.transpose()?, planned, intervals)
+        Self::new(query, question.options().clone(), bins.transpose()?, planned, intervals)
     }
 }

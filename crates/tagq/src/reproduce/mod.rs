@@ -19,12 +19,12 @@ use tagq_store::{Access, Error as StoreError, Store};
 
 use crate::{
     answer::Answer,
-    delays::{self, Delays},
     error::Error,
     fits::Fit,
     progress::Progress,
     provenance::{CountedRun, Together},
-    requests::{QueryContext, Request},
+    question::Question,
+    requests::QueryContext,
     run::{
         open::{Run, open},
         options::{Caching, OpenOptions},
@@ -150,11 +150,7 @@ impl SavedAnswer {
         comparison: &mut Comparison<'_>,
     ) -> Result<Vec<Answer>, Error> {
         let of = &self.provenance;
-        if of.query == delays::NAME {
-            let search = Delays::of_options(&of.options)?;
-            let found = |(run, context): &(&Run, &QueryContext<'_>)| search.ask(run, context);
-            return runs.iter().map(found).map(|found| Ok(found?.answer)).collect();
-        }
+        let asked = || Question::of_options(&of.query, of.options.clone());
         if of.fit.is_some() || of.scan.is_some() {
             let counted = |runs: &[(&Run, &QueryContext<'_>)]| match (&of.scan, &of.fit) {
                 (Some(scan), None) => SettingScan::again(scan, &of.query, &of.options, runs),
@@ -164,7 +160,7 @@ impl SavedAnswer {
                 }
                 (None, fit) => {
                     let fit = Fit::of_stated(fit.clone().unwrap_or_default())?;
-                    fit.ask(&of.query, &of.options, runs)
+                    fit.ask(&asked()?, runs)
                 }
             };
             let is_of_all = of.scan.as_ref().is_some_and(|setting| !setting.is_empty());
@@ -173,9 +169,10 @@ impl SavedAnswer {
                 _ => Ok(vec![counted(runs)?]),
             };
         }
-        let request = Request::of_options(&of.query, of.options.clone())?;
-        runs.iter().try_for_each(|(_, context)| request.check_channels(context.setup))?;
+        let question = asked()?;
+        runs.iter().try_for_each(|(_, context)| question.check_channels(context.setup))?;
         if of.list {
+            let request = question.request()?;
             for (run, context) in runs {
                 let listing = request.listing(run, context)?;
                 comparison.head(listing.head())?;
@@ -183,13 +180,13 @@ impl SavedAnswer {
             }
             return Ok(Vec::new());
         }
-        let sum = |runs: &[(&Run, &QueryContext<'_>)]| match &of.beside_last {
-            Some(last) if !request.is_trace() => request.sum_with_last(runs, last),
-            _ => request.sum(runs),
+        let sum = |runs: &[(&Run, &QueryContext<'_>)]| match (&of.beside_last, question.request()) {
+            (Some(last), Ok(request)) if !request.is_trace() => request.sum_with_last(runs, last),
+            _ => question.ask(runs),
         };
         match of.together {
             Some(Together::Sum) => Ok(vec![sum(runs)?]),
-            Some(Together::SameGroups) => request.each(runs),
+            Some(Together::SameGroups) => question.request()?.each(runs),
             None => runs.chunks(1).map(sum).collect(),
         }
     }

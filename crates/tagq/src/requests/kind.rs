@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, ReadPlan, Recording,
-    Scan, Sum, TimeDivision, WindowPlan, Windows,
+    Bins, Countable, Counter, Dry, Error as QueryError, Execution, Kind, Ledger, ReadPlan,
+    Recording, Scan, Sum, TimeDivision, WindowPlan, Windows,
 };
 use tagq_store::Tick;
 
@@ -39,9 +39,11 @@ pub(super) trait RequestKind: Serialize + Sync {
     const TYPES: &'static [&'static RequestType];
 
     /// The query, in ticks and channel numbers.
-    type Query: Countable;
+    type Query: Kind;
     /// The counts, as numbers that add up over runs.
     type Counts: Send;
+    /// The query as it is executed, as the answer states it.
+    type Used: Serialize;
 
     /// Returns the selection of tags.
     fn selection(&self) -> &Selection;
@@ -138,16 +140,29 @@ pub(super) trait RequestKind: Serialize + Sync {
     fn plan(
         &self,
         query: &Self::Query,
-        trace: Option<&TimeDivision>,
-        tick: Tick,
+        _: Option<&TimeDivision>,
+        _: Tick,
         recording: &Recording<'_>,
-    ) -> Result<ReadPlan, QueryError>;
+    ) -> Result<ReadPlan, QueryError> {
+        query.plan(recording, &Execution::best())
+    }
+
+    /// Returns the query in words, with which its header begins, and as it is executed, before anything is counted in
+    /// these runs.
+    fn head(
+        &self,
+        resolved: &Resolved<'_, Self::Query>,
+        runs: usize,
+    ) -> Result<(String, Self::Used), Error>;
 
     /// Returns the header and the query for an explanation without counting.
     fn described(
         &self,
         resolved: &Resolved<'_, Self::Query>,
-    ) -> Result<(String, serde_json::Value), Error>;
+    ) -> Result<(String, serde_json::Value), Error> {
+        let (words, used) = self.head(resolved, 1)?;
+        Ok((format!("{words}; tick {}", resolved.tick()), serde_json::to_value(used)?))
+    }
 }
 
 /// A gap before which and after which tags do not belong together.

@@ -46,6 +46,7 @@ pub(crate) use kind::{Gap, Seams, windows};
 pub use micro::MicroTimes;
 pub use options::{ChannelArgument, OptionValues, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;
+pub(crate) use request::cases_of;
 pub use request::{REQUEST_TYPES, Request, cases};
 pub use selection::{DelayAsked, Selection};
 

@@ -64,12 +64,14 @@ pub const REQUEST_TYPES: [&RequestType; TYPES.len()] = {
 
 /// Returns each way in which each type of request is counted, as its name and options ([`RequestType::cases`]).
 pub fn cases() -> Vec<(&'static str, OptionValues)> {
-    let of = |of: &'static RequestType| {
-        let options =
-            |case| if let Value::Object(options) = case { options } else { OptionValues::new() };
-        (of.cases)().into_iter().map(move |case| (of.name, options(case)))
-    };
-    REQUEST_TYPES.into_iter().flat_map(of).collect()
+    REQUEST_TYPES.into_iter().flat_map(cases_of).collect()
+}
+
+/// Returns each way in which queries of this type are asked, as its name and options ([`RequestType::cases`]).
+pub(crate) fn cases_of(of: &'static RequestType) -> Vec<(&'static str, OptionValues)> {
+    let options =
+        |case| if let Value::Object(options) = case { options } else { OptionValues::new() };
+    (of.cases)().into_iter().map(|case| (of.name, options(case))).collect()
 }
 
 /// Evaluates an expression with the request, whatever its kind.

@@ -69,11 +69,12 @@ impl SelectionUsed {
         }
     }
 
-    /// Marks the selection as a sum of this many runs: recorded times then belong to no single run.
-    pub(super) fn sums_up(&mut self, runs: usize) {
+    /// Returns the selection of a sum of this many runs: recorded times then belong to no single run.
+    pub(super) fn of_runs(self, runs: usize) -> Self {
         if runs > 1 {
-            self.runs_summed = Some(runs);
-            (self.from_ticks, self.to_ticks) = (None, None);
+            Self { runs_summed: Some(runs), from_ticks: None, to_ticks: None, ..self }
+        } else {
+            self
         }
     }
 

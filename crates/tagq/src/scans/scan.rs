@@ -14,12 +14,12 @@ use crate::{
     error::Error,
     progress::Silent,
     provenance::Provenance,
+    question::Question,
     requests::{
         OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption, RequestType, ValueType,
         windows,
     },
     run::Run,
-    settle::settled,
 };
 
 /// The queries with one number for each channel or group.
@@ -62,7 +62,7 @@ impl SettingScan {
             ));
         }
         let scan = Self { of, options, scanned, setting };
-        scan.requests()?;
+        scan.questions()?;
         Ok(scan)
     }
 
@@ -71,25 +71,21 @@ impl SettingScan {
         QUERIES.contains(&of.name)
     }
 
-    /// Returns the request of each value.
-    fn requests(&self) -> Result<Vec<Request>, Error> {
+    /// Returns the question of each value.
+    fn questions(&self) -> Result<Vec<Question>, Error> {
+        let of = |options: &OptionValues| Question::of_options(self.of.name, options.clone());
         match &self.scanned {
-            Some(scanned) => {
-                let request = |(_, options): &(_, OptionValues)| {
-                    Request::of_options(self.of.name, options.clone())
-                };
-                scanned.steps.iter().map(request).collect()
-            }
-            None => Ok(vec![Request::of_options(self.of.name, self.options.clone())?]),
+            Some(scanned) => scanned.steps.iter().map(|(_, options)| of(options)).collect(),
+            None => Ok(vec![of(&self.options)?]),
         }
     }
 
-    /// Returns the request of the first value.
+    /// Returns the question of the first value.
     ///
     /// # Errors
     /// See [`SettingScan::of_options`].
-    pub fn first(&self) -> Result<Request, Error> {
-        let first = self.requests()?.into_iter().next();
+    pub fn first(&self) -> Result<Question, Error> {
+        let first = self.questions()?.into_iter().next();
         first.ok_or_else(|| Error::Request("a scan has at least one value".into()))
     }
 
@@ -130,8 +126,7 @@ impl SettingScan {
                         runs.len()
                     )));
                 }
-                let answers =
-                    runs.chunks(1).map(|run| settled(self.of.name, &self.options, run)?.sum(run));
+                let answers = runs.chunks(1).map(|run| self.settled(&self.options, run)?.sum(run));
                 let answers = answers.collect::<Result<Vec<_>, Error>>()?;
                 let paths = runs.iter().map(|(run, _)| run.path().display().to_string());
                 let axis = Axis {
@@ -162,6 +157,16 @@ impl SettingScan {
         together(axis, &answers, query, provenance)
     }
 
+    /// Returns the request with these options, as it is asked of these runs.
+    fn settled(
+        &self,
+        options: &OptionValues,
+        runs: &[(&Run, &QueryContext<'_>)],
+    ) -> Result<Request, Error> {
+        let question = Question::of_options(self.of.name, options.clone())?.settled(runs)?;
+        question.into_request()
+    }
+
     /// Answers the request of each value. Pairs are counted for all values in one pass where that is faster.
     fn ask_steps(
         &self,
@@ -175,7 +180,7 @@ impl SettingScan {
             .collect();
         let quiet: Vec<_> = runs.iter().map(|(run, _)| *run).zip(&silent).collect();
         let requests = steps.iter().enumerate().map(|(step, (_, options))| {
-            settled(self.of.name, options, if step == 0 { runs } else { &quiet[..] })
+            self.settled(options, if step == 0 { runs } else { &quiet[..] })
         });
         let requests = requests.collect::<Result<Vec<_>, Error>>()?;
         let windows = (0..runs.len()).map(|number| windows_of(&requests, &quiet, number));

@@ -1,4 +1,4 @@
-//! Answers: parts, merged runs and the cache give those of one count, quoted errors cover, damage is noticed.
+//! Answers: parts, merged runs and the cache give those of one count, quoted errors cover.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +10,6 @@
 
 mod cache;
 mod coverage;
-mod damage;
 mod merge;
 mod micro_times;
 mod parts;

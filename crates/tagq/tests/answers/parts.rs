@@ -5,7 +5,8 @@ use std::{num::NonZeroUsize, path::Path, sync::LazyLock};
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    Answer, Caching, Division, OpenOptions, PartOptions, Parts, Plan, Run, Silent, open,
+    Answer, Caching, Division, Error, OpenOptions, PartOptions, Parts, Plan, Question, Run, Silent,
+    open,
     requests::{OptionValues, QueryContext, Request, Setup, cases},
     store::{Access, Creation, RunId, SourceFacts, Tick, Writer},
 };
@@ -36,6 +37,15 @@ fn append(store: &Path, tags: &[(i64, u16)]) {
 
 fn open_run(store: &Path) -> Run {
     open(store, &OpenOptions { caching: Caching::Off, ..OpenOptions::default() }, &Silent).unwrap()
+}
+
+fn plan(
+    query: &str,
+    options: &OptionValues,
+    run: (&Run, &QueryContext<'_>),
+    division: Division,
+) -> Result<Plan, Error> {
+    Plan::make(&Question::of_options(query, options.clone())?, &[run], division)
 }
 
 /// Returns the complete content of an answer.
@@ -126,12 +136,12 @@ proptest! {
             }
             if options.contains_key("by") || options.contains_key("sync_divider") {
                 // Intervals and the period of a sync are those of the whole run.
-                prop_assert!(Plan::make(query, &options, &[(&run, &context)], division).is_err());
+                prop_assert!(plan(query, &options, (&run, &context), division).is_err());
                 continue;
             }
             let request = Request::of_options(query, options.clone()).unwrap();
             let expected = request.ask(&run, &context).map(|answer| said(&answer));
-            let plan = Plan::make(query, &options, &[(&run, &context)], division);
+            let plan = plan(query, &options, (&run, &context), division);
             match (expected, plan) {
                 (Ok(expected), Ok(plan)) => plans.push((expected, plan)),
                 (Err(expected), Err(found)) => prop_assert_eq!(expected.to_string(), found.to_string()),
@@ -191,7 +201,7 @@ fn kept_parts_are_taken_by_later_plans() {
         let run = open_run(&store);
         let request = Request::of_options(query, options.clone()).unwrap();
         let expected = said(&request.ask(&run, &context).unwrap());
-        let plan = Plan::make(query, options, &[(&run, &context)], division).unwrap();
+        let plan = plan(query, options, (&run, &context), division).unwrap();
         let before = files();
         let found = plan.answer(counted(&plan, 1, Some(&cache)), &POOL, &Silent).unwrap();
         assert_eq!(said(&found), expected, "{query} {options:?}");

@@ -52,7 +52,7 @@ const MOVED_BYTES: u64 = 24;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-struct Used {
+pub(in crate::requests) struct Used {
     kind: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     listed: bool,
@@ -106,9 +106,10 @@ impl Coincidences {
             _ => query.groups_in(&facts)?,
         };
         let live = live_of(&facts, query.scope.range);
-        let used = Used { listed: true, ..self.used(&resolved, live, None) };
+        let (words, used) = self.head(&resolved, 1)?;
+        let used = Used { listed: true, ..used };
         let live = live_words(selected, live, resolved.tick());
-        let header = format!("list, {}", self.header(&resolved, &used, &live));
+        let header = format!("list, {words}; {}", header_end(run, &live));
         let facts = context.facts(run);
         let mut provenance = provenance(self, [(run, context)].into_iter())?;
         provenance.list = true;
@@ -200,67 +201,6 @@ impl Coincidences {
         });
         said.map_or_else(|error| error, Error::Request)
     }
-
-    fn used(&self, resolved: &Resolved<'_, Query>, live: i128, shift: Option<Shift>) -> Used {
-        let Resolved { selected, query, .. } = resolved;
-        let tick = resolved.tick();
-        let window = query.window;
-        let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
-        Used {
-            kind: "coincidences",
-            listed: false,
-            rule: query.rule.name(),
-            window_ticks: window,
-            window_s: tick.seconds_of(window.into()),
-            window_asked: self.window().map_or(String::new(), |window| window.asked().to_owned()),
-            full_width_ticks: match self.is_span(&query.groups) {
-                Ok(true) => window.into(),
-                _ => 2 * i128::from(window) + 1,
-            },
-            veto: query.veto.as_ref().map_or(Vec::new(), |veto| veto.channels.clone()),
-            guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
-            shift_ticks: shift.map(Shift::ticks),
-            error_blocks: self.errors.blocks(),
-            bin_ticks: resolved.bin(),
-            bin_s: resolved.bin_s(),
-            by: self.by.clone(),
-            live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
-            selection: SelectionUsed::of(&selected, self.selection.join, tick),
-        }
-    }
-
-    fn header(&self, resolved: &Resolved<'_, Query>, used: &Used, live: &str) -> String {
-        let Resolved { run, context, .. } = resolved;
-        let tick = run.store().manifest().tick;
-        let (w, width) = (used.window_ticks, used.full_width_ticks);
-        let is_span = i128::from(w) == width && w > 0;
-        let asked = spaced(&used.window_asked);
-        let [window, width] = [w.into(), width].map(|ticks| in_ticks(ticks, tick));
-        let compared = match self.rule {
-            Rule::Grid => format!("cells of {width} (asked {asked})"),
-            Rule::Cluster => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
-            _ if is_span => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
-            _ => format!("|\u{394}t| \u{2264} {window} (asked {asked}); full width {width}"),
-        };
-        let mut vetoed = String::new();
-        if let Some(guard) = used.guard_ticks {
-            let names: Vec<String> =
-                used.veto.iter().map(|&channel| context.setup.name_of(channel)).collect();
-            let reach = in_ticks(guard.into(), tick);
-            vetoed = format!("; veto {} within {reach}", names.join(","));
-        }
-        let shifted = used
-            .shift_ticks
-            .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
-        let binned = resolved.trace_words(self.division());
-        format!(
-            "rule {}: {compared}{vetoed}{binned}{shifted}{}{}; {}",
-            used.rule,
-            self.errors.words(),
-            used.selection.words(context.setup, tick),
-            header_end(run, live)
-        )
-    }
 }
 
 impl RequestKind for Coincidences {
@@ -268,6 +208,7 @@ impl RequestKind for Coincidences {
 
     type Query = Query;
     type Counts = Counts;
+    type Used = Used;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -472,6 +413,63 @@ impl RequestKind for Coincidences {
         Ok(add_up(counts, self.errors.blocks())?)
     }
 
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let Resolved { run, context, selected, query, .. } = resolved;
+        let tick = resolved.tick();
+        let (window, shift) = (query.window, self.shift_of(query, tick)?);
+        let live = live_of(&run.facts(self.selection.join), query.scope.range);
+        let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
+        let used = Used {
+            kind: "coincidences",
+            listed: false,
+            rule: query.rule.name(),
+            window_ticks: window,
+            window_s: tick.seconds_of(window.into()),
+            window_asked: self.window().map_or(String::new(), |window| window.asked().to_owned()),
+            full_width_ticks: match self.is_span(&query.groups) {
+                Ok(true) => window.into(),
+                _ => 2 * i128::from(window) + 1,
+            },
+            veto: query.veto.as_ref().map_or(Vec::new(), |veto| veto.channels.clone()),
+            guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
+            shift_ticks: shift.map(Shift::ticks),
+            error_blocks: self.errors.blocks(),
+            bin_ticks: resolved.bin(),
+            bin_s: resolved.bin_s(),
+            by: self.by.clone(),
+            live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
+            selection: SelectionUsed::of(&selected, self.selection.join, tick).of_runs(runs),
+        };
+        let (w, width) = (used.window_ticks, used.full_width_ticks);
+        let is_span = i128::from(w) == width && w > 0;
+        let asked = spaced(&used.window_asked);
+        let [window, width] = [w.into(), width].map(|ticks| in_ticks(ticks, tick));
+        let compared = match self.rule {
+            Rule::Grid => format!("cells of {width} (asked {asked})"),
+            Rule::Cluster => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
+            _ if is_span => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
+            _ => format!("|\u{394}t| \u{2264} {window} (asked {asked}); full width {width}"),
+        };
+        let mut vetoed = String::new();
+        if let Some(guard) = used.guard_ticks {
+            let names: Vec<String> =
+                used.veto.iter().map(|&channel| context.setup.name_of(channel)).collect();
+            let reach = in_ticks(guard.into(), tick);
+            vetoed = format!("; veto {} within {reach}", names.join(","));
+        }
+        let shifted = used
+            .shift_ticks
+            .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
+        let binned = resolved.trace_words(self.division());
+        let words = format!(
+            "rule {}: {compared}{vetoed}{binned}{shifted}{}{}",
+            used.rule,
+            self.errors.words(),
+            used.selection.words(context.setup, tick)
+        );
+        Ok((words, used))
+    }
+
     fn finish(
         &self,
         all: &[Resolved<'_, Query>],
@@ -494,9 +492,10 @@ impl RequestKind for Coincidences {
         for note in &notes {
             context.progress.note(note);
         }
-        let mut used = self.used(first, live, shift);
-        used.selection.sums_up(all.len());
-        let header = self.header(first, &used, &live_words(&first.selected, live, tick));
+        let (words, mut used) = self.head(first, all.len())?;
+        used.live_s = first.selected.live_s.unwrap_or_else(|| tick.seconds_of(live));
+        let live = live_words(&first.selected, live, tick);
+        let header = format!("{words}; {}", header_end(first.run, &live));
         Ok(Finished {
             total: None,
             header,
@@ -526,8 +525,8 @@ impl RequestKind for Coincidences {
         let Resolved { run, selected, query, .. } = resolved;
         let tick = resolved.tick();
         let live = live_of(&run.facts(self.selection.join), query.scope.range);
-        let used = self.used(resolved, live, self.shift_of(query, tick)?);
-        let header = self.header(resolved, &used, &live_words(selected, live, tick));
+        let (words, used) = self.head(resolved, 1)?;
+        let header = format!("{words}; {}", header_end(run, &live_words(selected, live, tick)));
         Ok((header, serde_json::to_value(used)?))
     }
 }

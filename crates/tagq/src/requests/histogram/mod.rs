@@ -81,7 +81,7 @@ struct Used {
 
 /// The query as it would be counted.
 #[derive(Debug, Serialize)]
-struct UsedToExplain {
+pub(in crate::requests) struct UsedToExplain {
     kind: &'static str,
     mode: &'static str,
     start: u16,
@@ -96,6 +96,7 @@ impl RequestKind for Histogram {
 
     type Query = Query;
     type Counts = HistogramCounts;
+    type Used = UsedToExplain;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -278,7 +279,7 @@ impl RequestKind for Histogram {
         let peaks = self.peaks(first.run, query, context)?;
         let is_even = self.log.is_none() && peaks.is_none();
         let bin = is_even.then(|| binned.bins.edge(1) - binned.bins.edge(0));
-        let mut used = Used {
+        let used = Used {
             kind: "histogram",
             mode: mode_name(self.mode),
             start: query.start,
@@ -295,9 +296,9 @@ impl RequestKind for Histogram {
             live_s: tick.seconds_of(live),
             error_blocks: self.errors.blocks(),
             by: self.by.clone(),
-            selection: SelectionUsed::of(&first.selected, self.selection.join, tick),
+            selection: SelectionUsed::of(&first.selected, self.selection.join, tick)
+                .of_runs(all.len()),
         };
-        used.selection.sums_up(all.len());
         let names = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
         let peak_words = peaks.map_or(String::new(), |peaks| peaks.words(tick));
         let mut header = self.header(first.run, &used, &peak_words, context, live);
@@ -340,10 +341,11 @@ impl RequestKind for Histogram {
         Ok(plan)
     }
 
-    fn described(
+    fn head(
         &self,
         resolved: &Resolved<'_, Query>,
-    ) -> Result<(String, serde_json::Value), Error> {
+        runs: usize,
+    ) -> Result<(String, UsedToExplain), Error> {
         let Resolved { context, selected, query, .. } = resolved;
         let tick = resolved.tick();
         let kind = if self.g2 { "g2" } else { "histogram" };
@@ -354,15 +356,15 @@ impl RequestKind for Histogram {
             start: query.start,
             stop: query.stop,
             range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            selection: SelectionUsed::of(selected, self.selection.join, tick),
+            selection: SelectionUsed::of(selected, self.selection.join, tick).of_runs(runs),
         };
         let words = used.selection.words(context.setup, tick);
         let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
-        let header = format!(
-            "{kind}, mode {}: {start} to {stop}, \u{394} from {low} to {high}{words}; tick {tick}",
+        let words = format!(
+            "{kind}, mode {}: {start} to {stop}, \u{394} from {low} to {high}{words}",
             used.mode
         );
-        Ok((header, serde_json::to_value(used)?))
+        Ok((words, used))
     }
 }
 

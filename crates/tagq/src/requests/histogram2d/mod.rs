@@ -8,7 +8,7 @@ pub use request::{HISTOGRAM2D, Histogram2d};
 use serde::Serialize;
 use tagq_query::{
     Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger,
-    ReadPlan, Recording, TimeDivision,
+    TimeDivision,
 };
 use tagq_store::Tick;
 
@@ -22,7 +22,7 @@ use super::{
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Number of bins of a range if no bin width is requested; up to twice as many are possible.
@@ -34,7 +34,7 @@ const CELL_BYTES: u64 = 8;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-struct Used {
+pub(in crate::requests) struct Used {
     kind: &'static str,
     herald: u16,
     a: u16,
@@ -57,6 +57,7 @@ impl RequestKind for Histogram2d {
     type Query = Query;
     /// With g3, also the expected count of each cell.
     type Counts = (Binned2d, Option<Vec<f64>>);
+    type Used = Used;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -138,6 +139,32 @@ impl RequestKind for Histogram2d {
         sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
     }
 
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let (query, context, tick) = (&resolved.query, resolved.context, resolved.tick());
+        let bin = query.bins.edge(1) - query.bins.edge(0);
+        let used = Used {
+            kind: "histogram2d",
+            herald: query.herald,
+            a: query.others[0],
+            b: query.others[1],
+            bin_ticks: bin,
+            bin_s: tick.seconds_of(bin.into()),
+            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
+            singles: None,
+            live_s: None,
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, tick)
+                .of_runs(runs),
+        };
+        let [herald, a, b] = names(query, context);
+        let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
+        let words = format!(
+            "histogram2d: {a} and {b} to {herald}, \u{394} from {low} to {high} in bins of {}{}",
+            bin_width(bin, self.bin.as_ref(), tick),
+            used.selection.words(context.setup, tick)
+        );
+        Ok((words, used))
+    }
+
     fn finish(
         &self,
         all: &[Resolved<'_, Query>],
@@ -147,10 +174,9 @@ impl RequestKind for Histogram2d {
         let (query, tick) = (&first.query, first.tick());
         let live = binned.sources.iter().map(|source| i128::from(source.live)).sum();
         let singles = [0, 1, 2].map(|i| binned.sources.iter().map(|of| of.singles[i]).sum());
-        let mut used = self.used(first);
+        let (words, mut used) = self.head(first, all.len())?;
         used.singles = Some(singles);
         used.live_s = Some(tick.seconds_of(live));
-        used.selection.sums_up(all.len());
         let [herald, a, b] = names(query, first.context);
         let figure = FigureKind::Map {
             title: format!(
@@ -164,8 +190,7 @@ impl RequestKind for Histogram2d {
         Ok(Finished {
             total: None,
             header: format!(
-                "{}; N = {}, {}, {}; {}",
-                words(first, &used, self.bin.as_ref()),
+                "{words}; N = {}, {}, {}; {}",
                 singles[0],
                 singles[1],
                 singles[2],
@@ -176,26 +201,6 @@ impl RequestKind for Histogram2d {
             rows: table::of(binned, expected, tick),
             figure,
         })
-    }
-
-    fn plan(
-        &self,
-        query: &Query,
-        _: Option<&TimeDivision>,
-        _: Tick,
-        recording: &Recording<'_>,
-    ) -> Result<ReadPlan, QueryError> {
-        query.plan(recording, &Execution::best())
-    }
-
-    fn described(
-        &self,
-        resolved: &Resolved<'_, Query>,
-    ) -> Result<(String, serde_json::Value), Error> {
-        let used = self.used(resolved);
-        let header =
-            format!("{}; tick {}", words(resolved, &used, self.bin.as_ref()), resolved.tick());
-        Ok((header, serde_json::to_value(used)?))
     }
 }
 
@@ -215,35 +220,6 @@ impl Histogram2d {
             )),
         }
     }
-
-    fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
-        let (query, tick) = (&resolved.query, resolved.tick());
-        let bin = query.bins.edge(1) - query.bins.edge(0);
-        Used {
-            kind: "histogram2d",
-            herald: query.herald,
-            a: query.others[0],
-            b: query.others[1],
-            bin_ticks: bin,
-            bin_s: tick.seconds_of(bin.into()),
-            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            singles: None,
-            live_s: None,
-            selection: SelectionUsed::of(&resolved.selected, self.selection.join, tick),
-        }
-    }
-}
-
-/// Returns the request as text for the header.
-fn words(resolved: &Resolved<'_, Query>, used: &Used, asked: Option<&BinWidth>) -> String {
-    let (context, tick) = (resolved.context, resolved.tick());
-    let [herald, a, b] = names(&resolved.query, context);
-    let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
-    format!(
-        "histogram2d: {a} and {b} to {herald}, \u{394} from {low} to {high} in bins of {}{}",
-        bin_width(used.bin_ticks, asked, tick),
-        used.selection.words(context.setup, tick)
-    )
 }
 
 fn names(query: &Query, context: &QueryContext<'_>) -> [String; 3] {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
-    Raster, ReadPlan, Recording, TimeDivision,
+    Raster, TimeDivision,
 };
 use tagq_store::{ScanFacts, Tick};
 
@@ -37,7 +37,7 @@ const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-struct Used {
+pub(in crate::requests) struct Used {
     kind: &'static str,
     line: u16,
     line_end: Option<u16>,
@@ -92,6 +92,7 @@ impl RequestKind for Image {
 
     type Query = Query;
     type Counts = ImageCounts;
+    type Used = Used;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -219,15 +220,18 @@ impl RequestKind for Image {
         sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
     }
 
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let used = self.used(resolved, runs)?;
+        Ok((self.words(resolved, &used), used))
+    }
+
     fn finish(&self, all: &[Resolved<'_, Query>], counts: ImageCounts) -> Result<Finished, Error> {
         let first = &all[0];
         let query = &first.query;
-        let mut used = self.used(first)?;
-        used.selection.sums_up(all.len());
+        let (words, mut used) = self.head(first, all.len())?;
         notes::note(first, &counts);
         let header = format!(
-            "{}; {} photons in pixels of {} frame{}; tick {}",
-            self.words(first, &used),
+            "{words}; {} photons in pixels of {} frame{}; tick {}",
             counts.report.photons,
             counts.frames.count,
             if counts.frames.count == 1 { "" } else { "s" },
@@ -245,25 +249,6 @@ impl RequestKind for Image {
         let rows = counts.table(query.raster, query.is_apart, micro);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
-    }
-
-    fn plan(
-        &self,
-        query: &Query,
-        _: Option<&TimeDivision>,
-        _: Tick,
-        recording: &Recording<'_>,
-    ) -> Result<ReadPlan, QueryError> {
-        query.plan(recording, &Execution::best())
-    }
-
-    fn described(
-        &self,
-        resolved: &Resolved<'_, Query>,
-    ) -> Result<(String, serde_json::Value), Error> {
-        let used = self.used(resolved)?;
-        let header = format!("{}; tick {}", self.words(resolved, &used), resolved.tick());
-        Ok((header, serde_json::to_value(used)?))
     }
 }
 
@@ -365,7 +350,7 @@ impl Image {
         }
     }
 
-    fn used(&self, resolved: &Resolved<'_, Query>) -> Result<Used, Error> {
+    fn used(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Used, Error> {
         let Query { markers, photons, raster, micro, .. } = &resolved.query;
         let has_micro = !matches!(micro, PixelMicro::None);
         let unit = has_micro.then(|| micro_tick(resolved.run)).transpose()?;
@@ -396,7 +381,8 @@ impl Image {
             bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
             range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
             seen: None,
-            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
+                .of_runs(runs),
         })
     }
 

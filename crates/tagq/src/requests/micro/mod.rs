@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, ReadPlan,
-    Recording, Scope, TimeBin, TimeDivision,
+    Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, Scope, TimeBin,
+    TimeDivision,
 };
 use tagq_store::Tick;
 
@@ -34,7 +34,7 @@ use crate::{error::Error, figure::FigureKind, run::Run};
 const BIN_BYTES: u64 = 16;
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-struct Used {
+pub(in crate::requests) struct Used {
     kind: &'static str,
     /// The unit of micro times, as a fraction of attoseconds.
     micro_tick: String,
@@ -54,6 +54,7 @@ impl RequestKind for MicroTimes {
 
     type Query = Query;
     type Counts = MicroCounts;
+    type Used = Used;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -154,17 +155,41 @@ impl RequestKind for MicroTimes {
         Ok(counts.into_iter().reduce(MicroCounts::added).unwrap_or_default())
     }
 
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let (query, tick) = (&resolved.query, resolved.tick());
+        let micro = micro_tick(resolved.run)?;
+        let bin = query.bins.edge(1) - query.bins.edge(0);
+        let used = Used {
+            kind: "micro",
+            micro_tick: micro.fraction(),
+            bin_ticks: bin,
+            bin_s: micro.seconds_of(bin.into()),
+            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
+            trace_ticks: resolved.bin(),
+            by: self.by.clone(),
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, tick)
+                .of_runs(runs),
+        };
+        let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
+        let trace = match &self.by {
+            Some(by) => format!("; by {by}"),
+            None => used.trace_ticks.map_or(String::new(), |width| {
+                format!("; trace in bins of {}", bin_width(width, self.trace.as_ref(), tick))
+            }),
+        };
+        let words = format!(
+            "micro times from {low} to {high} in bins of {}{trace}{}",
+            bin_width(bin, self.bin.as_ref(), micro),
+            used.selection.words(resolved.context.setup, tick)
+        );
+        Ok((words, used))
+    }
+
     fn finish(&self, all: &[Resolved<'_, Query>], counts: MicroCounts) -> Result<Finished, Error> {
         let first = &all[0];
         let micro = micro_tick(first.run)?;
-        let mut used = self.used(first, micro);
-        used.selection.sums_up(all.len());
-        let tags = counts.tags();
-        let header = format!(
-            "{}; {tags} tags in the bins; tick {}",
-            self.words(first, &used, micro),
-            first.tick()
-        );
+        let (words, used) = self.head(first, all.len())?;
+        let header = format!("{words}; {} tags in the bins; tick {}", counts.tags(), first.tick());
         let Query { channels, bins, .. } = &first.query;
         let figure = match first.trace {
             Some(_) => FigureKind::MapOverTime {
@@ -188,26 +213,6 @@ impl RequestKind for MicroTimes {
         let rows = counts.table(channels, bins, &units);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
-    }
-
-    fn plan(
-        &self,
-        query: &Query,
-        _: Option<&TimeDivision>,
-        _: Tick,
-        recording: &Recording<'_>,
-    ) -> Result<ReadPlan, QueryError> {
-        query.plan(recording, &Execution::best())
-    }
-
-    fn described(
-        &self,
-        resolved: &Resolved<'_, Query>,
-    ) -> Result<(String, serde_json::Value), Error> {
-        let micro = micro_tick(resolved.run)?;
-        let used = self.used(resolved, micro);
-        let header = format!("{}; tick {}", self.words(resolved, &used, micro), resolved.tick());
-        Ok((header, serde_json::to_value(used)?))
     }
 }
 
@@ -236,38 +241,6 @@ impl MicroTimes {
                 Ok(Bins::linear(0, i64::from(largest) + 1, width)?)
             }
         }
-    }
-
-    fn used(&self, resolved: &Resolved<'_, Query>, micro: Tick) -> Used {
-        let query = &resolved.query;
-        let bin = query.bins.edge(1) - query.bins.edge(0);
-        Used {
-            kind: "micro",
-            micro_tick: micro.fraction(),
-            bin_ticks: bin,
-            bin_s: micro.seconds_of(bin.into()),
-            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            trace_ticks: resolved.bin(),
-            by: self.by.clone(),
-            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
-        }
-    }
-
-    /// Returns the request as text for the header.
-    fn words(&self, resolved: &Resolved<'_, Query>, used: &Used, micro: Tick) -> String {
-        let tick = resolved.tick();
-        let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
-        let trace = match &self.by {
-            Some(by) => format!("; by {by}"),
-            None => used.trace_ticks.map_or(String::new(), |width| {
-                format!("; trace in bins of {}", bin_width(width, self.trace.as_ref(), tick))
-            }),
-        };
-        format!(
-            "micro times from {low} to {high} in bins of {}{trace}{}",
-            bin_width(used.bin_ticks, self.bin.as_ref(), micro),
-            used.selection.words(resolved.context.setup, tick)
-        )
     }
 }
 

@@ -32,7 +32,7 @@ const BIN_BYTES: u64 = 24;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-struct Used {
+pub(in crate::requests) struct Used {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_ticks: Option<i64>,
@@ -51,6 +51,7 @@ impl RequestKind for Rates {
 
     type Query = Query;
     type Counts = RateCounts;
+    type Used = Used;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -131,6 +132,26 @@ impl RequestKind for Rates {
         Ok(counts.into_iter().reduce(|sum, more| sum.added(&more)).unwrap_or_default())
     }
 
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let tick = resolved.tick();
+        let used = Used {
+            kind: "rates",
+            bin_ticks: resolved.bin(),
+            bin_s: resolved.bin_s(),
+            by: self.by.clone(),
+            error_blocks: self.errors.blocks(),
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, tick)
+                .of_runs(runs),
+        };
+        let words = format!(
+            "rates{}{}{}",
+            resolved.trace_words(self.division()),
+            self.errors.words(),
+            used.selection.words(resolved.context.setup, tick)
+        );
+        Ok((words, used))
+    }
+
     fn finish(&self, all: &[Resolved<'_, Query>], counts: RateCounts) -> Result<Finished, Error> {
         let first = &all[0];
         let tick = first.tick();
@@ -138,19 +159,12 @@ impl RequestKind for Rates {
         if let Some(note) = unlikely::live_time(live_s, counts.live(), tick) {
             first.context.progress.note(&note);
         }
-        let mut used = self.used(first);
-        used.selection.sums_up(all.len());
-        let binned = first.trace_words(self.division());
+        let (words, used) = self.head(first, all.len())?;
         let live = match live_s {
             Some(seconds) => format!("{seconds} s (given)"),
             None => tick.format(counts.live()),
         };
-        let header = format!(
-            "rates{binned}{}{}; {}",
-            self.errors.words(),
-            used.selection.words(first.context.setup, tick),
-            header_end(first.run, &live)
-        );
+        let header = format!("{words}; {}", header_end(first.run, &live));
         let live_s = live_s.unwrap_or_else(|| tick.seconds_of(counts.live()));
         let figure = match first.trace {
             Some(_) => {
@@ -174,30 +188,9 @@ impl RequestKind for Rates {
         let query = Query { trace: trace.cloned(), ..query.clone() };
         query.plan(recording, &Execution::best())
     }
-
-    fn described(
-        &self,
-        resolved: &Resolved<'_, Query>,
-    ) -> Result<(String, serde_json::Value), Error> {
-        let used = self.used(resolved);
-        let tick = resolved.tick();
-        let words = used.selection.words(resolved.context.setup, tick);
-        Ok((format!("rates{words}; tick {tick}"), serde_json::to_value(used)?))
-    }
 }
 
 impl Rates {
-    fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
-        Used {
-            kind: "rates",
-            bin_ticks: resolved.bin(),
-            bin_s: resolved.bin_s(),
-            by: self.by.clone(),
-            error_blocks: self.errors.blocks(),
-            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
-        }
-    }
-
     /// Counts each block of time: of the whole selection, or of each bin of the trace.
     fn blocks_of(
         &self,

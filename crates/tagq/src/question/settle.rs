@@ -1,9 +1,11 @@
 //! Requests as they are counted: with the options that the setup states once, and with delays that are found.
 
+use std::borrow::Cow;
+
 use tagq_store::{Duration, Tick};
 
 use crate::{
-    delays::{DELAYS, Delays},
+    delays::Delays,
     error::Error,
     progress::Silent,
     requests::{
@@ -13,45 +15,23 @@ use crate::{
     run::Run,
 };
 
-/// The queries that a user can ask by name: the requests, and the search for delays.
-pub const QUERY_TYPES: [&RequestType; REQUEST_TYPES.len() + 1] = {
-    let mut types = [&DELAYS; REQUEST_TYPES.len() + 1];
-    let mut at = 0;
-    while at < REQUEST_TYPES.len() {
-        types[at] = REQUEST_TYPES[at];
-        at += 1;
-    }
-    types
-};
-
 /// The query that counts every pair if no group is given.
 const COINCIDENCES: &str = "coincidences";
 
-/// Creates the request of the type with this name, with these options; those that are not given are as the setup of
-/// the first run says. Delays that are to be found are searched in the first run.
-///
-/// # Errors
-/// [`Error::Request`] and [`Error::Option`] for invalid options, [`Error::Setup`] for those of the setup. If delays are to
-/// be found, [`Error::Request`] for channels without a clear peak.
-pub fn settled(
-    name: &str,
+/// Returns the request as it is counted in a run, and its options: those that are not given are as the setup says, and delays
+/// that are to be found are searched.
+pub(super) fn settled(
+    of: &RequestType,
+    request: &Request,
     options: &OptionValues,
-    runs: &[(&Run, &QueryContext<'_>)],
-) -> Result<Request, Error> {
-    Ok(settle(name, options, runs)?.0)
-}
-
-/// Returns the same request, and its options.
-pub(crate) fn settle(
-    name: &str,
-    options: &OptionValues,
-    runs: &[(&Run, &QueryContext<'_>)],
+    (run, context): (&Run, &QueryContext<'_>),
 ) -> Result<(Request, OptionValues), Error> {
-    let Some(&(run, context)) = runs.first() else {
-        return Ok((Request::of_options(name, options.clone())?, options.clone()));
+    let options = with_defaults(of, options, context.setup)?;
+    let request = match &options {
+        Cow::Borrowed(_) => request.clone(),
+        Cow::Owned(options) => Request::of_options(of.name, options.clone())?,
     };
-    let options = with_defaults(name, options, context.setup)?;
-    let request = Request::of_options(name, options.clone())?;
+    let options = options.into_owned();
     if !request.selection().delays.contains(&DelayAsked::Auto) {
         return Ok((request, options));
     }
@@ -63,21 +43,26 @@ pub(crate) fn settle(
         ));
     }
     // All pairs of a run are counted also if only some of its channels belong together.
-    let is_every_pair =
-        name == COINCIDENCES && !options.contains_key("groups") && context.setup.groups.is_empty();
+    let is_every_pair = of.name == COINCIDENCES
+        && !options.contains_key("groups")
+        && context.setup.groups.is_empty();
     let request = with_delays_found(request, is_every_pair, (run, context))?;
     let options = request.stated()?.1;
     Ok((request, options))
 }
 
-/// Returns the options with those that the setup states for the request with this name and that are neither given nor
-/// excluded by one that is.
-fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<OptionValues, Error> {
+/// Returns the options with those that the setup states for this request and that are neither given nor excluded by one
+/// that is.
+fn with_defaults<'a>(
+    asked: &RequestType,
+    options: &'a OptionValues,
+    setup: &Setup,
+) -> Result<Cow<'a, OptionValues>, Error> {
     let wrong = |reason: String| {
         let path = setup.path.clone().unwrap_or_default();
         Error::Setup { path, reason }
     };
-    let mut all = options.clone();
+    let mut all = Cow::Borrowed(options);
     for (table, defaults) in &setup.queries {
         let Some(of) = REQUEST_TYPES.iter().find(|of| of.name == table) else {
             let names = REQUEST_TYPES.map(|of| of.name).join("], [");
@@ -99,7 +84,7 @@ fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<Op
         if let Err(error) = Request::of_options(table, defaults.clone()) {
             return Err(wrong(format!("[{table}]: {error}")));
         }
-        if of.name != name {
+        if of.name != asked.name || defaults.is_empty() {
             continue;
         }
         let option = |name: &str| of.options().find(|option| option.name == name);
@@ -112,6 +97,7 @@ fn with_defaults(name: &str, options: &OptionValues, setup: &Setup) -> Result<Op
             !options.contains_key(default.name) && !options.keys().any(against)
         };
         let free = defaults.iter().filter(|(name, _)| option(name).is_some_and(is_free));
+        let all = all.to_mut();
         all.extend(free.map(|(name, value)| (name.clone(), value.clone())));
         // A guard without the veto that a given option excludes, for example.
         let needs: Vec<String> = all

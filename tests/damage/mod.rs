@@ -6,13 +6,11 @@
 mod questions;
 mod stores;
 
-use std::{
-    cell::RefCell, collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock,
-    thread,
-};
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock, thread};
 
 use tagq::{
-    Caching, Delays, Error, OpenOptions, Run, Silent, Tags,
+    Caching, Delays, Error, OpenOptions, ReproduceOptions, Run, SavedAnswer, SettingScan, Silent,
+    Tags, derive,
     files::{
         Settings,
         write::{Content, Form, Packing},
@@ -20,6 +18,7 @@ use tagq::{
     open,
     requests::{QueryContext, Request, Setup},
 };
+use tagq_export::{Selection, report::json, write_tags};
 
 use questions::{Asked, Question, questions};
 use stores::{File, Made, VERSIONS, files, stores};
@@ -53,28 +52,77 @@ const TURNS: usize = 127;
 /// The outcomes for each version of the format, kind of file, damage and kind of query.
 type Table = BTreeMap<(u32, &'static str, Damage, &'static str), Outcomes>;
 
-/// Returns the complete content of an answer, or why it is refused.
-fn answer(folder: &Path, question: &Question, caching: Caching) -> Result<String, Error> {
-    let options = OpenOptions { ingest: false, caching, ..OpenOptions::default() };
-    let run: Run = open(folder, &options, &Silent)?;
+/// Returns the answer to a query that was asked before, as a file has it; no text for other questions.
+fn saved(folder: &Path, question: &Question) -> Result<String, Error> {
+    let Asked::Reproduced(query, options) = &question.asked else { return Ok(String::new()) };
+    let run: Run = open(folder, &options_of(Caching::Off), &Silent)?;
+    let setup = Setup::default();
+    let request = Request::of_options(query, options.clone())?;
+    let answer = request.ask(&run, &QueryContext::new(&setup, &POOL, &Silent))?;
+    Ok(json::line(&answer).unwrap())
+}
+
+fn options_of(caching: Caching) -> OpenOptions {
+    OpenOptions { ingest: false, caching, ..OpenOptions::default() }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("{:08x}", tagq::store::checksum::crc32c(bytes))
+}
+
+/// Returns the checksum of the tags as text.
+fn converted(run: &Run) -> Result<String, Error> {
+    let form = Form { content: Content::Tabs, packing: Packing::Plain };
+    let (settings, shown) = (Settings::default(), Path::new("a copy"));
+    let copy = tagq::write(Tags::Run(run), Vec::new(), form, &settings, None, shown);
+    copy.map(|(bytes, _)| checksum(&bytes))
+}
+
+/// Returns the complete content of an answer, or why it is refused; `saved` is the answer that is reproduced.
+fn answer(
+    folder: &Path,
+    question: &Question,
+    saved: &str,
+    caching: Caching,
+) -> Result<String, String> {
+    let refused = |error: Error| error.to_string();
+    let open_options = options_of(caching);
+    if let Asked::Reproduced(..) = question.asked {
+        let answers = SavedAnswer::parse(saved.as_bytes(), Path::new("answer.json")).unwrap();
+        let options = ReproduceOptions { runs: Vec::new(), open: open_options };
+        let found = answers[0].reproduce(&options, &POOL, &Silent).map_err(refused)?;
+        return Ok(format!("{} of {} values differ", found.different, found.rows));
+    }
+    let run: Run = open(folder, &open_options, &Silent).map_err(refused)?;
     let setup = Setup::default();
     let context = QueryContext::new(&setup, &POOL, &Silent);
     match &question.asked {
+        Asked::Reproduced(..) => unreachable!(),
         Asked::Query(query, options) => {
             let request = Request::of_options(query, options.clone()).unwrap();
-            let answer = request.ask(&run, &context)?;
+            let answer = request.ask(&run, &context).map_err(refused)?;
             Ok(format!("{:?} {:?}", answer.singles, answer.rows))
         }
+        Asked::Scan(query, options) => {
+            let scan = SettingScan::of_options(query, options.clone(), None).unwrap();
+            let answer = scan.ask(&[(&run, &context)]).map_err(refused)?;
+            Ok(format!("{:?}", answer.rows))
+        }
         Asked::Delays => {
-            let found = Delays::of_options(&serde_json::Map::new()).unwrap().ask(&run, &context)?;
+            let found = Delays::of_options(&serde_json::Map::new()).unwrap();
+            let found = found.ask(&run, &context).map_err(refused)?;
             Ok(format!("{:?} {:?}", found.delays, found.answer.rows))
         }
-        Asked::Copy => {
-            let form = Form { content: Content::Tabs, packing: Packing::Plain };
-            let settings = Settings::default();
-            let shown = Path::new("a copy");
-            let copy = tagq::write(Tags::Run(&run), Vec::new(), form, &settings, None, shown);
-            copy.map(|(bytes, _)| format!("{:08x}", tagq::store::checksum::crc32c(&bytes)))
+        Asked::Converted => converted(&run).map_err(refused),
+        Asked::Exported(form) => {
+            let written = write_tags(&run, &Selection::default(), Vec::new(), *form);
+            written.map(|(bytes, _)| checksum(&bytes)).map_err(|error| error.to_string())
+        }
+        Asked::Derived(of) => {
+            let at = tempfile::tempdir().unwrap();
+            let at = at.path().join("copy.tagq");
+            let copy = derive(&run, &setup, of, Some(&at), &Silent).map_err(refused)?;
+            Ok(converted(&copy).unwrap())
         }
     }
 }
@@ -140,54 +188,52 @@ fn tried(tries: usize, asks_all: bool) -> Table {
 fn tried_in(store: &Made, number: usize, tries: usize, asks_all: bool) -> Table {
     // Other questions in each store.
     let mut turn = 31 * number;
+    let mut is_kept = false;
     let mut table = Table::new();
     let mut places = Places(number as u64);
-    let questions = questions();
-    let intact = RefCell::new(BTreeMap::new());
-    let right = |number: usize, question: &Question| -> String {
-        let ask = || answer(store.folder(), question, Caching::Off).unwrap();
-        intact.borrow_mut().entry(number).or_insert_with(ask).clone()
-    };
+    let folder = store.folder();
     // Version 1 has no micro times.
-    let has_it = |of: &&Question| store.version > 1 || of.kind != "micro times";
-    let asked: Vec<_> = questions.iter().filter(has_it).enumerate().collect();
-    for file in files(store.folder()) {
+    let has_it = |of: &Question| store.version > 1 || of.kind != "micro times";
+    let questions: Vec<Question> = questions().into_iter().filter(has_it).collect();
+    let mut intact: Vec<Option<(String, String)>> = vec![None; questions.len()];
+    for file in files(folder) {
         for damage in [Damage::Flip, Damage::LostPage, Damage::Cut] {
             for _ in 0..tries {
                 let Some(bytes) = damage.of(&file, &mut places) else { continue };
-                let mut kept = Vec::new();
-                for &(number, question) in &asked {
+                let mut asked = Vec::new();
+                for (question, intact) in questions.iter().zip(&mut intact) {
                     turn += 1;
-                    if !asks_all && !turn.is_multiple_of(TURNS) {
-                        continue;
+                    if asks_all || turn.is_multiple_of(TURNS) {
+                        let (saved, right) = &*intact.get_or_insert_with(|| {
+                            let saved = saved(folder, question).unwrap();
+                            let right = answer(folder, question, &saved, Caching::Off).unwrap();
+                            (saved, right)
+                        });
+                        is_kept = !is_kept;
+                        let caching = if is_kept { Caching::Rows(1) } else { Caching::Off };
+                        asked.push((question, saved, right, caching));
                     }
-                    let intact = right(number, question);
-                    fs::write(&file.path, &bytes).unwrap();
-                    let is_kept = (turn / TURNS).is_multiple_of(2);
-                    let caching = if is_kept { Caching::Rows(1) } else { Caching::Off };
-                    kept.extend(is_kept.then_some((number, question)));
+                }
+                fs::write(&file.path, &bytes).unwrap();
+                for &(question, saved, right, caching) in &asked {
                     let key = (store.version, file.kind, damage, question.kind);
                     let outcomes = table.entry(key).or_default();
-                    match answer(store.folder(), question, caching) {
+                    match answer(folder, question, saved, caching) {
                         Err(_) => outcomes.refused += 1,
-                        Ok(answer) if answer == intact => outcomes.same += 1,
-                        Ok(_) => {
-                            outcomes.silent += 1;
-                            if env::var_os("TAGQ_DAMAGE_SHOW").is_some() {
-                                let (version, kind) = (store.version, question.kind);
-                                println!("version {version}, {} {damage:?} {kind}", file.kind);
-                            }
-                        }
+                        Ok(answer) if answer == *right => outcomes.same += 1,
+                        Ok(_) => outcomes.silent += 1,
                     }
-                    fs::write(&file.path, &file.bytes).unwrap();
                 }
+                fs::write(&file.path, &file.bytes).unwrap();
                 // Nothing that was counted in the damaged rows is found again.
-                for (number, question) in kept {
-                    let again = answer(store.folder(), question, Caching::Rows(1)).unwrap();
-                    let of = (store.version, file.kind, damage, question.kind);
-                    assert_eq!(again, right(number, question), "{of:?}");
+                for &(question, saved, right, caching) in &asked {
+                    if caching != Caching::Off {
+                        let again = answer(folder, question, saved, caching).unwrap();
+                        let of = (store.version, file.kind, damage, question.kind);
+                        assert_eq!(again, *right, "{of:?}");
+                    }
                 }
-                forget(store.folder());
+                forget(folder);
             }
         }
     }
@@ -197,8 +243,8 @@ fn tried_in(store: &Made, number: usize, tries: usize, asks_all: bool) -> Table 
 fn page(table: &Table, tries: usize) -> String {
     let mut text = format!(
         "# Does a query notice damage?\n\n\
-         Each file of eight stores is damaged in {tries} random places, and each kind of query is asked; a copy of all tags \
-         is a query, too. The damage is one flipped bit, or a lost page (4 KiB of zeros). The stores have the versions \
+         Each file of eight stores is damaged in {tries} random places, and each kind of query is asked, a \
+         scan, an answer is reproduced, and tags are copied (converted, exported, derived). The damage is one flipped bit, or a lost page (4 KiB of zeros). The stores have the versions \
          4 (gaps, far distances, steps and a file of dead spans), 3 (without that file), 2 (a column of times, and gaps) \
          and 1 (times and labels alone); one of each is dense and one is thin. All have two sources, and all but version 1 \
          micro times. An answer is right, or it is refused with an error, or it is *silent*: another answer \

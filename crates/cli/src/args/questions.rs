@@ -1,10 +1,10 @@
-//! The commands that ask a run, one for each type of request. Their options come from the table of
+//! The commands that ask a run, one for each type of query. Their options come from the table of
 //! [`tagq::requests`].
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
 use tagq::{
-    Error,
-    requests::{ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestOption, RequestType},
+    Error, QUERY_TYPES, Question, is_search,
+    requests::{ChannelArgument, OptionValues, RequestOption, RequestType},
 };
 
 use super::{
@@ -14,19 +14,18 @@ use super::{
     table::{arg, invalid, usage, values, with_flags},
 };
 
-/// A request, and what is to be done with it.
+/// A question, and what is to be done with it.
 #[derive(Debug)]
-pub(crate) struct RequestCommand<A = AnswerArgs> {
-    pub request: Request,
-    /// The name of its type, and its options.
-    pub name: &'static str,
+pub(crate) struct QuestionCommand<A = AnswerArgs> {
+    pub question: Question,
+    /// The options as they were given: one of a scan has several values.
     pub options: OptionValues,
     pub answer: A,
 }
 
-/// The arguments of a command besides those of its request.
-pub(crate) trait RequestArgs: Args + FromArgMatches {
-    /// The words before the name of the request.
+/// The arguments of a command besides those of its question.
+pub(crate) trait QuestionArgs: Args + FromArgMatches {
+    /// The words before the name of the query.
     const COMMAND: &'static str;
     /// The words after the run in an example.
     const EXAMPLE: &'static str;
@@ -34,18 +33,18 @@ pub(crate) trait RequestArgs: Args + FromArgMatches {
     /// The arguments of every query; the first of their runs may be channels.
     fn query(&mut self) -> &mut QueryArgs;
 
-    /// Whether the command takes requests of this type.
-    fn takes(_: &RequestType) -> bool {
-        true
+    /// Whether the command takes queries of this type.
+    fn takes(of: &RequestType) -> bool {
+        !is_search(of)
     }
 
-    /// Creates the request with this name, or the first of several.
-    fn request(name: &str, options: &OptionValues) -> Result<Request, Error> {
-        Request::of_options(name, options.clone())
+    /// Creates the question with this name, or the first of several.
+    fn question(name: &str, options: &OptionValues) -> Result<Question, Error> {
+        Question::of_options(name, options.clone())
     }
 }
 
-impl RequestArgs for AnswerArgs {
+impl QuestionArgs for AnswerArgs {
     const COMMAND: &'static str = "tagq";
     const EXAMPLE: &'static str = "";
 
@@ -54,7 +53,7 @@ impl RequestArgs for AnswerArgs {
     }
 }
 
-/// Additions to the help of requests that need more than a table.
+/// Additions to the help of queries that need more than a table.
 const LONG_HELP: [(&str, &str); 2] = [
     (
         "coincidences",
@@ -63,9 +62,9 @@ const LONG_HELP: [(&str, &str); 2] = [
     ("g2", include_str!("topics/g2.txt")),
 ];
 
-impl<A: RequestArgs> Subcommand for RequestCommand<A> {
+impl<A: QuestionArgs> Subcommand for QuestionCommand<A> {
     fn augment_subcommands(program: Command) -> Command {
-        REQUEST_TYPES
+        QUERY_TYPES
             .iter()
             .filter(|of| A::takes(of))
             .fold(program, |program, of| program.subcommand(command::<A>(of)))
@@ -76,14 +75,14 @@ impl<A: RequestArgs> Subcommand for RequestCommand<A> {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        REQUEST_TYPES.iter().any(|of| of.name == name && A::takes(of))
+        QUERY_TYPES.iter().any(|of| of.name == name && A::takes(of))
     }
 }
 
-impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
+impl<A: QuestionArgs> FromArgMatches for QuestionCommand<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let found = matches.subcommand().and_then(|(name, matches)| {
-            let of = REQUEST_TYPES.into_iter().find(|of| of.name == name)?;
+            let of = QUERY_TYPES.into_iter().find(|of| of.name == name)?;
             Some((of, matches))
         });
         let (of, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
@@ -93,9 +92,9 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
             let added = of.add_channels(&channels, &mut options);
             added.map_err(|error| usage(&with_flags(&error.to_string())))?;
         }
-        let request = A::request(of.name, &options)
+        let question = A::question(of.name, &options)
             .map_err(|error| invalid(&error, of.options(), &options))?;
-        Ok(Self { request, name: of.name, options, answer })
+        Ok(Self { question, options, answer })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -104,8 +103,8 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
     }
 }
 
-/// Returns the command of a type of request.
-fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
+/// Returns the command of a type of query.
+fn command<A: QuestionArgs>(of: &'static RequestType) -> Command {
     let command = Command::new(of.name).args(of.options().map(arg));
     // The arguments bring a description of their own, which is replaced.
     let mut command = A::augment_args(command).about(of.summary).long_about(None);
@@ -132,7 +131,7 @@ fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
 }
 
 /// Returns the examples as command lines.
-fn examples<A: RequestArgs>(of: &RequestType) -> String {
+fn examples<A: QuestionArgs>(of: &RequestType) -> String {
     let line = |given: &&[(&str, &str)]| {
         let mut line = format!("\n  {} {}", A::COMMAND, of.name);
         let channels = given.iter().filter(|(name, _)| of.is_channel(name));
@@ -159,8 +158,9 @@ mod tests {
 
     #[test]
     fn every_example_is_a_request() {
-        for of in REQUEST_TYPES {
-            for examples in [examples::<AnswerArgs>(of), examples::<PlanArgs>(of)] {
+        for of in QUERY_TYPES {
+            let plans = if is_search(of) { String::new() } else { examples::<PlanArgs>(of) };
+            for examples in [examples::<AnswerArgs>(of), plans] {
                 for line in examples.lines().skip(1) {
                     let words = line.split_whitespace();
                     let args = crate::args::command::Args::try_parse_from(words);

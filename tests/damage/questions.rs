@@ -1,7 +1,8 @@
 //! A question for each way in which a kind of query is counted, and for each copy of tags.
 
 use serde_json::{Value, json};
-use tagq::requests::OptionValues;
+use tagq::{Derivation, requests::OptionValues};
+use tagq_export::Form;
 
 /// A question.
 pub struct Question {
@@ -10,19 +11,31 @@ pub struct Question {
     pub asked: Asked,
 }
 
-/// A query, a copy of all tags, or a search for delays.
+/// What is asked of a store.
 pub enum Asked {
     /// The answer to a query.
     Query(&'static str, OptionValues),
-    /// All tags, as another file has them.
-    Copy,
-    /// The delay of one channel to another.
+    /// The answers to a query for several values of an option.
+    Scan(&'static str, OptionValues),
+    /// A saved answer to a query, counted again.
+    Reproduced(&'static str, OptionValues),
+    /// The delays of channels to each other.
     Delays,
+    /// All tags, as a file of text has them.
+    Converted,
+    /// All tags, as a file of tables has them.
+    Exported(Form),
+    /// All tags and those of derived channels, in another store.
+    Derived(Derivation),
 }
 
-fn of(kind: &'static str, query: &'static str, options: Value) -> Question {
-    let Value::Object(options) = options else { panic!("{options}") };
-    Question { kind, asked: Asked::Query(query, options) }
+fn options(of: Value) -> OptionValues {
+    let Value::Object(options) = of else { panic!("{of}") };
+    options
+}
+
+fn of(kind: &'static str, query: &'static str, of: Value) -> Question {
+    Question { kind, asked: Asked::Query(query, options(of)) }
 }
 
 /// Returns all questions. Windows are 20 ticks, of two stores with a tag each 25 and each 40,000 ticks.
@@ -78,8 +91,17 @@ pub fn questions() -> Vec<Question> {
     ];
     all.push(count("derived channel", json!({"derive": ["P = 1 & 2 within 20t"]})));
     all.push(count("gate", json!({"groups": pair, "gates": ["3 .. 4"]})));
-    all.push(Question { kind: "copy", asked: Asked::Copy });
-    all.push(Question { kind: "delays", asked: Asked::Delays });
+    let of_pair = |window: &str| options(json!({"groups": [["1", "2"]], "window": window}));
+    let derived = vec![("P".to_owned(), "1 & 2 within 20t".to_owned())];
+    let derivation = Derivation { derived, ..Derivation::default() };
+    all.extend([
+        Question { kind: "scan", asked: Asked::Scan("coincidences", of_pair("4t..40t:10")) },
+        Question { kind: "reproduce", asked: Asked::Reproduced("coincidences", of_pair("20t")) },
+        Question { kind: "delays", asked: Asked::Delays },
+        Question { kind: "convert", asked: Asked::Converted },
+        Question { kind: "export", asked: Asked::Exported(Form::Parquet) },
+        Question { kind: "derive -o", asked: Asked::Derived(derivation) },
+    ]);
     for mode in ["all", "next", "last"] {
         all.push(of(
             "histogram",
