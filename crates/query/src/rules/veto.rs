@@ -228,21 +228,26 @@ impl AllowedRows {
         if !is_exact && !source.is_in_order(simd, first..last) {
             return None;
         }
+        let near_gaps = gaps.read(first..last);
         let labels = labels.read(first..last);
         masks.resize(labels.len().div_ceil(MASK_ROWS), 0);
         matching(simd, labels, &veto.narrow_labels(), masks);
-        let mut near =
-            Near { column, guard: veto.guard, end: last, last: first, done: first, ahead: 0 };
-        for (step, &mask) in masks.iter().enumerate() {
-            for bit in bits(mask) {
-                let row = first + step * MASK_ROWS + bit;
-                let Range { start: begin, end: next } = near.around(row);
-                own_labels[begin.clamp(head, end) - head..next.clamp(head, end) - head]
-                    .fill(labels[row - first]);
-                if (head..end).contains(&next) {
-                    own_gaps[next - head] = GAP_MAX;
-                }
+        let mut remove = |row: usize, near: Range<usize>| {
+            own_labels[near.start.clamp(head, end) - head..near.end.clamp(head, end) - head]
+                .fill(labels[row - first]);
+            if (head..end).contains(&near.end) {
+                own_gaps[near.end - head] = GAP_MAX;
             }
+        };
+        let (rows, guard) = (first..last, veto.guard);
+        if is_exact {
+            let gap = |row: usize| i64::from(near_gaps[row - first]);
+            Near::new(gap, guard, rows).of_all(masks, &mut remove);
+        } else {
+            // The times were read for their order.
+            let times = source.tags.time.unchecked();
+            let gap = |row: usize| times.gap(row).unwrap_or(i64::MAX);
+            Near::new(gap, guard, rows).of_all(masks, &mut remove);
         }
         Some(ComparedRows {
             column: DistanceColumn::Gaps(own_gaps),
@@ -254,8 +259,9 @@ impl AllowedRows {
 }
 
 /// Finds the rows near one veto after the other.
-struct Near<'a> {
-    column: StoredColumn<'a>,
+struct Near<G> {
+    /// The distance of a row from the row before it, for rows after the first one.
+    gap: G,
     guard: i64,
     /// The row after the last one.
     end: usize,
@@ -267,17 +273,41 @@ struct Near<'a> {
     ahead: i64,
 }
 
-impl Near<'_> {
+impl<G: Fn(usize) -> i64> Near<G> {
+    fn new(gap: G, guard: i64, rows: Range<usize>) -> Self {
+        let Range { start, end } = rows;
+        Self { gap, guard, end, done: start, last: start, ahead: 0 }
+    }
+
+    /// Passes each veto among the rows, of which `masks` has the bits, and the rows near it to `take`.
+    fn of_all(mut self, masks: &[u64], take: &mut impl FnMut(usize, Range<usize>)) {
+        let first = self.done;
+        for (step, &mask) in masks.iter().enumerate() {
+            for bit in bits(mask) {
+                let row = first + step * MASK_ROWS + bit;
+                let near = self.around(row);
+                take(row, near);
+            }
+        }
+    }
+
     /// Returns the rows near the veto in `row`, which is after those of earlier vetoes, without those near an earlier one.
+    #[inline]
     fn around(&mut self, row: usize) -> Range<usize> {
-        let Self { column, guard, end, .. } = *self;
+        let Self { guard, end, .. } = *self;
         let begin = if row < self.done {
-            let apart =
-                (self.last + 1..=row).map(|row| column.gap(row)).fold(0, i64::saturating_add);
+            let apart = (self.last + 1..=row).map(&self.gap).fold(0, i64::saturating_add);
             self.ahead = self.ahead.saturating_sub(apart);
             self.done
         } else {
-            let begin = row - column.rows_before(row, guard).min(row - self.done);
+            let (mut begin, mut distance) = (row, 0_i64);
+            while begin > self.done {
+                distance = distance.saturating_add((self.gap)(begin));
+                if distance > guard {
+                    break;
+                }
+                begin -= 1;
+            }
             self.done = row;
             self.ahead = 0;
             begin
@@ -285,7 +315,7 @@ impl Near<'_> {
         self.last = row;
         while self.done < end && self.ahead <= guard {
             self.done += 1;
-            let more = if self.done < end { column.gap(self.done) } else { 0 };
+            let more = if self.done < end { (self.gap)(self.done) } else { 0 };
             self.ahead = self.ahead.saturating_add(more);
         }
         begin..self.done

@@ -52,7 +52,7 @@ const MOVED_BYTES: u64 = 24;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct Used {
+pub(super) struct Used {
     kind: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     listed: bool,

@@ -81,7 +81,7 @@ struct Used {
 
 /// The query as it would be counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct UsedToExplain {
+pub(super) struct UsedToExplain {
     kind: &'static str,
     mode: &'static str,
     start: u16,

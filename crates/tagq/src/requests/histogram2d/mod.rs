@@ -34,7 +34,7 @@ const CELL_BYTES: u64 = 8;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct Used {
+pub(super) struct Used {
     kind: &'static str,
     herald: u16,
     a: u16,

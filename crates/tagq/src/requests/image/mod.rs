@@ -37,7 +37,7 @@ const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct Used {
+pub(super) struct Used {
     kind: &'static str,
     line: u16,
     line_end: Option<u16>,

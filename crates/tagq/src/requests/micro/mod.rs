@@ -34,7 +34,7 @@ use crate::{error::Error, figure::FigureKind, run::Run};
 const BIN_BYTES: u64 = 16;
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct Used {
+pub(super) struct Used {
     kind: &'static str,
     /// The unit of micro times, as a fraction of attoseconds.
     micro_tick: String,

@@ -32,7 +32,7 @@ const BIN_BYTES: u64 = 24;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
-pub(in crate::requests) struct Used {
+pub(super) struct Used {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_ticks: Option<i64>,
