@@ -137,8 +137,9 @@ const FLOORS: [Floors; 13] = [
             &["run"],
             &["destination"],
             &["new_file", "new_store", "recorder"],
+            &["recorded"],
             &["simulate"],
-            &["details", "recorded", "setup"],
+            &["details", "setup"],
             &["provenance"],
             &["answer", "convert", "derive", "merge"],
             &["verify"],
@@ -153,11 +154,11 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "export",
         floors: &[
-            &["error", "selection", "unit", "view"],
-            &["schema", "plan", "text", "tiff"],
+            &["error", "unit", "view"],
+            &["schema", "text", "tiff"],
             &["answers", "batches", "form"],
-            &["tags_out"],
             &["catalogue", "write"],
+            &["tag_forms"],
             &["report"],
         ],
     },
@@ -206,7 +207,7 @@ const FLOORS: [Floors; 13] = [
         floors: &[
             &["args", "signals", "time_left", "wrapped"],
             &["progress", "report"],
-            &["input"],
+            &["input", "written"],
             &["queries", "follow"],
             &["scan"],
             &[

@@ -28,6 +28,7 @@ mod follow;
 #[cfg(unix)]
 mod foreign;
 mod formats;
+mod forms;
 mod gaps;
 mod golden;
 mod help;

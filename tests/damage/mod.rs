@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::Laz
 
 use tagq::{
     Caching, Delays, Error, OpenOptions, ReproduceOptions, Run, SavedAnswer, SettingScan, Silent,
-    Tags, derive,
+    TagSelection, Tags, derive,
     files::{
         Settings,
         write::{Content, Form, Packing},
@@ -18,7 +18,7 @@ use tagq::{
     open,
     requests::{QueryContext, Request, Setup},
 };
-use tagq_export::{Selection, report::json, write_tags};
+use tagq_export::{report::json, write_tags};
 
 use questions::{Asked, Question, questions};
 use stores::{File, Made, VERSIONS, files, stores};
@@ -74,7 +74,14 @@ fn checksum(bytes: &[u8]) -> String {
 fn converted(run: &Run) -> Result<String, Error> {
     let form = Form { content: Content::Tabs, packing: Packing::Plain };
     let (settings, shown) = (Settings::default(), Path::new("a copy"));
-    let copy = tagq::write(Tags::Run(run), Vec::new(), form, &settings, None, shown);
+    let copy = tagq::write(
+        Tags::Run(run, &TagSelection::default()),
+        Vec::new(),
+        &form,
+        &settings,
+        None,
+        shown,
+    );
     copy.map(|(bytes, _)| checksum(&bytes))
 }
 
@@ -115,7 +122,7 @@ fn answer(
         }
         Asked::Converted => converted(&run).map_err(refused),
         Asked::Exported(form) => {
-            let written = write_tags(&run, &Selection::default(), Vec::new(), *form);
+            let written = write_tags(&run, &TagSelection::default(), Vec::new(), *form);
             written.map(|(bytes, _)| checksum(&bytes)).map_err(|error| error.to_string())
         }
         Asked::Derived(of) => {

@@ -8,11 +8,13 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions, Progress as _, Run, escaped,
-    files::{self, read_recorded, text::TextWriter},
-    recorded_remarks,
+    OpenOptions, Progress as _, Run, Tags, escaped,
+    files::{
+        text::TextWriter,
+        write::{Content, Form, Packing},
+    },
     requests::Setup,
-    store::{Recording, Tag, TimeReader},
+    store::TimeReader,
 };
 
 use crate::{Usage, args::CatArgs, input, progress::Reporter};
@@ -29,10 +31,10 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     }
     if input::is_stdin(&args.run) {
         let stdin = input::set_aside(&env::temp_dir(), &reporter)?;
-        return file(args, stdin.path(), &reporter);
+        return file(args, Tags::Input(&stdin), &reporter);
     }
     if args.run.is_file() && args.at.is_empty() {
-        return file(args, &args.run, &reporter);
+        return file(args, Tags::File(&args.run), &reporter);
     }
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
@@ -87,14 +89,19 @@ fn each_row(
     }
 }
 
-/// Prints rows, with micro times if the run has some.
+/// Prints lines `channel TAB time`, and `TAB micro` if the run has micro times, without characters for tags that have none.
 fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
-    if run.store().manifest().has_micro() {
-        return with_micro(run, rows);
-    }
+    let has_micro = run.store().manifest().has_micro();
     let mut out = TextWriter::new(io::stdout().lock());
-    each_row(run, rows, |Row { time, channel, .. }| {
-        out.tag(Tag { time, channel: channel.into() }).context(REFUSED)
+    each_row(run, rows, |Row { time, channel, micro, .. }| {
+        out.integer(channel);
+        out.integer(time);
+        match micro {
+            Some(micro) => out.integer(micro),
+            None if has_micro => out.text(""),
+            None => {}
+        }
+        out.end_line().context(REFUSED)
     })?;
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
@@ -137,40 +144,20 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
     out.flush().context(REFUSED)
 }
 
-/// Prints lines `channel TAB time TAB micro`, the last without characters for tags that have no micro time.
-fn with_micro(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    each_row(run, rows, |Row { time, channel, micro, .. }| {
-        write!(out, "{channel}\t{time}\t").context(REFUSED)?;
-        match micro {
-            Some(micro) => writeln!(out, "{micro}").context(REFUSED),
-            None => writeln!(out).context(REFUSED),
-        }
-    })?;
-    out.flush().context(REFUSED)
-}
-
 /// Prints the tags of a file in the order of the file, without a store.
-fn file(args: &CatArgs, path: &Path, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
+fn file(args: &CatArgs, tags: Tags<'_>, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
     let shown =
         if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };
-    let mut out = TextWriter::new(io::stdout().lock());
+    let form = Form { content: Content::Tabs, packing: Packing::Plain };
     let settings = args.store.reading();
-    let mut recording = Recording::default();
-    let read = read_recorded(path, &settings, &mut recording, |part| {
-        part.tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
-    });
-    out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
-    let summary = read.map_err(|error| error.renamed(path, shown)).map_err(tagq::Error::from)?;
-    for remark in recorded_remarks(&recording, summary.tags) {
+    let out = Path::new("standard output");
+    let (_, printed) = tagq::write(tags, io::stdout(), &form, &settings, args.store.tick, out)?;
+    for remark in printed.remarks {
         reporter.note(&format!("{}: {remark}", shown.display()));
     }
-    if let Some(torn) = summary.torn {
-        reporter.note(&format!(
-            "{}: {torn}; the {} tags before it are printed",
-            shown.display(),
-            summary.tags
-        ));
+    if let Some(torn) = printed.torn {
+        let (shown, tags) = (shown.display(), printed.tags);
+        reporter.note(&format!("{shown}: {torn}; the {tags} tags before it are printed"));
     }
     Ok(())
 }

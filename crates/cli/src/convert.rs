@@ -8,35 +8,46 @@ use std::{
 };
 
 use tagq::{
-    Converted, Destination, Input, Progress as _, Tags,
+    Destination, Error, Input, OutForm, Progress as _, TagSelection, Tags,
     files::{
         Settings,
         write::{Content, Form, Packing},
     },
 };
-use tagq_export::report::table::quantities::thousands;
+use tagq_export::{Layout, TagFormat};
 
-use crate::{args::ConvertArgs, input, progress::Reporter};
+use crate::{args::ConvertArgs, input, progress::Reporter, written};
+
+/// What is written to standard output.
+const TEXT: Form = Form { content: Content::Tabs, packing: Packing::Plain };
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let to_stdout = input::is_stdin(&args.out);
-    if !to_stdout {
+    let reads: Vec<_> = [&args.from].into_iter().chain(&args.store.store).cloned().collect();
+    let to = Destination { path: &args.out, force: args.force, reads: &reads };
+    let form = if to_stdout {
+        TagFormat::File(TEXT)
+    } else {
+        let form = TagFormat::of_name(&args.out, Layout::Files);
+        let form = form.ok_or_else(|| Error::NoForm { path: args.out.clone() })?;
         // Checked before anything is read, because a pipe cannot be read again.
-        let reads: Vec<_> = [&args.from].into_iter().chain(&args.store.store).cloned().collect();
-        tagq::check_out(&Destination { path: &args.out, force: args.force, reads: &reads })?;
-    }
+        to.check()?;
+        form
+    };
+    let form = form.form();
     if input::is_stdin(&args.from) {
         let folder = if to_stdout { env::temp_dir() } else { Input::folder_for(&args.out) };
         let input = input::set_aside(&folder, &reporter)?;
-        return write(args, Tags::Input(&input), length(input.path()), &reporter);
+        return write(args, Tags::Input(&input), (form, &to), length(input.path()), &reporter);
     }
     if fs::metadata(&args.from).is_ok_and(|metadata| !metadata.is_dir()) {
-        return write(args, Tags::File(&args.from), length(&args.from), &reporter);
+        return write(args, Tags::File(&args.from), (form, &to), length(&args.from), &reporter);
     }
     let run = tagq::open(&args.from, &args.store.options(), &reporter)?;
     let bytes = 9 * run.store().manifest().rows;
-    write(args, Tags::Run(&run), bytes, &reporter)
+    let selection = TagSelection::of_intact(&run, args.salvage)?;
+    write(args, Tags::Run(&run, &selection), (form, &to), bytes, &reporter)
 }
 
 fn length(path: &Path) -> u64 {
@@ -46,6 +57,7 @@ fn length(path: &Path) -> u64 {
 fn write(
     args: &ConvertArgs,
     tags: Tags<'_>,
+    (form, to): (&dyn OutForm, &Destination<'_>),
     bytes: u64,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
@@ -54,51 +66,17 @@ fn write(
     reporter.job("converting", &from, bytes, &read);
     let settings =
         Settings { bytes_read: Some(read), salvage: args.salvage, ..args.store.reading() };
-    let converted = if input::is_stdin(&args.out) {
-        let form = Form { content: Content::Tabs, packing: Packing::Plain };
-        tagq::write(
-            tags,
-            io::stdout(),
-            form,
-            &settings,
-            args.store.tick,
-            Path::new("standard output"),
-        )
-        .map(|(_, converted)| converted)
-    } else {
-        tagq::convert(tags, &args.out, args.force, &settings, args.store.tick, reporter)
+    let tick = args.store.tick;
+    let out = Some(to.path).filter(|out| !input::is_stdin(out));
+    let converted = match out {
+        None => {
+            let shown = Path::new("standard output");
+            let written = tagq::write(tags, io::stdout(), form, &settings, tick, shown);
+            written.map(|(_, converted)| converted)
+        }
+        Some(_) => tagq::convert(tags, (form, to), &settings, tick, reporter, &mut |_, _| ()),
     };
     reporter.done();
-    let Converted { tags, torn, lost, kept, run_file, tick, remarks } = converted?;
-    for remark in remarks {
-        reporter.note(&format!("{from}: {remark}"));
-    }
-    if let Some(torn) = torn {
-        reporter.note(&format!("{from}: {torn}; the {tags} tags before it are written"));
-    }
-    let out =
-        if input::is_stdin(&args.out) { "text".into() } else { args.out.display().to_string() };
-    let tick = tick.map(|tick| format!(" (--tick {})", tick.to_string().replace(' ', "")));
-    let tick = tick.unwrap_or_default();
-    if !lost.is_empty() {
-        let tick = if kept.is_empty() { &*tick } else { "" };
-        reporter.note(&format!("{out} does not hold {} of {from}{tick}", listed(&lost)));
-    }
-    if let Some(run_file) = run_file.filter(|_| !kept.is_empty()) {
-        let (kept, run_file) = (listed(&kept), run_file.display());
-        reporter.note(&format!("{run_file} holds {kept} for {out}{tick}: keep both together"));
-    }
-    if !input::is_stdin(&args.out) {
-        reporter.note(&format!("{}: {} tags of {from}", args.out.display(), thousands(tags)));
-    }
+    written::tell(converted?, (&from, None), out, None, reporter);
     Ok(io::stdout().flush()?)
-}
-
-/// Returns `a, b and c`.
-fn listed(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).into(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -9,17 +10,21 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{Destination, LeftOut, OpenOptions, Progress as _, Recorded, Run, requests::Setup};
-use tagq_export::{
-    Form, Selection, Written, report::table::quantities::thousands, write_tags_file,
-    write_tags_telling,
+use tagq::{
+    Destination, OpenOptions, Progress as _, TagSelection, Tags,
+    files::{
+        Settings,
+        write::{Content, Packing},
+    },
+    requests::Setup,
 };
+use tagq_export::{Form, Layout, TagFormat, Written, suffixes, write_tags_telling};
 
-use crate::{Usage, args::ExportArgs, input, progress::Reporter};
+use crate::{Usage, args::ExportArgs, input, progress::Reporter, written};
 
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
-    let form = form(args)?;
+    let format = format(args)?;
     let reads: Vec<_> = [&args.run].into_iter().chain(&args.store.store).cloned().collect();
     let to = args.output.as_deref();
     let to = to.map(|path| Destination { path, force: args.force, reads: &reads });
@@ -37,75 +42,66 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
     let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
-    let left_out = if args.salvage { run.left_out()? } else { LeftOut::default() };
-    if let Some(remark) = left_out.remark(run.store().manifest().tick) {
-        reporter.note(&format!("{}: {remark}", run.path().display()));
-    }
-    let selection = Selection {
-        left_out,
+    let selection = TagSelection {
         range: scope.range,
         channels: scope.channels,
         time_unit: args.time_unit,
-        ..Selection::default()
+        ..TagSelection::of_intact(&run, args.salvage)?
     };
     let tags = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    reporter.job_of_tags("exporting", &args.run.display().to_string(), &tags);
+    let from = args.run.display().to_string();
+    reporter.job_of_tags("exporting", &from, &tags);
     let mut done = |through, rows| {
         tags[1].store(rows, Relaxed);
         tags[0].store(through, Relaxed);
     };
-    let written = match &to {
-        None => to_stdout(&run, &selection, form, &mut done),
-        Some(to) => to_file(&run, &selection, (form, to), &reporter, &mut done),
+    let (of, settings) = (Tags::Run(&run, &selection), Settings::default());
+    let converted = match (&to, format) {
+        (None, TagFormat::Table(form)) => {
+            let out = io::BufWriter::new(io::stdout());
+            let written = write_tags_telling(&run, &selection, out, form, &mut done);
+            written.map_err(anyhow::Error::from).and_then(|(mut out, Written { tags, lost })| {
+                out.flush().context("cannot write to standard output")?;
+                written::tell_blurred(lost, tags, args.time_unit, &reporter);
+                Ok(None)
+            })
+        }
+        (None, TagFormat::File(form)) => {
+            let shown = Path::new("standard output");
+            let written = tagq::write(of, io::stdout(), &form, &settings, None, shown);
+            written.map(|(_, converted)| Some(converted)).map_err(Into::into)
+        }
+        (Some(to), format) => {
+            let to = (format.form(), to);
+            let converted = tagq::convert(of, to, &settings, None, &reporter, &mut done);
+            converted.map(Some).map_err(Into::into)
+        }
     };
     reporter.done();
-    let written = written?;
-    tell(args, &run, written, &reporter);
+    if let Some(converted) = converted? {
+        let tick = run.store().manifest().tick;
+        let out = args.output.as_deref();
+        written::tell(converted, (&from, Some(tick)), out, args.time_unit, &reporter);
+    }
     Ok(())
 }
 
-fn to_stdout(
-    run: &Run,
-    selection: &Selection,
-    form: Form,
-    done: &mut dyn FnMut(u64, u64),
-) -> anyhow::Result<Written> {
-    let out = io::BufWriter::new(io::stdout());
-    let (mut out, written) = write_tags_telling(run, selection, out, form, done)?;
-    out.flush().context("cannot write to standard output")?;
-    Ok(written)
-}
-
-fn to_file(
-    run: &Run,
-    selection: &Selection,
-    (form, to): (Form, &Destination<'_>),
-    reporter: &Reporter,
-    done: &mut dyn FnMut(u64, u64),
-) -> anyhow::Result<Written> {
-    let (written, run_file) = write_tags_file(run, selection, (form, to), reporter, done)?;
-    if let Some(run_file) = run_file {
-        let (run_file, out) = (run_file.display(), to.path.display());
-        reporter
-            .note(&format!("{run_file} holds tick, names and facts for {out}: keep both together"));
-    }
-    Ok(written)
-}
-
 /// Returns the format, from --format or from the name of the file.
-fn form(args: &ExportArgs) -> anyhow::Result<Form> {
+fn format(args: &ExportArgs) -> anyhow::Result<TagFormat> {
+    let is_text = |format: &TagFormat| {
+        matches!(format, TagFormat::Table(Form::Csv | Form::Tsv))
+            || matches!(format, TagFormat::File(form) if form.packing == Packing::Plain && matches!(form.content, Content::Tabs | Content::Commas))
+    };
     match (args.format, &args.output) {
-        (None, Some(out)) => Form::of_name(out).ok_or_else(|| {
+        (None, Some(out)) => TagFormat::of_name(out, Layout::Tables).ok_or_else(|| {
             let out = out.display();
             Usage(format!(
-                "{out}: its name does not say what to write; it ends with .arrow, .parquet, .csv, \
-                 .tsv, .h5 or .npz, or --format says it"
+                "{out}: its name does not say what to write; it ends with one of {}, or --format says it",
+                suffixes()
             ))
             .into()
         }),
-        (None | Some(Form::Arrow | Form::Parquet | Form::Hdf5 | Form::Npz), None)
-            if io::stdout().is_terminal() =>
-        {
+        (format, None) if io::stdout().is_terminal() && !format.is_some_and(|of| is_text(&of)) => {
             Err(Usage(
                 "what would be written is not for a terminal; name a file with --output FILE, or \
                  write text with --format csv"
@@ -113,28 +109,7 @@ fn form(args: &ExportArgs) -> anyhow::Result<Form> {
             )
             .into())
         }
-        (None | Some(Form::Arrow), None) => Ok(Form::Stream),
-        (Some(form), _) => Ok(form),
-    }
-}
-
-fn tell(args: &ExportArgs, run: &Run, written: Written, reporter: &Reporter) {
-    for what in Recorded::of(run).lost {
-        reporter.note(&format!("{what} of {} are not exported", run.path().display()));
-    }
-    let Written { tags, lost } = written;
-    if lost > 0 {
-        let column = args.time_unit.map_or("time", |unit| unit.column());
-        reporter.note(&format!(
-            "{} of {} floats in {column} do not say which tick it was, because the run is too long \
-             for its tick; the times in ticks are exact",
-            thousands(lost),
-            thousands(tags)
-        ));
-    }
-    if let Some(out) = &args.output {
-        let (from, tick) = (run.path().display(), run.store().manifest().tick);
-        let tags = thousands(tags);
-        reporter.note(&format!("{}: {tags} tags of {from}, tick {tick}", out.display()));
+        (None | Some(TagFormat::Table(Form::Arrow)), None) => Ok(TagFormat::Table(Form::Stream)),
+        (Some(format), _) => Ok(format),
     }
 }

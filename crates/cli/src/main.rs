@@ -30,6 +30,7 @@ mod time_left;
 mod verify;
 mod watch;
 mod wrapped;
+mod written;
 
 use std::{io::Write as _, process::ExitCode};
 

@@ -6,15 +6,16 @@ use std::{
 };
 
 use tagq::{Appended, Event, Progress as _, SimulationOptions};
-use tagq_export::report::table::quantities::thousands;
+use tagq_export::{Layout, TagFormat, report::table::quantities::thousands};
 
 use crate::{args::SimulateArgs, progress::Reporter};
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
     let mut last = None;
+    let format = TagFormat::of_name(&args.out, Layout::Files);
     args.options().write(
-        &args.out,
+        (&args.out, format.as_ref().map(TagFormat::as_tag_form)),
         &reporter,
         &mut |path, tags| {
             reporter.note(&format!("{}: {} tags", path.display(), thousands(tags)));

@@ -15,17 +15,16 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
 use tagq::{
-    Run,
+    Projection, Run, Stretch, TagSelection,
     store::{
         Channels, MicroColumn, Store, Tags,
         format::{MICRO_NONE, MICRO_NONE_U16},
     },
+    stretches,
 };
 
 use crate::{
-    Error, Projection, Selection, TimeUnit,
-    plan::{self, Stretch},
-    schema,
+    Error, TimeUnit, schema,
     unit::Scale,
     view::{self, Labels, MicroTimes},
 };
@@ -72,16 +71,16 @@ pub struct Batches {
     touched: Arc<Touched>,
 }
 
-impl Selection {
+impl Batches {
     /// Returns the selected tags of `run`. Reads the index if the selection excludes something, and
     /// reads times only if the range cuts a block.
     ///
     /// # Errors
     /// Fails if the index is damaged, or if floats of the unit cannot represent the tick.
-    pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
+    pub fn of(run: &Run, selection: &TagSelection) -> Result<Self, Error> {
         let store = run.shared_store();
-        let stretches = store.guarded(|store| plan::stretches(store, store.tags(), self))??;
-        let maker = Maker::new(run, self)?;
+        let stretches = store.guarded(|store| stretches(store, store.tags(), selection))??;
+        let maker = Maker::new(run, selection)?;
         Ok(Batches {
             micro: view::micro_times(&store).filter(|_| maker.columns.micro),
             maker,
@@ -94,22 +93,6 @@ impl Selection {
         })
     }
 
-    /// Returns whether the selection extends so far into `run` that floats of its unit do not always
-    /// identify the tick.
-    ///
-    /// # Errors
-    /// Fails if floats of the unit cannot represent the tick.
-    pub fn blurs_ticks(&self, run: &Run) -> Result<bool, Error> {
-        let manifest = run.store().manifest();
-        let span = manifest.time_first.zip(manifest.time_last);
-        let (Some(unit), Some((first, last))) = (self.time_unit, span) else { return Ok(false) };
-        let end = self.range.to.map_or(last, |to| last.min(to.saturating_sub(1)));
-        let scale = Scale::of(unit, manifest.tick).map_err(tagq::Error::from)?;
-        Ok(end >= first && scale.blurs(first, end))
-    }
-}
-
-impl Batches {
     /// Returns the columns of all batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.maker.schema)
@@ -164,6 +147,20 @@ impl Batches {
     }
 }
 
+/// Returns whether the selection extends so far into `run` that floats of its unit do not always
+/// identify the tick.
+///
+/// # Errors
+/// Fails if floats of the unit cannot represent the tick.
+pub fn blurs_ticks(run: &Run, selection: &TagSelection) -> Result<bool, Error> {
+    let manifest = run.store().manifest();
+    let span = manifest.time_first.zip(manifest.time_last);
+    let (Some(unit), Some((first, last))) = (selection.time_unit, span) else { return Ok(false) };
+    let end = selection.range.to.map_or(last, |to| last.min(to.saturating_sub(1)));
+    let scale = Scale::of(unit, manifest.tick).map_err(tagq::Error::from)?;
+    Ok(end >= first && scale.blurs(first, end))
+}
+
 impl Iterator for Batches {
     type Item = Result<RecordBatch, ArrowError>;
 
@@ -203,7 +200,7 @@ pub(crate) struct Maker {
 }
 
 impl Maker {
-    pub fn new(run: &Run, selection: &Selection) -> Result<Self, Error> {
+    pub fn new(run: &Run, selection: &TagSelection) -> Result<Self, Error> {
         let manifest = run.store().manifest();
         let scale = |unit: TimeUnit| Scale::of(unit, manifest.tick).map_err(tagq::Error::from);
         let scale = selection.time_unit.map(scale).transpose()?;

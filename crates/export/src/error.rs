@@ -23,11 +23,6 @@ pub enum Error {
     /// The metadata of an answer could not be serialized.
     #[error("the description of the answer cannot be written down: {0}")]
     Description(#[from] serde_json::Error),
-    /// Only tags can be written as arrays.
-    #[error(
-        ".h5 and .npz hold times, channels and micro times of tags, and nothing else; write .parquet or .arrow"
-    )]
-    NoArrays,
     /// Only one image can be written as TIFF.
     #[error(
         "a TIFF holds one image: what `tagq image` counts in one run or in a sum of runs; write another format"

@@ -1,6 +1,6 @@
-//! The output formats of record batches.
+//! The forms of tables, which are written in record batches.
 
-use std::{io::Write, path::Path, str::FromStr};
+use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
@@ -12,7 +12,7 @@ use parquet::{
     schema::types::ColumnPath,
 };
 
-use crate::{Error, text::TextWriter};
+use crate::{Error, text::TextTable};
 
 /// Rows per group of a Parquet file: readers skip whole groups, and a group is held in memory.
 const GROUP_ROWS: usize = 1 << 20;
@@ -30,33 +30,20 @@ pub enum Form {
     Csv,
     /// Tab-separated text with a header.
     Tsv,
-    /// Photon-HDF5; of tags alone.
-    Hdf5,
-    /// Arrays of NumPy in an archive; of tags alone.
-    Npz,
 }
 
 impl Form {
-    /// Returns the format that the name of a file selects.
-    pub fn of_name(path: &Path) -> Option<Self> {
-        path.extension()?.to_str()?.parse().ok()
-    }
-}
+    /// Those of files.
+    pub(crate) const FILES: [Self; 4] = [Self::Arrow, Self::Parquet, Self::Csv, Self::Tsv];
 
-impl FromStr for Form {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "arrow" => Ok(Self::Arrow),
-            "parquet" => Ok(Self::Parquet),
-            "csv" => Ok(Self::Csv),
-            "tsv" => Ok(Self::Tsv),
-            "h5" | "hdf5" => Ok(Self::Hdf5),
-            "npz" => Ok(Self::Npz),
-            _ => Err(format!(
-                "`{text}` is no form of tags; they are arrow, parquet, csv, tsv, h5, npz"
-            )),
+    /// The end of the name of a file of it, without the point.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Arrow => "arrow",
+            Self::Stream => "arrows",
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
         }
     }
 }
@@ -68,14 +55,14 @@ enum Writer<W: Write + Send> {
     Arrow(Box<FileWriter<W>>),
     Stream(Box<StreamWriter<W>>),
     Parquet(Box<ArrowWriter<W>>),
-    Text(TextWriter<W>),
+    Text(TextTable<W>),
 }
 
 impl<W: Write + Send> BatchWriter<W> {
     /// Starts a file or stream in this format.
     ///
     /// # Errors
-    /// Errors of `out`; [`Error::NoText`] for lists as text, [`Error::NoArrays`] for formats of tags alone.
+    /// Errors of `out`; [`Error::NoText`] for lists as text.
     pub fn new(out: W, form: Form, schema: &Schema) -> Result<Self, Error> {
         Ok(Self(match form {
             Form::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
@@ -85,9 +72,8 @@ impl<W: Write + Send> BatchWriter<W> {
                 let writer = ArrowWriter::try_new(out, schema, Some(properties()?))?;
                 Writer::Parquet(Box::new(writer))
             }
-            Form::Csv => Writer::Text(TextWriter::new(out, b',', schema)?),
-            Form::Tsv => Writer::Text(TextWriter::new(out, b'\t', schema)?),
-            Form::Hdf5 | Form::Npz => return Err(Error::NoArrays),
+            Form::Csv => Writer::Text(TextTable::new(out, b',', schema)?),
+            Form::Tsv => Writer::Text(TextTable::new(out, b'\t', schema)?),
         }))
     }
 
@@ -119,7 +105,7 @@ impl<W: Write + Send> BatchWriter<W> {
                 Ok(writer.into_inner()?)
             }
             Writer::Parquet(writer) => Ok(writer.into_inner()?),
-            Writer::Text(writer) => Ok(writer.into_inner()),
+            Writer::Text(writer) => writer.finish(),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Export of tags and answers to Arrow and to files that other programs can read.
 //!
-//! [`Selection::batches`] returns the tags of a run as record batches that are views of the
+//! [`Batches::of`] returns the tags of a run as record batches that are views of the
 //! memory-mapped store: nothing is copied, and the mapping lives as long as a batch. [`write_tags`]
 //! writes tags to a file or a pipe with bounded memory, [`write_answers`] writes answers. Times stay in
 //! ticks, and the tick is in the metadata of schema and field (docs/queries.md, section "Arrow").
 //!
 //! ```no_run
-//! use tagq::{OpenOptions, Silent, open};
-//! use tagq_export::Selection;
+//! use tagq::{OpenOptions, Silent, TagSelection, open};
+//! use tagq_export::Batches;
 //!
 //! let run = open("run/".as_ref(), &OpenOptions::default(), &Silent)?;
-//! for batch in Selection::default().batches(&run)? {
+//! for batch in Batches::of(&run, &TagSelection::default())? {
 //!     println!("{} tags", batch?.num_rows());
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,28 +21,25 @@ mod batches;
 mod catalogue;
 mod form;
 mod schema;
-mod selection;
-mod tags_out;
+mod tag_forms;
 mod text;
 mod tiff;
 mod unit;
 mod view;
 mod write;
 
-mod plan;
-
 mod error;
 
 pub mod report;
 
 pub use answers::{batches_of, schema_of_answers};
-pub use batches::{Batches, Touched};
+pub use batches::{Batches, Touched, blurs_ticks};
 pub use catalogue::{batch_of_runs, write_runs};
 pub use error::Error;
 pub use form::{BatchWriter, Form};
-pub use selection::{Projection, Selection};
+pub use tag_forms::{Layout, TagFormat, suffixes};
 pub use tagq::store::TimeUnit;
 pub use write::{
     Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,
-    write_tags_file, write_tags_telling,
+    write_tags_telling,
 };

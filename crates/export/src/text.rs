@@ -8,18 +8,12 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Schema};
+use tagq::files::text::TextWriter;
 
 use crate::Error;
 
-/// Bytes that are buffered before they are written.
-const BUFFER_BYTES: usize = 1 << 16;
-
 /// Writes a header, then one line per row. A null has no characters.
-pub(crate) struct TextWriter<W> {
-    out: W,
-    separator: u8,
-    buffer: Vec<u8>,
-}
+pub(crate) struct TextTable<W>(TextWriter<W>);
 
 /// A column of a batch, by its type.
 enum Numbers<'a> {
@@ -30,64 +24,42 @@ enum Numbers<'a> {
     Floats(&'a [f64]),
 }
 
-impl<W: Write> TextWriter<W> {
+impl<W: Write> TextTable<W> {
     pub fn new(out: W, separator: u8, schema: &Schema) -> Result<Self, Error> {
-        let mut writer = Self { out, separator, buffer: Vec::with_capacity(2 * BUFFER_BYTES) };
-        for (at, field) in schema.fields().iter().enumerate() {
+        let mut lines = TextWriter::new(out).separator(separator);
+        for field in schema.fields() {
             if !is_number(field.data_type()) {
                 return Err(Error::NoText(field.data_type().clone()));
             }
-            if at > 0 {
-                writer.buffer.push(separator);
-            }
-            writer.buffer.extend_from_slice(field.name().as_bytes());
+            lines.text(field.name());
         }
-        writer.buffer.push(b'\n');
-        writer.flush()?;
-        Ok(writer)
+        lines.end_line()?;
+        Ok(Self(lines))
     }
 
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         let columns = batch.columns().iter().map(|column| Ok((numbers(column)?, column.nulls())));
         let columns: Vec<(Numbers<'_>, Option<&NullBuffer>)> =
             columns.collect::<Result<_, Error>>()?;
-        let mut digits = itoa::Buffer::new();
+        let lines = &mut self.0;
         for row in 0..batch.num_rows() {
-            for (at, (column, nulls)) in columns.iter().enumerate() {
-                if at > 0 {
-                    self.buffer.push(self.separator);
+            for (column, nulls) in &columns {
+                match column {
+                    _ if nulls.is_some_and(|nulls| nulls.is_null(row)) => lines.text(""),
+                    Numbers::Times(times) => lines.integer(times[row]),
+                    Numbers::Narrow(labels) => lines.integer(labels[row]),
+                    Numbers::Wide(values) => lines.integer(values[row]),
+                    Numbers::Widest(values) => lines.integer(values[row]),
+                    Numbers::Floats(floats) => lines.float(floats[row]),
                 }
-                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
-                    continue;
-                }
-                let text = match column {
-                    Numbers::Times(times) => digits.format(times[row]),
-                    Numbers::Narrow(labels) => digits.format(labels[row]),
-                    Numbers::Wide(values) => digits.format(values[row]),
-                    Numbers::Widest(values) => digits.format(values[row]),
-                    Numbers::Floats(floats) => {
-                        write!(self.buffer, "{}", floats[row])?;
-                        continue;
-                    }
-                };
-                self.buffer.extend_from_slice(text.as_bytes());
             }
-            self.buffer.push(b'\n');
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.flush()?;
-            }
+            lines.end_line()?;
         }
-        self.flush()
-    }
-
-    pub fn into_inner(self) -> W {
-        self.out
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        self.out.write_all(&self.buffer)?;
-        self.buffer.clear();
         Ok(())
+    }
+
+    pub fn finish(self) -> Result<W, Error> {
+        Ok(self.0.finish()?)
     }
 }
 

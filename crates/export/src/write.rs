@@ -1,23 +1,15 @@
 //! Writing tags and answers to files and pipes.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use tagq::{
-    Answer, Destination, LeftOut, NewFile, Progress, Recorded, Run, files::RunFile,
-    requests::Listing, store::Recording, write_run_file,
-};
+use tagq::{Answer, Run, TagSelection, requests::Listing, stretches};
 
 use crate::{
-    BatchWriter, Error, Form, Selection, Touched,
+    BatchWriter, Error, Form, Touched,
     answers::{batch, batches_of, schema_of, schema_of_answers},
     batches::{BATCH_BLOCKS, Maker},
-    plan,
-    tags_out::TagsOut,
 };
 
 /// Result of an export.
@@ -34,9 +26,9 @@ pub struct Written {
 ///
 /// # Errors
 /// Errors from reading the columns and of `out`.
-pub fn write_tags<W: Write + Send + 'static>(
+pub fn write_tags<W: Write + Send>(
     run: &Run,
-    selection: &Selection,
+    selection: &TagSelection,
     out: W,
     form: Form,
 ) -> Result<(W, Written), Error> {
@@ -47,9 +39,9 @@ pub fn write_tags<W: Write + Send + 'static>(
 ///
 /// # Errors
 /// Same as [`write_tags`].
-pub fn write_tags_telling<W: Write + Send + 'static>(
+pub fn write_tags_telling<W: Write + Send>(
     run: &Run,
-    selection: &Selection,
+    selection: &TagSelection,
     out: W,
     form: Form,
     done: &mut dyn FnMut(u64, u64),
@@ -57,8 +49,8 @@ pub fn write_tags_telling<W: Write + Send + 'static>(
     let maker = Maker::new(run, selection)?;
     let touched = Touched::default();
     let written = run.store().guarded(|store| {
-        let stretches = plan::stretches(store, store.tags(), selection)?;
-        let mut writer = TagsOut::new(out, form, &maker.schema)?;
+        let stretches = stretches(store, store.tags(), selection)?;
+        let mut writer = BatchWriter::new(out, form, &maker.schema)?;
         let rows: u64 = stretches.iter().map(|stretch| stretch.rows.len() as u64).sum();
         let (mut tags, mut through) = (0, 0);
         let undamaged = store.damage_met();
@@ -77,41 +69,6 @@ pub fn write_tags_telling<W: Write + Send + 'static>(
         Ok::<_, Error>((writer.finish()?, Written { tags, lost: touched.lost() }))
     });
     written.map_err(Error::from)?
-}
-
-/// Writes the selected tags of `run` durably to a file, which appears when it is complete. What a text has no place for
-/// goes to a run file beside it, if that is free; returns its path. Regularly calls `done` with the number of rows done
-/// and the total.
-///
-/// # Errors
-/// Same as [`write_tags`], and those of [`NewFile::create`].
-pub fn write_tags_file(
-    run: &Run,
-    selection: &Selection,
-    (form, to): (Form, &Destination<'_>),
-    progress: &dyn Progress,
-    done: &mut dyn FnMut(u64, u64),
-) -> Result<(Written, Option<PathBuf>), Error> {
-    let fresh = NewFile::create(to, progress)?;
-    let file = io::BufWriter::new(fresh.file()?);
-    let (file, written) = write_tags_telling(run, selection, file, form, done)?;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let bytes = file.metadata()?.len();
-    fresh.keep(&file)?;
-    if !matches!(form, Form::Csv | Form::Tsv) {
-        return Ok((written, None));
-    }
-    let described = described(run, &selection.left_out, bytes);
-    Ok((written, write_run_file(to.path, &described, progress)?))
-}
-
-/// Returns what a text of `bytes` bytes does not say of the tags of `run`.
-fn described(run: &Run, left_out: &LeftOut, bytes: u64) -> RunFile {
-    let manifest = run.store().manifest();
-    let tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
-    let mut recording = Recording { format: "text".into(), ..Recorded::of(run).recording };
-    left_out.add_to(&mut recording);
-    RunFile { bytes, tick, micro_tick: manifest.micro_tick, recording }
 }
 
 /// Writes answers as one table to `out`, in batches, and returns `out`.

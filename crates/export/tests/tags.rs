@@ -14,7 +14,8 @@ use tagq::{
     query::TimeRange,
     store::{Access, format::MICRO_NONE},
 };
-use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags, write_tags_telling};
+use tagq::{Projection, TagSelection};
+use tagq_export::{Batches, Form, TimeUnit, write_tags, write_tags_telling};
 
 /// Returns three full blocks and some rows. Channel 9 occurs only in the second block, and the third
 /// block contains only channel 5. Each time occurs twice.
@@ -38,7 +39,7 @@ fn run(wide: bool, access: Access) -> Run {
 }
 
 /// Returns the selected tags, found one by one.
-fn expected(wide: bool, selection: &Selection) -> Vec<(i64, u16)> {
+fn expected(wide: bool, selection: &TagSelection) -> Vec<(i64, u16)> {
     let (times, labels) = tags(wide);
     let all = times.into_iter().zip(labels);
     let is_in = |&(time, channel): &(i64, u16)| {
@@ -62,7 +63,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<(i64, u16)> {
     rows
 }
 
-fn selections() -> Vec<Selection> {
+fn selections() -> Vec<TagSelection> {
     let ranges = [
         (None, None),
         (Some(-1_000), Some(-990)),
@@ -76,15 +77,15 @@ fn selections() -> Vec<Selection> {
     let channels =
         [None, Some(vec![9]), Some(vec![5, 3]), Some(vec![4]), Some(vec![8]), Some(vec![])];
     let both = |(from, to): (Option<i64>, Option<i64>)| {
-        channels.clone().into_iter().map(move |channels| Selection {
+        channels.clone().into_iter().map(move |channels| TagSelection {
             range: TimeRange { from, to },
             channels,
-            ..Selection::default()
+            ..TagSelection::default()
         })
     };
-    let all: Vec<Selection> = ranges.into_iter().flat_map(both).collect();
+    let all: Vec<TagSelection> = ranges.into_iter().flat_map(both).collect();
     let first = [None, Some(0), Some(65_536), Some(65_537), Some(usize::MAX)].into_iter();
-    first.flat_map(|first| all.iter().map(move |of| Selection { first, ..of.clone() })).collect()
+    first.flat_map(|first| all.iter().map(move |of| TagSelection { first, ..of.clone() })).collect()
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn batches_hold_what_is_selected_and_nothing_else() {
     {
         let run = run(wide, access);
         for selection in selections() {
-            let batches = selection.batches(&run).unwrap();
+            let batches = Batches::of(&run, &selection).unwrap();
             let (schema, touched) = (batches.schema(), batches.touched());
             let at_most = batches.rows_at_most();
             let batches: Vec<RecordBatch> = batches.collect::<Result<_, _>>().unwrap();
@@ -110,17 +111,17 @@ fn batches_hold_what_is_selected_and_nothing_else() {
 #[test]
 fn only_blocks_that_hold_something_are_touched() {
     let run = run(false, Access::Mapped);
-    let blocks = |selection: &Selection| {
-        let batches = selection.batches(&run).unwrap();
+    let blocks = |selection: &TagSelection| {
+        let batches = Batches::of(&run, &selection).unwrap();
         let touched = batches.touched();
         assert_eq!((batches.blocks(), touched.blocks()), (4, 0));
         batches.for_each(drop);
         touched.blocks()
     };
-    let of = |from, to, channels| Selection {
+    let of = |from, to, channels| TagSelection {
         range: TimeRange { from, to },
         channels,
-        ..Selection::default()
+        ..TagSelection::default()
     };
     assert_eq!(blocks(&of(None, None, None)), 4);
     assert_eq!(blocks(&of(None, None, Some(vec![9]))), 1);
@@ -139,7 +140,7 @@ fn whole_stretches_lie_in_the_mapping_and_keep_it() {
         let times = run.store().whole_times().unwrap();
         let (time, rows) = (times.as_ptr(), times.len());
         let batches: Vec<RecordBatch> =
-            Selection::default().batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+            Batches::of(&run, &TagSelection::default()).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(batches.len(), 1);
         let times = batches[0].column(0).as_primitive::<Int64Type>();
         assert_eq!((times.values().as_ptr(), times.len()), (time, rows));
@@ -149,8 +150,8 @@ fn whole_stretches_lie_in_the_mapping_and_keep_it() {
         let is_mapped = access == Access::Mapped && cfg!(unix);
         assert!(!is_mapped || labels % 4_096 == 0, "behind the header page");
         // The third block has only channel 5, so its rows are not filtered.
-        let third = Selection { channels: Some(vec![5]), ..Selection::default() };
-        let third = third.batches(&run).unwrap().next().unwrap().unwrap();
+        let third = TagSelection { channels: Some(vec![5]), ..TagSelection::default() };
+        let third = Batches::of(&run, &third).unwrap().next().unwrap().unwrap();
         let third = third.column(0).as_primitive::<Int64Type>();
         assert_eq!(third.values().as_ptr(), time.wrapping_add(2 * 65_536));
         drop(run);
@@ -168,9 +169,9 @@ fn columns_are_those_that_are_wanted() {
         (false, false, None),
     ] {
         let columns = Projection { time, channel, micro: true };
-        let selection = Selection { columns, time_unit: unit, ..Selection::default() };
+        let selection = TagSelection { columns, time_unit: unit, ..TagSelection::default() };
         let batches: Vec<RecordBatch> =
-            selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+            Batches::of(&run, &selection).unwrap().collect::<Result<_, _>>().unwrap();
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         let names: Vec<String> =
             batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -183,11 +184,11 @@ fn columns_are_those_that_are_wanted() {
 
 #[test]
 fn every_form_is_read_back() {
-    let selection = Selection {
+    let selection = TagSelection {
         range: TimeRange { from: Some(326_000), to: Some(700_000) },
         channels: Some(vec![3, 5, 9]),
         time_unit: Some(TimeUnit::Ns),
-        ..Selection::default()
+        ..TagSelection::default()
     };
     for wide in [false, true] {
         let run = run(wide, Access::Mapped);
@@ -236,7 +237,7 @@ fn whoever_writes_tells_how_far_it_is() {
     for (channels, rows) in
         [(None, 3 * 65_536 + 700), (Some(vec![9]), 65_536), (Some(vec![3, 9]), 131_072)]
     {
-        let selection = Selection { channels, ..Selection::default() };
+        let selection = TagSelection { channels, ..TagSelection::default() };
         let mut told = Vec::new();
         let mut tell = |through, of| told.push((through, of));
         write_tags_telling(&run, &selection, Vec::new(), Form::Csv, &mut tell).unwrap();
@@ -251,7 +252,7 @@ fn a_run_without_tags_has_a_schema() {
     let run = store.finish("nothing", &OpenOptions::default()).unwrap();
     for selection in selections() {
         let batches: Vec<RecordBatch> =
-            selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+            Batches::of(&run, &selection).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(rows(&batches), []);
         for form in [Form::Arrow, Form::Stream, Form::Parquet, Form::Csv] {
             let (_, written) = write_tags(&run, &selection, Vec::new(), form).unwrap();
@@ -296,7 +297,7 @@ fn micro_times_are_a_nullable_column() {
         let (run, micro) = run_with_micro(wide, access);
         let (times, labels) = tags(false);
         for selection in selections() {
-            let batches = selection.batches(&run).unwrap();
+            let batches = Batches::of(&run, &selection).unwrap();
             let field = batches.schema().field_with_name("micro").unwrap().clone();
             assert!(field.is_nullable() && field.metadata()["tagq.micro_tick"] == "8000000/1");
             assert_eq!(batches.schema().metadata()["tagq.micro_tick"], "8000000/1");
@@ -313,16 +314,16 @@ fn micro_times_are_a_nullable_column() {
             assert!(is_wide == wide || batches.is_empty());
         }
         let columns = Projection { time: false, channel: false, micro: true };
-        let only = Selection { columns, ..Selection::default() };
+        let only = TagSelection { columns, ..TagSelection::default() };
         let batches: Vec<RecordBatch> =
-            only.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+            Batches::of(&run, &only).unwrap().collect::<Result<_, _>>().unwrap();
         assert!(batches.iter().all(|batch| batch.num_columns() == 1));
         assert!(micro_of(&batches).0 == micro);
         let columns = Projection { micro: false, ..Projection::default() };
         for channels in [None, Some(vec![9])] {
-            let without = Selection { columns, channels, ..Selection::default() };
+            let without = TagSelection { columns, channels, ..TagSelection::default() };
             let batches: Vec<RecordBatch> =
-                without.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+                Batches::of(&run, &without).unwrap().collect::<Result<_, _>>().unwrap();
             assert!(batches.iter().all(|batch| batch.num_columns() == 2));
         }
     }
@@ -330,7 +331,7 @@ fn micro_times_are_a_nullable_column() {
 
 #[test]
 fn micro_times_are_read_back_from_every_form() {
-    let selection = Selection { channels: Some(vec![3, 9]), ..Selection::default() };
+    let selection = TagSelection { channels: Some(vec![3, 9]), ..TagSelection::default() };
     for wide in [false, true] {
         let (run, micro) = run_with_micro(wide, Access::Mapped);
         let (_, labels) = tags(false);

@@ -1,7 +1,8 @@
 //! The run file that tagq writes beside a file of tags: what the file itself has no place for.
 //!
 //! It has the name that recorders give to theirs, `night.json` beside `night.tags.zst`, and one key, `tagq`. It counts
-//! for the file that it was written for alone: one of another length is not described by it.
+//! for the file that it was written for alone: one of another length is not described by it. That of a recording which grows
+//! has no length.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,9 @@ const BYTES_MAX: u64 = 4 << 20;
 /// The content of a run file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFile {
-    /// Length of the file that it describes.
-    pub bytes: u64,
+    /// Length of the file that it describes; `None` if the file grows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// The tick of its times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<Tick>,
@@ -45,7 +47,7 @@ impl RunFile {
         let text = read_side_file(&Self::place(path)?, BYTES_MAX).ok()?;
         let Written { tagq: file } = serde_json::from_slice::<Written<Self>>(&text).ok()?;
         let recording = file.recording.clone().checked();
-        (file.bytes == bytes).then_some(Self { recording, ..file })
+        file.bytes.is_none_or(|own| own == bytes).then_some(Self { recording, ..file })
     }
 
     /// Whether the file at `path` is such a run file, and not one of a recorder.

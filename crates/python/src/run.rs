@@ -12,13 +12,13 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, LeftOut, OpenOptions, PlannedRun, Question, RunFacts, RunSetting, SettingOf, SettingScan,
-    Treatment,
+    Fit, LeftOut, OpenOptions, PlannedRun, Projection, Question, RunFacts, RunSetting, SettingOf,
+    SettingScan, TagSelection, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
 };
-use tagq_export::{Projection, Selection, TimeUnit};
+use tagq_export::{TimeUnit, blurs_ticks};
 
 use crate::{
     answer::Answer,
@@ -188,7 +188,7 @@ impl Run {
         let Open { run, setup, .. } = self.open()?;
         let scope = options::selection(keywords)?.scope(&run, &setup);
         let scope = scope.map_err(|e| errors::of_run(&e))?;
-        let selection = Selection {
+        let selection = TagSelection {
             range: scope.range,
             channels: scope.channels,
             first: None,
@@ -196,7 +196,7 @@ impl Run {
             columns: Projection::default(),
             left_out: LeftOut::default(),
         };
-        if selection.blurs_ticks(&run).map_err(errors::of_export)? {
+        if blurs_ticks(&run, &selection).map_err(errors::of_export)? {
             let column = selection.time_unit.map_or("time", TimeUnit::column);
             let note = format!(
                 "floats in {column} do not always say which tick it was, because the run is too long for \
@@ -222,7 +222,7 @@ impl Run {
         micro: bool,
     ) -> PyResult<Scan> {
         let run = self.open()?.run;
-        let selection = Selection {
+        let selection = TagSelection {
             range: TimeRange { from: from_ticks, to: to_ticks },
             channels,
             first,

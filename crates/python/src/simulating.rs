@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::atomic::AtomicBool};
 
 use pyo3::prelude::*;
 use tagq::SimulationOptions;
+use tagq_export::{Layout, TagFormat};
 
 use crate::{errors, waiting::wait};
 
@@ -16,7 +17,9 @@ pub(crate) fn simulate(
     options: Vec<(String, String)>,
 ) -> PyResult<u64> {
     let options = SimulationOptions::of_texts(&options).map_err(|e| errors::of_run(&e))?;
+    let format = TagFormat::of_name(&out, Layout::Files);
+    let form = format.as_ref().map(TagFormat::as_tag_form);
     wait(py, None, &AtomicBool::default(), |told| {
-        options.write(&out, told, &mut |_, _| (), &mut |_| ())
+        options.write((&out, form), told, &mut |_, _| (), &mut |_| ())
     })
 }

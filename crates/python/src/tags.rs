@@ -8,8 +8,9 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
+use tagq::TagSelection;
 use tagq::store::{Channels, MicroColumn, Store};
-use tagq_export::{Batches, Selection, Touched};
+use tagq_export::{Batches, Touched};
 
 use crate::{
     errors::{self, question},
@@ -92,16 +93,16 @@ impl PyColumn {
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Tags {
     run: Arc<tagq::Run>,
-    selection: Selection,
+    selection: TagSelection,
 }
 
 impl Tags {
-    pub fn new(run: Arc<tagq::Run>, selection: Selection) -> Self {
+    pub fn new(run: Arc<tagq::Run>, selection: TagSelection) -> Self {
         Self { run, selection }
     }
 
     fn batches(&self) -> PyResult<Batches> {
-        self.selection.batches(&self.run).map_err(errors::of_export)
+        Batches::of(&self.run, &self.selection).map_err(errors::of_export)
     }
 }
 
@@ -174,8 +175,8 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub fn new(run: &tagq::Run, selection: &Selection) -> Result<Self, tagq_export::Error> {
-        let batches = selection.batches(run)?;
+    pub fn new(run: &tagq::Run, selection: &TagSelection) -> Result<Self, tagq_export::Error> {
+        let batches = Batches::of(run, selection)?;
         let (touched, blocks) = (batches.touched(), batches.blocks());
         Ok(Self { batches: OwnMutex::new(batches), touched, blocks })
     }

@@ -9,25 +9,18 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
-    StoreChanges, Tags, Verified,
+    Converted, Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
+    SavedAnswer, StoreChanges, TagSelection, Tags, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
 };
 use tagq_export::{
-    Form, Selection,
+    Layout, TagFormat,
     report::info::{Looked, json},
-    write_tags_file,
 };
 
 use crate::{
-    answer::Answer,
-    errors::{self, question},
-    options,
-    origin::Origin,
-    process::pool_of,
-    run::Run,
-    waiting::{PythonProgress, wait},
+    answer::Answer, errors, options, origin::Origin, process::pool_of, run::Run, waiting::wait,
 };
 
 /// Makes a store with channels made from channels, and with the tags inside of gates. Without a path it is temporary.
@@ -133,29 +126,25 @@ pub(crate) fn export(
     replace: bool,
 ) -> PyResult<u64> {
     let (run, setup) = run.parts()?;
-    let form = Form::of_name(&path).ok_or_else(|| {
-        let path = path.display();
-        question(format!(
-            "{path}: its name does not say what to write; it ends with .arrow, .parquet, .csv or .tsv"
-        ))
-    })?;
+    let format = format_of(&path, Layout::Tables)?;
     // Times are written as they were recorded.
     let setup = Setup { delays: Vec::new(), ..(*setup).clone() };
     let scope = options::selection(keywords)?.scope(&run, &setup);
     let scope = scope.map_err(|e| errors::of_run(&e))?;
-    let selection = Selection {
+    let selection = TagSelection {
         range: scope.range,
         channels: scope.channels,
         time_unit: options::text(keywords, "time_unit")?,
-        ..Selection::default()
+        ..TagSelection::default()
     };
     let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
-    let told = PythonProgress::default();
-    let written = py.detach(|| {
+    let converted = wait(py, None, &AtomicBool::default(), |told| {
         let to = Destination { path: &path, force: replace, reads: &reads };
-        write_tags_file(&run, &selection, (form, &to), &told, &mut |_, _| ())
-    });
-    Ok(written.map_err(errors::of_export)?.0.tags)
+        let of = Tags::Run(&run, &selection);
+        tagq::convert(of, (format.form(), &to), &Settings::default(), None, told, &mut |_, _| ())
+    })?;
+    // Floats that do not say which tick it was are told by the caller's `time_unit`.
+    told_of(py, &path, converted)
 }
 
 /// Converts a file or a run to a file in another format. Returns the number of tags.
@@ -176,14 +165,31 @@ pub(crate) fn convert(
         tick,
         ..Settings::default()
     };
+    let format = format_of(&out, Layout::Files)?;
     let converted = wait(py, None, &AtomicBool::default(), |told| {
+        let convert = |tags: Tags<'_>, reads: &[PathBuf]| {
+            let to = Destination { path: &out, force: replace, reads };
+            tagq::convert(tags, (format.form(), &to), &settings, tick, told, &mut |_, _| ())
+        };
         if !from.is_dir() {
-            return tagq::convert(Tags::File(&from), &out, replace, &settings, tick, told);
+            return convert(Tags::File(&from), std::slice::from_ref(&from));
         }
         let options = OpenOptions { tick_here: tick, ..OpenOptions::default() };
         let run = tagq::open(&from, &options, told)?;
-        tagq::convert(Tags::Run(&run), &out, replace, &settings, tick, told)
+        let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
+        convert(Tags::Run(&run, &TagSelection::default()), &reads)
     })?;
+    told_of(py, &out, converted)
+}
+
+/// Returns the form that the name of a file means.
+fn format_of(path: &Path, layout: Layout) -> PyResult<TagFormat> {
+    TagFormat::of_name(path, layout)
+        .ok_or_else(|| errors::of_run(&tagq::Error::NoForm { path: path.into() }))
+}
+
+/// Warns of what was not written. Returns the number of tags.
+fn told_of(py: Python<'_>, out: &Path, converted: Converted) -> PyResult<u64> {
     let lost = converted.lost.join(", ");
     let mut notes: Vec<String> = converted.remarks;
     notes.extend(converted.torn.map(|torn| format!("{torn}; the tags before it are written")));

@@ -321,7 +321,7 @@ pub enum Error {
     /// The name of an output file selects no format.
     #[error(
         "{path}: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, \
-         or with one of these and .zst or .gz, or is `-` for text to standard output",
+         or with one of these and .zst or .gz, or with .h5, .npz, .arrow or .parquet, or is `-` for text to standard output",
         path = path.display()
     )]
     NoForm {

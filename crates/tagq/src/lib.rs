@@ -76,7 +76,10 @@ mod simulate;
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
-pub use convert::{Converted, Tags, check_out, convert, write};
+pub use convert::{
+    Converted, OutForm, Projection, Stretch, TagSelection, Tags, TagsOfRun, Wrote, convert,
+    stretches, write,
+};
 pub use delays::{DELAYS, Delayed, Delays};
 pub use derive::{Derivation, KeptView, derive, lanes};
 pub use destination::Destination;

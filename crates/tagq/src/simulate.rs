@@ -9,23 +9,29 @@ use std::{
     time,
 };
 
-use tagq_ingest::write::{Content, Form, Packing, TagWriter};
+use tagq_ingest::{
+    RunFile,
+    write::{Content, Form, Packing, TagForm},
+};
 use tagq_simulate::{
     Detector, Light, Simulation, WriteError,
     live::{self, Appended},
     write,
 };
-use tagq_store::{Duration, Tick, units::Frequency};
+use tagq_store::{Duration, Recording, Tick, units::Frequency};
 
 use crate::{
     destination::{Destination, folder_of},
     error::Error,
     new_file::NewFile,
     progress::Progress,
+    recorded::write_run_file,
 };
 
 /// Interval at which a recorder appends frames.
 const FRAME_INTERVAL: time::Duration = time::Duration::from_millis(250);
+/// The form of a recorder.
+const RECORDED: Form = Form { content: Content::Messages, packing: Packing::Zstd };
 /// Most files or frames, which are all made.
 const FILES_MAX: u64 = 1_000_000;
 
@@ -177,27 +183,27 @@ impl SimulationOptions {
         })
     }
 
-    /// Writes the tags to the file `out`, whose name selects the format, or to files in the folder `out`. Returns the
-    /// number of tags. `wrote` receives each file with its number of tags, `appended` each frame of a live recording.
+    /// Writes the tags to the file `out` in `form`, the one that its name selects, if any, or to files in the folder `out`.
+    /// Returns the number of tags. The tick stands in a run file beside a file that has no place for it. `wrote` receives each file with its number of tags, `appended` each frame of a live recording.
     ///
     /// # Errors
     /// [`Error::Request`] for options that exclude each other and for light that cannot be simulated; those of
     /// [`Destination::check`], [`Error::Io`].
     pub fn write(
         &self,
-        out: &Path,
+        (out, form): (&Path, Option<&dyn TagForm>),
         progress: &dyn Progress,
         wrote: &mut dyn FnMut(&Path, u64),
         appended: &mut dyn FnMut(&Appended),
     ) -> Result<u64, Error> {
         let first = self.simulation()?;
         first.tags().map_err(|error| refused(&error))?;
-        self.check(out)?;
+        self.check(out, form)?;
         if let Some(rate) = self.live {
             return self.append_live(&first, rate, out, progress, appended);
         }
         let Some(files) = self.files else {
-            return self.write_one(&first, out, progress, wrote);
+            return self.write_one(&first, (out, other_form(out, form)), progress, wrote);
         };
         let gap = self.gap.nearest(self.tick)?;
         fs::create_dir_all(out).map_err(io_error(out, "make this folder"))?;
@@ -212,13 +218,13 @@ impl SimulationOptions {
             let simulation = following(&first, number, gap).ok_or_else(|| {
                 Error::Request(format!("{files} files of that length leave 64-bit ticks"))
             })?;
-            tags += self.write_one(&simulation, &path(number), progress, wrote)?;
+            tags += self.write_one(&simulation, (&path(number), None), progress, wrote)?;
         }
         Ok(tags)
     }
 
     /// Refuses options that exclude each other, and a name that does not fit them.
-    fn check(&self, out: &Path) -> Result<(), Error> {
+    fn check(&self, out: &Path, form: Option<&dyn TagForm>) -> Result<(), Error> {
         let refuse = |why: &str| Err(Error::Request(why.into()));
         for (name, number) in [("frames", Some(self.frames)), ("files", self.files)] {
             if number.is_some_and(|number| !(1..=FILES_MAX).contains(&number)) {
@@ -243,10 +249,12 @@ impl SimulationOptions {
         let is_recorded = self.live.is_some() || self.frames > 1 || self.checksum;
         if !wants_folder {
             self.to(out).check()?;
-            Form::of_name(out).ok_or_else(|| Error::NoForm { path: out.into() })?;
+            form.ok_or_else(|| Error::NoForm { path: out.into() })?;
         }
         match out.extension() {
-            Some(ending) if is_recorded && self.files.is_none() && other_form(out).is_some() => {
+            Some(ending)
+                if is_recorded && self.files.is_none() && other_form(out, form).is_some() =>
+            {
                 Err(Error::Request(format!(
                     "`live`, `frames` and `checksum` are for a .tags.zst, and {} is a .{}",
                     out.display(),
@@ -265,14 +273,14 @@ impl SimulationOptions {
     fn write_one(
         &self,
         simulation: &Simulation,
-        path: &Path,
+        (path, other): (&Path, Option<&dyn TagForm>),
         progress: &dyn Progress,
         wrote: &mut dyn FnMut(&Path, u64),
     ) -> Result<u64, Error> {
         simulation.tags().map_err(|error| refused(&error))?;
         let fresh = NewFile::create(&self.to(path), progress)?;
         let file = fresh.file()?;
-        let tags = if let Some(form) = other_form(path) {
+        let tags = if let Some(form) = other {
             self.write_as(simulation, form, (file, path), progress)?
         } else {
             let out = BufWriter::new(Cancelling { out: file, progress });
@@ -281,28 +289,49 @@ impl SimulationOptions {
             })?
         };
         let written = fresh.file()?;
+        let bytes = written.metadata().map_err(io_error(path, "read the length of"))?.len();
         fresh.keep(&written)?;
+        self.keep_tick((path, other), Some(bytes), progress)?;
         wrote(path, tags);
         Ok(tags)
+    }
+
+    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The default tick needs
+    /// none.
+    fn keep_tick(
+        &self,
+        (path, other): (&Path, Option<&dyn TagForm>),
+        bytes: Option<u64>,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let form = other.unwrap_or(&RECORDED);
+        let is_stated = form.keeps().tick;
+        let tick = Some(self.tick).filter(|&tick| tick != Tick::DEFAULT && !is_stated);
+        let recording = Recording { format: form.format_name().into(), ..Recording::default() };
+        let run_file = RunFile { bytes, tick, recording, ..RunFile::default() };
+        write_run_file(path, &run_file, progress).map(drop)
     }
 
     /// Writes the tags in a format other than a recorder's. Returns the number of tags.
     fn write_as(
         &self,
         simulation: &Simulation,
-        form: Form,
+        form: &dyn TagForm,
         (file, path): (File, &Path),
         progress: &dyn Progress,
     ) -> Result<u64, Error> {
         let of_io = io_error(path, "write");
         let mut tags = simulation.tags().map_err(|error| refused(&error))?;
-        let mut writer = TagWriter::new(file, form, self.tick, 0).map_err(&of_io)?;
+        let times = form.times(self.tick.into());
+        let needs = form.needs();
+        let times = times.ok_or(Error::TickForm { tick: self.tick, needs })?;
+        let mut writer = form.start(Box::new(file), times, 0).map_err(&of_io)?;
         let mut written = 0;
         while let Some(slab) = tags.next_slab() {
             if is_cancelled(progress) {
                 return Err(cancelled());
             }
-            writer.push(slab).map_err(&of_io)?;
+            writer.push(slab, &[]).map_err(&of_io)?;
             written += slab.len() as u64;
         }
         writer.finish().map_err(&of_io)?;
@@ -347,6 +376,7 @@ impl SimulationOptions {
         synced.map_err(io_error(out, "write the frames aside"))?;
         let faults = self.faults.then_some(simulation.seed);
         let open = |number| {
+            self.keep_tick((&name(number), None), None, progress).map_err(io::Error::other)?;
             let mut options = OpenOptions::new();
             options.write(true).truncate(true).create(self.force).create_new(!self.force);
             options.open(name(number))
@@ -430,10 +460,9 @@ fn following(first: &Simulation, number: u64, gap: i64) -> Option<Simulation> {
     })
 }
 
-/// Returns the format given by the name of a file, unless it is that of a recorder.
-fn other_form(path: &Path) -> Option<Form> {
-    let recorded = Form { content: Content::Messages, packing: Packing::Zstd };
-    Form::of_name(path).filter(|&form| form != recorded)
+/// Returns the form of a file, unless it is that of a recorder.
+fn other_form<'a>(path: &Path, form: Option<&'a dyn TagForm>) -> Option<&'a dyn TagForm> {
+    form.filter(|_| Form::of_name(path) != Some(RECORDED))
 }
 
 /// Returns the value for a channel: the last one given for it, else the last one given for all.

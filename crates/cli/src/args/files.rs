@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tagq::requests::Moment;
-use tagq_export::{Form, TimeUnit};
+use tagq_export::{TagFormat, TimeUnit};
 
 use super::options::{SetupArgs, StoreArgs, TagsArgs};
 
@@ -37,11 +37,11 @@ pub(crate) struct CatArgs {
 /// Write tags in another format, given by the name of OUT
 ///
 /// OUT ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or with .h5, .hdf5
-/// (Photon-HDF5) or .npz (NumPy). The content of a file
+/// (Photon-HDF5), .npz (NumPy), .arrow or .parquet. The content of a file
 /// decides how it is read, not its name, and its tags keep their order. The tags of a folder or a store are
 /// written in order of time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a
 /// header. Compressed output consists of members that can be read one by one, with checksums. Micro times are
-/// written to .h5 and .npz, and to a .ptu if they are those of a PicoQuant file of mode T3; other formats leave them
+/// written to .h5, .npz, .arrow and .parquet, and to a .ptu if they are those of a PicoQuant file of mode T3; other formats leave them
 /// out. What else OUT has no place for goes to a run file beside it (night.json of night.tags.zst): tick, names,
 /// facts and dead time. OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]
@@ -68,8 +68,9 @@ pub(crate) struct ConvertArgs {
 
 /// Write the tags of a run for other programs
 ///
-/// FILE ends with .arrow, .parquet, .csv, .tsv, .h5 (Photon-HDF5) or .npz (NumPy). The columns are time, in ticks as recorded, channel, and micro
-/// if the run has micro times, in order of time. All but text contain the tick. Without
+/// FILE ends with .arrow, .parquet, .csv or .tsv: a table with the columns time, in ticks as recorded, channel, and micro
+/// if the run has micro times, in order of time. Or it has one of the other names that `tagq convert` writes, as .h5, .npz, .ptu
+/// or .tags.zst. What it has no place for goes to a run file beside it. Without
 /// --output an Arrow stream goes to standard output. FILE appears only when it is complete, and memory does not grow with the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -83,9 +84,9 @@ pub(crate) struct ExportArgs {
     /// The file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write this format: arrow, parquet, csv, tsv, h5 or npz [default: by the name of FILE, else an Arrow stream]
+    /// Write this format: arrow, parquet, csv, tsv, h5, npz, ptu, … [default: by the name of FILE, else an Arrow stream]
     #[arg(long, value_name = "FORM")]
-    pub format: Option<Form>,
+    pub format: Option<TagFormat>,
     /// Replace FILE if it exists
     #[arg(long, requires = "output")]
     pub force: bool,

@@ -3,10 +3,11 @@
 use serde::Serialize;
 use tagq::{
     SCHEMA_VERSION,
-    files::{FormatFacts, described, write::Form},
+    files::{FormatFacts, described},
 };
 
 use super::{json::pretty, table::plain};
+use crate::TagFormat;
 
 #[derive(Serialize)]
 struct Formats {
@@ -28,8 +29,14 @@ struct FormatInfo {
 impl From<FormatFacts> for FormatInfo {
     fn from(facts: FormatFacts) -> Self {
         let FormatFacts { names, suffixes, recognised, .. } = facts;
-        let written = Form::all().filter(|form| names.contains(&form.content.format_name()));
-        Self { names, suffixes, recognised, written: written.map(Form::suffix).collect() }
+        let is_own = |form: &TagFormat| names.contains(&form.form().format_name());
+        let mut written: Vec<String> = Vec::new();
+        for suffix in TagFormat::all().filter(is_own).map(TagFormat::suffix) {
+            if !written.contains(&suffix) {
+                written.push(suffix);
+            }
+        }
+        Self { names, suffixes, recognised, written }
     }
 }
 

@@ -303,7 +303,7 @@ fn overflows_that_leave_64_bits_are_an_error() {
 fn written(tags: &[Tag], name: &str) -> std::io::Result<Vec<u8>> {
     let form = Form::of_name(Path::new(name)).unwrap();
     let mut writer = TagWriter::new(Vec::new(), form, "4ps".parse::<Tick>().unwrap(), 3)?;
-    tags.chunks(70_000).try_for_each(|part| writer.push(part))?;
+    tags.chunks(70_000).try_for_each(|part| writer.push(part, &[]))?;
     writer.finish()
 }
 

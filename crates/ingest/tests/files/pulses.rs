@@ -63,7 +63,7 @@ fn written(rows: &[(Tag, u32)], times: Times, name: &str) -> std::io::Result<Vec
     let mut writer = TagWriter::new(Vec::new(), form, times, 2)?;
     for part in rows.chunks(1_000) {
         let (tags, micro): (Vec<Tag>, Vec<u32>) = part.iter().copied().unzip();
-        writer.push_with_micro(&tags, &micro)?;
+        writer.push(&tags, &micro)?;
     }
     writer.finish()
 }

@@ -187,7 +187,7 @@ fn tags_are_written_as_the_text_of_the_format_says() {
     let written = |tags: &[Tag], tick: &str| {
         let form = Form::of_name(Path::new("a.swabian")).unwrap();
         let mut writer = TagWriter::new(Vec::new(), form, tick.parse::<Tick>().unwrap(), 2)?;
-        writer.push(tags)?;
+        writer.push(tags, &[])?;
         writer.finish()
     };
     assert_eq!(written(&tags, "2ps").unwrap(), expected);

@@ -790,6 +790,63 @@ class Requests:
         return Tuples(self._list(given(locals(), "tuples")))
 
 
+class Searches:
+    """The searches that a run answers; that of several runs is asked of each."""
+
+    # A function of the extension module, so that warnings name the line of the caller.
+    _ask: Callable[[str, dict[str, Any]], _tagq.Answer]
+
+    def delays(
+        self,
+        channels: Channel | Iterable[Channel] | None = None,
+        *,
+        range: Duration | tuple[Duration, Duration] | None = None,
+        range_s: float | tuple[float, float] | None = None,
+        from_: Duration | None = None,
+        from_s: float | None = None,
+        to: Duration | None = None,
+        to_s: float | None = None,
+        last: Duration | None = None,
+        last_s: float | None = None,
+        join: bool = False,
+        **unknown: NoReturn,
+    ) -> Result:
+        """Find the delays between channels: the peaks of their differences, from coarse to fine.
+
+        Searches each pair of the channels, in the recorded times without delays. A peak is reported if chance
+        would give no peak as high in the whole range (7 sigmas).
+
+        channels
+            Two or more channels, by number or name [default: all detectors].
+        range
+            Search this far on both sides of zero [default: 1ms].
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+
+        Returns
+            One row for each pair: ``channels``, ``peak_ticks``, ``peak_s``, of a fit ``centre_s``,
+            ``width_s`` and ``coincidences`` with their errors, ``sigmas``, and of pulsed light ``comb_s``,
+            its period. ``query["delays"]`` has the delay of each channel that aligns them.
+
+        Raises
+            ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
+            ``WrongTypeError`` (a ``TypeError``, too): a value of the wrong type, such as a number for a
+            duration; seconds have keywords of their own. ``DamageError``: the store is damaged.
+
+        Example
+            >>> delays = run.delays([1, 2])
+            >>> delays[0].peak_ticks
+            0
+        """
+        return Result(self._ask("delays", given(locals(), "delays")))
+
+
 if TYPE_CHECKING:
 
     class Waits(TypedDict, total=False):
@@ -1003,3 +1060,17 @@ if TYPE_CHECKING:
         join: bool
         live_time: Duration | None
         live_time_s: float | None
+
+    class WatchDelays(Waits, total=False):
+        """The keywords of ``Run.watch("delays", …)``."""
+
+        channels: Channel | Iterable[Channel] | None
+        range: Duration | tuple[Duration, Duration] | None
+        range_s: float | tuple[float, float] | None
+        from_: Duration | None
+        from_s: float | None
+        to: Duration | None
+        to_s: float | None
+        last: Duration | None
+        last_s: float | None
+        join: bool

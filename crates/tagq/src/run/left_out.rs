@@ -1,8 +1,6 @@
 //! Damaged blocks of a store, which a copy can leave out.
 
-use std::ops::Range;
-
-use tagq_store::{Recording, Tick, format::BLOCK_ROWS};
+use tagq_store::{Recording, Tick};
 
 use crate::{error::Error, run::Run};
 
@@ -66,14 +64,8 @@ impl LeftOut {
         recording.set_dead(own.into_iter().chain(self.dead.iter().copied()));
     }
 
-    /// Returns the rows of a store with `rows` rows that are not left out.
-    pub(crate) fn intact(&self, rows: usize) -> impl Iterator<Item = Range<usize>> {
-        let blocks = (0..rows.div_ceil(BLOCK_ROWS)).filter(|&block| !self.holds(block as u64));
-        blocks.map(move |block| block * BLOCK_ROWS..rows.min((block + 1) * BLOCK_ROWS))
-    }
-
     /// Whether a block is left out.
-    pub fn holds(&self, block: u64) -> bool {
+    pub(crate) fn holds(&self, block: u64) -> bool {
         self.blocks.binary_search(&block).is_ok()
     }
 }

@@ -127,12 +127,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     Ok(RecordFile { head, records: PicoQuant { layout, mode } })
 }
 
-/// Returns the extent of the measurement. Files that tagq writes have no number of records.
+/// Returns the extent of the measurement. Compressed files that tagq writes have no number of records.
 fn stated(tags: &Tags) -> Stated {
     let is_own = tags.text("CreatorSW_Name") == Some(OWN_PROGRAM);
     let number = |name: &str| tags.int(name).and_then(|value| u64::try_from(value).ok());
     Stated {
-        records: number("TTResult_NumberOfRecords").filter(|_| !is_own),
+        records: number("TTResult_NumberOfRecords").filter(|&records| records > 0 || !is_own),
         records_found: None,
         duration_ms: number("TTResult_StopAfter").filter(|&duration| duration > 0),
     }

@@ -17,6 +17,9 @@ const PULSE_BITS: u32 = 10;
 const CHANNEL_SHIFT: u32 = 25;
 /// The largest micro time.
 pub(crate) const MICRO_MAX: u32 = (1 << 15) - 1;
+/// The number of records in the header.
+const RECORDS: &str = "TTResult_NumberOfRecords";
+const RECORD_BYTES: u64 = 4;
 const SPECIAL: u32 = 1 << 31;
 const OVERFLOW: u32 = SPECIAL | 63 << CHANNEL_SHIFT;
 const T2: i64 = 0x0101_0204;
@@ -52,6 +55,16 @@ impl PtuTimes {
         Some(Self { tick, global_s, sync_rate, pulses: Some(pulses) })
     }
 
+    /// Returns the number of records of a file of so many bytes, and where it stands in its header.
+    pub(crate) fn records_in_header(&self, bytes: u64) -> (u64, [u8; 8]) {
+        let header = self.header();
+        let name = RECORDS.as_bytes();
+        let at = header.windows(name.len()).position(|window| window == name).unwrap_or(0);
+        let records = bytes.saturating_sub(header.len() as u64) / RECORD_BYTES;
+        // After the name and the index are the type and the value.
+        ((at + 32 + 4 + 4) as u64, records.to_le_bytes())
+    }
+
     /// Returns the header of a file. The number of records is not known before, and 0.
     pub(crate) fn header(&self) -> Vec<u8> {
         let mut bytes = [MAGIC, b"1.0.00\0\0"].concat();
@@ -75,7 +88,7 @@ impl PtuTimes {
         add("MeasDesc_GlobalResolution", FLOAT, self.global_s.to_le_bytes(), b"");
         add("MeasDesc_Resolution", FLOAT, self.tick.seconds().to_le_bytes(), b"");
         add("TTResult_SyncRate", INT, int(self.sync_rate), b"");
-        add("TTResult_NumberOfRecords", INT, int(0), b"");
+        add(RECORDS, INT, int(0), b"");
         add("Header_End", 0xffff_0008, int(0), b"");
         bytes
     }

@@ -1,18 +1,17 @@
-//! Writes tags as lines `channel TAB time`.
+//! Writes numbers as lines of text.
 
 use std::io;
 
 use tagq_store::Tag;
 
-/// The longest line: two numbers of 20 characters, a tab and a line feed.
-const LINE_BYTES_MAX: usize = 42;
-
-/// Writes tags as lines, in pieces of a good size for `out`.
+/// Writes lines, in pieces of a good size for `out`.
 #[derive(Debug)]
 pub struct TextWriter<W> {
     out: W,
     separator: u8,
     buffer: Vec<u8>,
+    /// Whether the line has a field already.
+    is_begun: bool,
 }
 
 impl<W: io::Write> TextWriter<W> {
@@ -20,27 +19,57 @@ impl<W: io::Write> TextWriter<W> {
 
     /// Lines go to `out`, which needs no buffer of its own.
     pub fn new(out: W) -> Self {
-        Self { out, separator: b'\t', buffer: Vec::with_capacity(Self::BUFFER_BYTES) }
+        let buffer = Vec::with_capacity(Self::BUFFER_BYTES);
+        Self { out, separator: b'\t', buffer, is_begun: false }
     }
 
-    /// Separates channel and time by this instead of a tab.
+    /// Separates fields by this instead of a tab.
     #[must_use]
     pub fn separator(self, separator: u8) -> Self {
         Self { separator, ..self }
     }
 
-    /// One line.
-    pub fn tag(&mut self, tag: Tag) -> io::Result<()> {
-        if self.buffer.len() + LINE_BYTES_MAX > Self::BUFFER_BYTES {
+    /// The next field, which is empty until more is written.
+    fn next(&mut self) {
+        if std::mem::replace(&mut self.is_begun, true) {
+            self.buffer.push(self.separator);
+        }
+    }
+
+    /// A field with a text, which has no separator.
+    pub fn text(&mut self, text: &str) {
+        self.next();
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// A field with a whole number.
+    pub fn integer(&mut self, value: impl itoa::Integer) {
+        self.text(itoa::Buffer::new().format(value));
+    }
+
+    /// A field with a number, in as many digits as tell it from others.
+    pub fn float(&mut self, value: f64) {
+        self.next();
+        // A vector takes all bytes.
+        let _ = io::Write::write_fmt(&mut self.buffer, format_args!("{value}"));
+    }
+
+    /// Ends a line.
+    pub fn end_line(&mut self) -> io::Result<()> {
+        self.buffer.push(b'\n');
+        self.is_begun = false;
+        if self.buffer.len() >= Self::BUFFER_BYTES {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();
         }
-        let mut digits = itoa::Buffer::new();
-        self.buffer.extend_from_slice(digits.format(tag.channel).as_bytes());
-        self.buffer.push(self.separator);
-        self.buffer.extend_from_slice(digits.format(tag.time).as_bytes());
-        self.buffer.push(b'\n');
         Ok(())
+    }
+
+    /// A line with channel and time.
+    pub fn tag(&mut self, tag: Tag) -> io::Result<()> {
+        self.integer(tag.channel);
+        self.integer(tag.time);
+        self.end_line()
     }
 
     /// Writes what is left and hands back the output.

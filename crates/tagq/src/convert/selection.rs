@@ -1,21 +1,27 @@
 //! The selection of tags and of their columns.
 
-use tagq::{LeftOut, query::TimeRange, store::TimeUnit};
+use tagq_query::TimeRange;
+use tagq_store::TimeUnit;
+
+use crate::{
+    error::Error,
+    run::{Run, left_out::LeftOut},
+};
 
 /// A selection of tags and of their columns.
 #[derive(Debug, Clone, Default)]
-pub struct Selection {
+pub struct TagSelection {
     /// Range of recorded times in ticks, half-open.
     pub range: TimeRange,
     /// Only these channels.
     pub channels: Option<Vec<u16>>,
     /// Only the first tags of the run, up to this number.
     pub first: Option<usize>,
-    /// The columns.
+    /// The columns of a table; files have all of them.
     pub columns: Projection,
     /// No tags of these blocks, because they are damaged.
     pub left_out: LeftOut,
-    /// An additional column of floats, relative to the first tag of the run.
+    /// An additional column of a table: floats, relative to the first tag of the run.
     pub time_unit: Option<TimeUnit>,
 }
 
@@ -33,5 +39,21 @@ pub struct Projection {
 impl Default for Projection {
     fn default() -> Self {
         Self { time: true, channel: true, micro: true }
+    }
+}
+
+impl TagSelection {
+    /// Selects all tags but those of damaged blocks, if these are to be left out.
+    ///
+    /// # Errors
+    /// Those of [`Run::left_out`].
+    pub fn of_intact(run: &Run, salvage: bool) -> Result<Self, Error> {
+        let left_out = if salvage { run.left_out()? } else { LeftOut::default() };
+        Ok(Self { left_out, ..Self::default() })
+    }
+
+    /// Whether only tables can be written of it: it has other columns than files have.
+    pub fn is_of_tables(&self) -> bool {
+        self.columns != Projection::default() || self.time_unit.is_some()
     }
 }

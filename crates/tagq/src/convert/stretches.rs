@@ -2,16 +2,15 @@
 
 use std::ops::Range;
 
-use tagq::{
-    query::TimeRange,
-    store::{Block, Store, Tags, format::BLOCK_ROWS},
-};
+use tagq_query::TimeRange;
+use tagq_store::{Block, Error, Store, Tags, format::BLOCK_ROWS};
 
-use crate::selection::Selection;
+use super::selection::TagSelection;
 
 /// Consecutive rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub struct Stretch {
+    /// Their numbers.
     pub rows: Range<usize>,
     /// Whether all of them are selected; otherwise each label is checked.
     pub is_whole: bool,
@@ -28,7 +27,11 @@ impl Stretch {
 
     /// Splits the rows at block boundaries into pieces of at most this many blocks.
     pub fn pieces(self, blocks: usize) -> impl Iterator<Item = Self> {
-        let step = blocks.saturating_mul(BLOCK_ROWS);
+        self.of_rows(blocks.saturating_mul(BLOCK_ROWS))
+    }
+
+    /// Splits the rows at multiples of `step`.
+    pub(super) fn of_rows(self, step: usize) -> impl Iterator<Item = Self> {
         let Self { rows, is_whole } = self;
         let mut start = rows.start;
         std::iter::from_fn(move || {
@@ -42,12 +45,15 @@ impl Stretch {
 
 /// Returns the rows of a selection in order; all rows, without reading the index, if the selection
 /// excludes no time and no channel. If the range cuts a block, the exact row is searched in `tags`.
-pub(crate) fn stretches(
+///
+/// # Errors
+/// A damaged index.
+pub fn stretches(
     store: &Store,
     tags: Tags<'_>,
-    selection: &Selection,
-) -> Result<Vec<Stretch>, tagq::store::Error> {
-    let Selection { range, channels, first, left_out, .. } = selection;
+    selection: &TagSelection,
+) -> Result<Vec<Stretch>, Error> {
+    let TagSelection { range, channels, first, left_out, .. } = selection;
     let channels = channels.as_deref();
     let end = first.map_or(tags.len(), |first| first.min(tags.len()));
     if range.is_open() && channels.is_none() && left_out.blocks.is_empty() {
