@@ -43,7 +43,7 @@ const FLOORS: [Floors; 13] = [
             &["checked", "decode", "encode", "row_values", "rows"],
             &["manifest", "growing", "times"],
             &["names", "snapshot"],
-            &["leftovers"],
+            &["leftovers", "kept"],
             &["writer"],
             &["faults"],
         ],

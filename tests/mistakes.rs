@@ -266,8 +266,14 @@ const MISTAKES: &[Mistake] = &[
     // Stores.
     (
         "ingest --store both run other.tags.zst",
+        2,
+        "error: run/1.tags.zst: its tick is 156.25 ps, and that of the run is 4 ps; ingest it into a run of its own",
+        "",
+    ),
+    (
+        "ingest --store both run zero.tags.zst",
         1,
-        "error: other.tags.zst: begins at 219643 ticks, before the end of FOLDER/run/1.tags.zst (1279755268 ticks), and a run is in order of time; if these are separate measurements, name the files one by one (`tagq coincidences … ./*.tags.zst`); if a counter restarted, `tagq ingest --rebase both` puts this file 1 s after the end; if it came late, `tagq ingest --rebuild both` ingests all sources again",
+        "error: run/1.tags.zst: begins at 100435 ticks, before the end of zero.tags.zst (639969817 ticks), and a run is in order of time; if these are separate measurements, name the files one by one (`tagq coincidences … run/*.tags.zst`); if a counter restarted, `tagq ingest --rebase both` puts this file 1 s after the end; if it came late, `tagq ingest --rebuild both` ingests all sources again",
         "--rebase",
     ),
     (
@@ -304,7 +310,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "convert run out.xyz",
         2,
-        "error: out.xyz: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or is `-` for text to standard output",
+        "error: out.xyz: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or with .h5, .npz, .arrow or .parquet, or is `-` for text to standard output",
         ".csv",
     ),
     (
@@ -316,7 +322,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "simulate out.foo",
         2,
-        "error: out.foo: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or is `-` for text to standard output",
+        "error: out.foo: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz, or with .h5, .npz, .arrow or .parquet, or is `-` for text to standard output",
         ".csv",
     ),
     // Setups.
@@ -522,6 +528,9 @@ fn scene(folder: &Path) {
     ] {
         fs::write(folder.join(name), bytes).unwrap();
     }
+    let zero = folder.join("zero.tags.zst");
+    let made = output(command().args(["simulate", "--duration=100ms"]).arg(&zero));
+    assert_eq!(made.code, 0, "{}", made.stderr);
     let other = folder.join("other.tags.zst");
     let made = output(command().args(["simulate", "--duration=100ms", "--tick=4ps"]).arg(&other));
     assert_eq!(made.code, 0, "{}", made.stderr);

@@ -54,7 +54,7 @@ impl Question {
     ) -> Result<Settled, Refusal> {
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
-        let asked = self.asked.settled(&borrowed(&contexts))?;
+        let asked = self.asked()?.settled(&borrowed(&contexts))?;
         let mut notes = Vec::new();
         recorder.add_to(&mut notes);
         Ok(Settled { asked, notes })

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tagq::requests::{Asking, OptionValues, Setup};
+use tagq::{
+    QUERY_TYPES,
+    requests::{Asking, OptionValues, Setup},
+};
 use tagq_plot::Look;
 
 use crate::{error::Refusal, runs::Runs};
@@ -57,7 +60,8 @@ pub(crate) struct Typed {
 pub(crate) struct Question {
     /// The number of each run, and its names, delays and groups.
     pub runs: Vec<(usize, Setup)>,
-    pub asked: tagq::Question,
+    /// Invalid options are refused when it is asked: other questions of a list are answered.
+    asked: Result<tagq::Question, Refusal>,
     /// Whether the names of channels are those of the question.
     has_names: bool,
     /// Whether the tags of each count are listed.
@@ -91,12 +95,16 @@ impl Question {
 
     fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
         let Asked { run, query, options, names, list: is_list, figure: look } = asked;
-        let asked = tagq::Question::of_options(&query, options)?;
+        if !QUERY_TYPES.iter().any(|of| of.name == query) {
+            let names = QUERY_TYPES.map(|of| of.name).join(", ");
+            return Err(wrong(format!("`{query}` is none of {names}")));
+        }
+        let asked = tagq::Question::of_options(&query, options).map_err(Refusal::from);
         let numbers = numbers(run, runs)?;
         if is_list && (numbers.len() > 1 || look.is_some()) {
             return Err(wrong("a list is of one run, and has no figure".into()));
         }
-        asked.check_runs(numbers.len())?;
+        asked.as_ref().map_or(Ok(()), |asked| asked.check_runs(numbers.len()))?;
         if names.as_ref().is_some_and(|names| names.len() > NAMES_MAX) {
             return Err(wrong(format!("a query has {NAMES_MAX} names at most")));
         }
@@ -108,6 +116,11 @@ impl Question {
         Ok(Self { runs, asked, has_names: names.is_some(), is_list, look })
     }
 
+    /// Returns the question; invalid options are an error.
+    pub fn asked(&self) -> Result<&tagq::Question, Refusal> {
+        self.asked.as_ref().map_err(Refusal::clone)
+    }
+
     /// Returns the numbers of its runs.
     pub fn numbers(&self) -> impl Iterator<Item = usize> {
         self.runs.iter().map(|(run, _)| *run)
@@ -116,7 +129,8 @@ impl Question {
     /// Returns the command that asks the same, and a line of Python. Names of the question, which they cannot have, are
     /// numbers there.
     pub fn typed(&self, runs: &Runs) -> Result<Typed, Refusal> {
-        let (query, options) = (self.asked.of(), self.asked.options());
+        let asked = self.asked()?;
+        let (query, options) = (asked.of(), asked.options());
         let options = match &self.runs[..] {
             [(_, setup), ..] if self.has_names => query.with_numbers(options, setup)?,
             _ => options.clone(),

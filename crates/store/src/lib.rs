@@ -33,6 +33,7 @@ mod error;
 mod files;
 mod folder;
 pub mod format;
+pub mod kept;
 mod manifest;
 mod names;
 mod run_id;
@@ -57,6 +58,7 @@ mod faults;
 
 pub use error::Error;
 pub use folder::{Entry, Folder, read_side_file};
+pub use kept::{KeptEntry, KeptFolder, KeptLimits, RunRows};
 pub use leftovers::Leftover;
 pub use manifest::{
     MANIFEST_NAME, Manifest,

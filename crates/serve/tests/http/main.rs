@@ -541,7 +541,7 @@ fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
         (list(&[("run", json!([0, 1]))]), "of one run"),
         (list(&[("figure", json!({}))]), "no figure"),
         (list(&[("query", json!("rates")), ("options", json!({}))]), "only coincidences"),
-        (list(&[("query", json!("delays")), ("options", json!({}))]), "only coincidences"),
+        (list(&[("query", json!("delays")), ("options", json!({}))]), "has no list"),
         (list(&[("options", json!({"window": "1s"}))]), "longer than 16 MiB"),
         (json!({"run": [0, 0], "query": "rates"}), "named twice"),
         (json!({"run": [], "query": "rates"}), "empty list"),

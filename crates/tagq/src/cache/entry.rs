@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tagq_query::Partial;
 use tagq_store::{
-    Mark, RunId, Store,
+    RunRows,
     sealed::{self, Unsealed, put_len, put_text},
 };
 
@@ -16,7 +16,8 @@ const VERSION: u32 = 2;
 /// The cached results of one query.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
-    pub run_state: RunState,
+    /// The rows that the partials belong to.
+    pub of: RunRows,
     /// Partials by the interval that each covers: one interval, or one per bin.
     pub partials: BTreeMap<(Option<i64>, Option<i64>), Partial>,
     /// Whether some of it was read from the cache.
@@ -25,45 +26,11 @@ pub(super) struct Entry {
     pub rows_new: u64,
 }
 
-/// The state of the run that the partials belong to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RunState {
-    run: RunId,
-    rows: u64,
-    chain: u32,
-    /// crc32c of the first rows of the sources up to this state: no tuple spans two sources.
-    sources: u32,
-}
-
-impl Default for RunState {
-    fn default() -> Self {
-        Self { run: RunId([0; 16]), rows: 0, chain: 0, sources: 0 }
-    }
-}
-
-impl RunState {
-    pub(super) fn of(store: &Store, mark: Mark, is_joined: bool) -> Self {
-        let manifest = store.manifest();
-        let sources = if is_joined { 0 } else { manifest.sources_before(mark.rows) };
-        Self { run: manifest.run_id, rows: mark.rows, chain: mark.chain, sources }
-    }
-
-    /// Whether the store has the same rows, in the same sources.
-    pub(super) fn is_of(&self, store: &Store, is_joined: bool) -> bool {
-        let mark = store.mark(self.rows).ok().flatten();
-        mark.is_some_and(|mark| *self == Self::of(store, mark, is_joined))
-    }
-}
-
 impl Entry {
     /// Returns the bytes of the file; `None` if they are more than `most`.
     pub(super) fn to_bytes(&self, key: &str, most: usize) -> Option<Vec<u8>> {
-        let RunState { run, rows, chain, sources } = &self.run_state;
         let mut out = sealed::begin(MAGIC, VERSION);
-        out.extend(run.0);
-        out.extend(rows.to_le_bytes());
-        out.extend(chain.to_le_bytes());
-        out.extend(sources.to_le_bytes());
+        self.of.put(&mut out);
         put_text(&mut out, key);
         put_len(&mut out, self.partials.len());
         for partial in self.partials.values() {
@@ -90,12 +57,7 @@ impl Entry {
     /// Parses a file; returns its query, too, or `None` if it is torn.
     pub(super) fn with_key(bytes: &[u8]) -> Option<(String, Self)> {
         let mut input = sealed::open(bytes, MAGIC, VERSION).ok()?;
-        let run_state = RunState {
-            run: RunId(input.array()?),
-            rows: input.u64()?,
-            chain: input.u32()?,
-            sources: input.u32()?,
-        };
+        let of = RunRows::read(&mut input)?;
         let key = input.text()?.to_owned();
         let mut partials = BTreeMap::new();
         for _ in 0..input.len(1)? {
@@ -103,7 +65,7 @@ impl Entry {
             let interval = partial.interval();
             partials.insert((interval.from, interval.to), partial);
         }
-        let entry = Self { run_state, partials, is_known: true, rows_new: 0 };
+        let entry = Self { of, partials, is_known: true, rows_new: 0 };
         input.is_at_end().then_some((key, entry))
     }
 }

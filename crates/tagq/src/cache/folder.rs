@@ -1,30 +1,15 @@
-//! The cache folder inside the store: one file per query, bounded in number and size.
+//! The cache folder inside the store: one file per query.
 
-use std::{
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::path::{Path, PathBuf};
 
-use tagq_store::{Entry, Folder as StoreFolder};
-use xxhash_rust::xxh3::xxh3_64;
+use tagq_store::{Entry, KeptEntry, KeptFolder, KeptLimits};
 
 use super::entry::Entry as Cached;
 
 /// Name of the folder.
 const NAME: &str = "cache";
-/// Maximum number of files: a measurement of accidentals by shifts needs some hundreds.
-const FILES_MAX: usize = 4_096;
-/// Maximum size of all files together, in bytes.
-const BYTES_MAX: u64 = 64 << 20;
-/// Suffix of the name of a file that is being written; random digits come before it.
-const UNFINISHED: &str = ".new";
-/// Number of digits in the name of an entry, and of an unfinished one.
-const DIGITS: usize = 16;
-const DIGITS_UNFINISHED: usize = 32;
-/// Unfinished files older than this are abandoned: no process is writing them any more.
-const ABANDONED: Duration = Duration::from_mins(10);
-/// Minimum time between two updates of the modification time of a used file.
-const USED: Duration = Duration::from_mins(1);
+/// A measurement of accidentals by shifts needs some hundreds.
+const LIMITS: KeptLimits = KeptLimits { number: 4_096, bytes: 64 << 20 };
 
 #[derive(Debug)]
 pub(super) struct Folder<'a> {
@@ -36,41 +21,28 @@ impl<'a> Folder<'a> {
         Self { store }
     }
 
-    /// Opens the folder, if it exists and is not a link to another one.
-    fn open(&self) -> Option<StoreFolder> {
-        StoreFolder::open(self.store).ok()?.open_folder(NAME).ok()
+    fn open(&self) -> Option<KeptFolder> {
+        KeptFolder::open(self.store, NAME).ok()
     }
 
     /// Returns the bytes cached under `key`, if there are any and not too many.
     pub(super) fn read(&self, key: &str) -> Option<Vec<u8>> {
-        let folder = self.open()?;
-        let name = name_of(key);
-        let bytes = folder.read(&name, BYTES_MAX).ok()?;
-        let file = folder.open_file(&name).ok()?;
-        let now = SystemTime::now();
-        let modified = file.metadata().and_then(|metadata| metadata.modified());
-        let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
-        if age.is_none_or(|age| age > USED) {
-            // The least recently used files are removed first; in a read-only folder nothing is
-            // removed.
-            drop(file.set_modified(now));
-        }
-        Some(bytes)
+        self.open()?.read(&KeptFolder::name_of(key), LIMITS.bytes)
     }
 
     /// Checks all files. Returns how many there are, or the path of one that is damaged.
     pub(super) fn verify(&self) -> Result<usize, PathBuf> {
-        let Some(folder) = self.open() else { return Ok(0) };
-        let entries = folder.entries(|name| is_hex(name, DIGITS)).unwrap_or_default();
+        let Some(kept) = self.open() else { return Ok(0) };
         let mut intact = 0;
+        let entries = kept.entries().unwrap_or_default();
         for Entry { name, .. } in entries.into_iter().filter(Entry::is_file) {
             // Another process may have removed it meanwhile.
-            let Ok(bytes) = folder.read(&name, BYTES_MAX) else { continue };
+            let Ok(bytes) = kept.folder().read(&name, LIMITS.bytes) else { continue };
             let key = Cached::with_key(&bytes).map(|(key, _)| key);
             match key {
-                Some(key) if name_of(&key) == name => intact += 1,
+                Some(key) if KeptFolder::name_of(&key) == name => intact += 1,
                 None if Cached::is_old(&bytes) => {}
-                _ => return Err(folder.path().join(name)),
+                _ => return Err(kept.path_of(&name)),
             }
         }
         Ok(intact)
@@ -80,55 +52,29 @@ impl<'a> Folder<'a> {
     /// the file may be incomplete; its checksum then fails, and it is discarded.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> bool {
         // The cache never creates the store itself.
-        let folder = StoreFolder::open(self.store).and_then(|store| store.make_folder(NAME));
-        folder.and_then(|folder| folder.replace(&name_of(key), UNFINISHED, bytes)).is_ok()
+        let kept = KeptFolder::make(self.store, NAME);
+        kept.and_then(|kept| kept.write(&KeptFolder::name_of(key), bytes)).is_ok()
     }
 
     /// Removes the least recently used files while the folder is over its limits, and abandoned
     /// unfinished files. Files with other names are not touched.
     pub(super) fn tidy(&self) {
-        let Some(folder) = self.open() else { return };
-        let Ok(entries) = folder.entries(|_| true) else { return };
-        let files = entries.into_iter().filter(Entry::is_file);
-        let (unfinished, rest): (Vec<_>, Vec<_>) = files.partition(|file| {
-            let digits = file.name.strip_suffix(UNFINISHED);
-            digits.is_some_and(|digits| is_hex(digits, DIGITS_UNFINISHED))
-        });
-        let now = SystemTime::now();
-        for Entry { name, modified, .. } in unfinished {
-            if now.duration_since(modified).is_ok_and(|age| age > ABANDONED) {
-                drop(folder.remove(&name));
+        let Some(kept) = self.open() else { return };
+        let entry = |of: &Entry| {
+            if of.is_file() && KeptFolder::is_name(&of.name) {
+                KeptEntry::Counts { used: of.modified, bytes: of.len }
+            } else {
+                KeptEntry::Stays
             }
-        }
-        let mut answers: Vec<Entry> =
-            rest.into_iter().filter(|file| is_hex(&file.name, DIGITS)).collect();
-        answers.sort_unstable_by_key(|answer| answer.modified);
-        let mut bytes: u64 = answers.iter().map(|answer| answer.len).sum();
-        let mut left = answers.len();
-        for Entry { name, len, .. } in answers {
-            if left <= FILES_MAX && bytes <= BYTES_MAX {
-                break;
-            }
-            drop(folder.remove(&name));
-            left -= 1;
-            bytes -= len;
-        }
+        };
+        kept.tidy(LIMITS, entry, |name| kept.folder().remove(name).is_ok());
     }
 }
 
 /// Returns an error if the path of the cache folder is taken by something else: then nothing is cached.
 pub(crate) fn obstacle(store: &Path) -> Option<tagq_store::Error> {
-    match StoreFolder::open(store).and_then(|store| store.open_folder(NAME)) {
+    match KeptFolder::open(store, NAME) {
         Err(error @ tagq_store::Error::NotPlain { .. }) => Some(error),
         _ => None,
     }
-}
-
-/// Returns the file name of a query.
-fn name_of(key: &str) -> String {
-    format!("{:0DIGITS$x}", xxh3_64(key.as_bytes()))
-}
-
-fn is_hex(name: &str, digits: usize) -> bool {
-    name.len() == digits && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }

@@ -20,10 +20,10 @@ use tagq_query::{
     Asked, Counter, Counts, Error as QueryError, Facts, Partial, Pass, Rank, Recording, Scan,
     TimeRange,
 };
-use tagq_store::{Mark, Store};
+use tagq_store::{Mark, RunRows, Store};
 
 use crate::{error::Error, run::options::Caching};
-use entry::{Entry, RunState};
+use entry::Entry;
 use folder::Folder;
 pub(crate) use folder::obstacle;
 
@@ -200,16 +200,22 @@ impl<'a> Cached<'a> {
                 return;
             }
             entry.partials.insert((interval.from, interval.to), partial);
-            entry.run_state = RunState::of(self.store, mark, self.is_joined);
+            entry.of = self.rows_to(mark.rows).unwrap_or_default();
             entry.rows_new += rows;
         });
+    }
+
+    /// Returns the rows up to the end of a full block, as they are kept.
+    fn rows_to(&self, rows: u64) -> Option<RunRows> {
+        let of = RunRows::to_mark(self.store, rows).ok().flatten()?;
+        Some(if self.is_joined { of.joined() } else { of })
     }
 
     fn with_entry<T>(&self, key: &str, use_it: impl FnOnce(&mut Entry) -> T) -> T {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if !entries.contains_key(key) {
             let entry = self.folder.read(key).and_then(|bytes| Entry::from_bytes(&bytes, key));
-            let entry = entry.filter(|entry| entry.run_state.is_of(self.store, self.is_joined));
+            let entry = entry.filter(|entry| self.rows_to(entry.of.rows.rows) == Some(entry.of));
             entries.insert(key.to_owned(), entry.unwrap_or_default());
         }
         use_it(entries.entry(key.to_owned()).or_default())

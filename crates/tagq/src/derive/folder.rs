@@ -2,11 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
-use tagq_store::{Access, Entry, Error, Folder, Manifest, RunId, Store, VIEWS_NAME, remove_store};
-use xxhash_rust::xxh3::xxh3_128;
+use tagq_store::{
+    Access, Entry, Error, Folder, KeptEntry, KeptFolder, KeptLimits, Manifest, RunId, Store,
+    VIEWS_NAME, kept::touch, remove_store,
+};
 
 use super::{
     sources::{DERIVED_CHANNEL, GATE},
@@ -18,10 +20,6 @@ use crate::{error::Error as RunError, run::Run};
 const VIEWS_MAX: usize = 64;
 /// Maximum size of all views together, in bytes, if twice the size of the run's own files is less.
 const BYTES_MIN: u64 = 1 << 30;
-/// Number of digits in the name of a view.
-const DIGITS: usize = 32;
-/// Minimum time between two updates of the modification time of a used view.
-const USED: Duration = Duration::from_mins(1);
 
 /// A view that is kept in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +35,12 @@ pub struct KeptView {
 impl Run {
     /// Lists the views that are kept in its store, in no order. Those of another state of the store are among them.
     pub fn views(&self) -> Vec<KeptView> {
-        let views = Folder::open(self.store().folder()).and_then(|of| of.open_folder(VIEWS_NAME));
-        let Ok(views) = views else { return Vec::new() };
-        let names = views.entries(|_| true).unwrap_or_default();
+        let Ok(views) = KeptFolder::open(self.store().folder(), VIEWS_NAME) else {
+            return Vec::new();
+        };
+        let names = views.entries().unwrap_or_default();
         let view = |entry: Entry| {
-            let folder = views.open_folder(&entry.name).ok()?;
+            let folder = views.folder().open_folder(&entry.name).ok()?;
             let manifest = Manifest::read(folder.path()).ok()??;
             let recording = manifest.sources.first().and_then(|of| of.facts.recording.as_ref());
             let facts = recording.map_or(&[][..], |recording| &recording.facts);
@@ -60,12 +59,10 @@ impl Run {
 /// # Errors
 /// [`RunError::KeptDamaged`].
 pub(crate) fn verify(store: &Path) -> Result<usize, RunError> {
-    let views = Folder::open(store).and_then(|of| of.open_folder(VIEWS_NAME));
-    let Ok(views) = views else { return Ok(0) };
-    let is_view = |name: &str| name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let Ok(views) = KeptFolder::open(store, VIEWS_NAME) else { return Ok(0) };
     let mut intact = 0;
-    for Entry { name, .. } in views.entries(is_view).unwrap_or_default() {
-        let Ok(folder) = views.open_folder(&name) else { continue };
+    for Entry { name, .. } in views.entries().unwrap_or_default() {
+        let Ok(folder) = views.folder().open_folder(&name) else { continue };
         match ViewState::check(&folder) {
             // It is being made, or made by an older version.
             Ok(false) => continue,
@@ -93,7 +90,7 @@ pub(super) struct ViewFolder {
 impl ViewFolder {
     /// Returns the place of the view that `key` identifies.
     pub(super) fn of(store: &Path, key: &str) -> Self {
-        Self { store: store.into(), name: format!("{:0DIGITS$x}", xxh3_128(key.as_bytes())) }
+        Self { store: store.into(), name: KeptFolder::name_of(key) }
     }
 
     pub(super) fn path(&self) -> PathBuf {
@@ -102,75 +99,68 @@ impl ViewFolder {
 
     /// Opens the folder, if it exists and is not a link to another one.
     pub(super) fn open(&self) -> Result<Folder, Error> {
-        self.views()?.open_folder(&self.name)
+        self.views()?.folder().open_folder(&self.name)
     }
 
     /// Opens the folder, which is made if it is not there.
     pub(super) fn make(&self) -> Result<Folder, Error> {
-        let views = Folder::open(&self.store)?.make_folder(VIEWS_NAME)?;
-        views.make_folder(&self.name)
+        KeptFolder::make(&self.store, VIEWS_NAME)?.folder().make_folder(&self.name)
     }
 
     /// Removes the view, unless somebody writes it.
     pub(super) fn remove(&self) -> Result<bool, Error> {
-        remove_store(&self.views()?, &self.name)
+        remove_store(self.views()?.folder(), &self.name)
     }
 
-    fn views(&self) -> Result<Folder, Error> {
-        Folder::open(&self.store)?.open_folder(VIEWS_NAME)
+    fn views(&self) -> Result<KeptFolder, Error> {
+        KeptFolder::open(&self.store, VIEWS_NAME)
     }
 
     /// Notes that the view is used: the least recently used views are removed first.
     pub(super) fn touch(&self) {
-        let Ok(file) = self.open().and_then(|folder| folder.open_file(ViewState::NAME)) else {
-            return;
-        };
-        let modified = file.metadata().and_then(|metadata| metadata.modified());
-        let now = SystemTime::now();
-        let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
-        if age.is_none_or(|age| age > USED) {
-            // In a read-only folder nothing is removed.
-            drop(file.set_modified(now));
+        if let Ok(file) = self.open().and_then(|folder| folder.open_file(ViewState::NAME)) {
+            touch(&file);
         }
     }
 
     /// Removes views of other runs, and the least recently used ones while all are over the limits; this one stays.
     pub(super) fn tidy(&self, run: RunId) {
         let Ok(views) = self.views() else { return };
-        let Ok(entries) = views.entries(|_| true) else { return };
-        let mut all: Vec<(SystemTime, u64, String)> = Vec::new();
-        for Entry { name, .. } in entries.into_iter().filter(Entry::is_folder) {
-            let (digits, end) = name.split_at_checked(DIGITS).unwrap_or_default();
-            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-                continue;
-            }
-            let Ok(folder) = views.open_folder(&name) else { continue };
-            let is_of_run =
-                ViewState::read(&folder).is_some_and(|state| state.made_from.run() == run);
-            let files = folder.entries(|_| true).unwrap_or_default();
-            drop(folder);
-            if !end.is_empty() || name != self.name && !is_of_run {
-                drop(remove_store(&views, &name));
-                continue;
-            }
-            let used = files.iter().find(|file| file.name == ViewState::NAME);
-            let used = used.map_or(SystemTime::UNIX_EPOCH, |file| file.modified);
-            all.push((used, bytes_of(&files), name));
-        }
         let own = Folder::open(&self.store).and_then(|store| store.entries(|_| true));
-        let most = BYTES_MIN.max(own.map_or(0, |files| bytes_of(&files).saturating_mul(2)));
-        let (mut left, mut bytes) = (all.len(), all.iter().map(|view| view.1).sum::<u64>());
-        all.sort_unstable();
-        for (_, size, name) in all.into_iter().filter(|view| view.2 != self.name) {
-            if left <= VIEWS_MAX && bytes <= most {
-                break;
+        let bytes = BYTES_MIN.max(own.map_or(0, |files| bytes_of(&files).saturating_mul(2)));
+        let entry = |of: &Entry| {
+            // What is left of one that was removed in part has more behind the digits.
+            let is_left_over = of
+                .name
+                .split_at_checked(32)
+                .is_some_and(|(digits, end)| !end.is_empty() && KeptFolder::is_name(digits));
+            match (of.is_folder(), KeptFolder::is_name(&of.name)) {
+                (true, _) if is_left_over => KeptEntry::Stale,
+                (true, true) => match views.folder().open_folder(&of.name) {
+                    Ok(folder) if of.name == self.name => KeptEntry::InUse {
+                        bytes: bytes_of(&folder.entries(|_| true).unwrap_or_default()),
+                    },
+                    Ok(folder) => view_in(&folder, run),
+                    Err(_) => KeptEntry::Stays,
+                },
+                _ => KeptEntry::Stays,
             }
-            if remove_store(&views, &name).is_ok_and(|is_removed| is_removed) {
-                left -= 1;
-                bytes -= size;
-            }
-        }
+        };
+        let limits = KeptLimits { number: VIEWS_MAX, bytes };
+        let remove = |name: &str| remove_store(views.folder(), name).is_ok_and(|is_done| is_done);
+        views.tidy(limits, entry, remove);
     }
+}
+
+/// Returns what becomes of a view in the store of a run.
+fn view_in(folder: &Folder, run: RunId) -> KeptEntry {
+    if ViewState::read(folder).is_none_or(|state| state.made_from.run() != run) {
+        return KeptEntry::Stale;
+    }
+    let files = folder.entries(|_| true).unwrap_or_default();
+    let used = files.iter().find(|file| file.name == ViewState::NAME);
+    let used = used.map_or(SystemTime::UNIX_EPOCH, |file| file.modified);
+    KeptEntry::Counts { used, bytes: bytes_of(&files) }
 }
 
 /// Returns the bytes of the files among these entries.

@@ -2,7 +2,7 @@
 //! "Views").
 
 use tagq_store::{
-    Crc, Folder, RowsId, RunId, Source, Store,
+    Folder, RunId, RunRows, Source, Store,
     sealed::{self, Reader, Unsealed, put_len, put_text},
 };
 
@@ -11,7 +11,7 @@ use super::{feed::Start, sources::EvaluationState};
 /// The first eight bytes of the file.
 const MAGIC: [u8; 8] = *b"TAGQMADE";
 /// The version written. Views with files of other versions are made again: those of version 1 may be made of damaged rows.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The largest file that is read.
 const BYTES_MAX: u64 = 1 << 30;
 /// The end of the name of a file that is being written; random digits come before it.
@@ -32,8 +32,7 @@ pub(super) struct ViewState {
 /// The rows of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MadeFrom {
-    run: RunId,
-    rows: RowsId,
+    of: RunRows,
     /// The number of its sources before the last one.
     sources: u64,
     /// Checksum of the facts of these sources that a view takes over.
@@ -50,8 +49,7 @@ impl MadeFrom {
             None => (&[][..], &[][..]),
         };
         Self {
-            run: manifest.run_id,
-            rows: manifest.rows_id(),
+            of: RunRows::all(store),
             sources: before.len() as u64,
             facts_before: checksum(before),
             facts_last: checksum(last),
@@ -60,12 +58,12 @@ impl MadeFrom {
 
     /// Returns the run.
     pub(super) fn run(&self) -> RunId {
-        self.run
+        self.of.run
     }
 
     /// Whether these are more rows of the same run.
     pub(super) fn is_after(&self, other: &Self) -> bool {
-        self.run == other.run && self.rows.rows > other.rows.rows
+        self.of.run == other.of.run && self.of.rows.rows > other.of.rows.rows
     }
 
     /// Whether the first rows of a store are these rows.
@@ -73,9 +71,10 @@ impl MadeFrom {
         let manifest = store.manifest();
         let before = usize::try_from(self.sources).ok();
         let facts = before.and_then(|before| manifest.sources.get(..before)).map(checksum);
-        manifest.run_id == self.run
+        let RunRows { run, rows } = self.of;
+        manifest.run_id == run
             && facts == Some(self.facts_before)
-            && store.first_rows(self.rows.rows).is_ok_and(|first| first.rows_id() == self.rows)
+            && store.first_rows(rows.rows).is_ok_and(|first| first.rows_id() == rows)
     }
 }
 
@@ -111,13 +110,12 @@ impl ViewState {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let MadeFrom { run, rows, sources, facts_before, facts_last } = &self.made_from;
+        let MadeFrom { of, sources, facts_before, facts_last } = &self.made_from;
         let mut out = sealed::begin(MAGIC, VERSION);
         put_text(&mut out, &self.key);
-        out.extend(run.0);
-        out.extend(rows.rows.to_le_bytes());
+        of.put(&mut out);
         out.extend(sources.to_le_bytes());
-        for crc in [rows.chain.0, rows.sources.0, *facts_before, *facts_last] {
+        for crc in [*facts_before, *facts_last] {
             out.extend(crc.to_le_bytes());
         }
         out.extend(self.view.0.0);
@@ -146,11 +144,9 @@ impl ViewState {
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut input = sealed::open(bytes, MAGIC, VERSION).ok()?;
         let key = input.text()?.to_owned();
-        let run = RunId(input.array()?);
-        let (rows, sources) = (input.u64()?, input.u64()?);
-        let rows = RowsId { rows, chain: Crc(input.u32()?), sources: Crc(input.u32()?) };
+        let (of, sources) = (RunRows::read(&mut input)?, input.u64()?);
         let (facts_before, facts_last) = (input.u32()?, input.u32()?);
-        let made_from = MadeFrom { run, rows, sources, facts_before, facts_last };
+        let made_from = MadeFrom { of, sources, facts_before, facts_last };
         let view = (RunId(input.array()?), input.u64()?);
         let evaluation = match input.u64()? {
             0 => None,
@@ -171,6 +167,8 @@ fn evaluation(input: &mut Reader<'_>) -> Option<EvaluationState> {
 
 #[cfg(test)]
 mod tests {
+    use tagq_store::{Crc, RowsId};
+
     use super::*;
 
     #[test]
@@ -185,7 +183,8 @@ mod tests {
         };
         let rows = RowsId { rows: 77, chain: Crc(1), sources: Crc(2) };
         let (sources, facts_before, facts_last) = (2, 3, 4);
-        let made_from = MadeFrom { run: RunId([7; 16]), rows, sources, facts_before, facts_last };
+        let of = RunRows { run: RunId([7; 16]), rows };
+        let made_from = MadeFrom { of, sources, facts_before, facts_last };
         for evaluation in [None, Some(evaluation)] {
             let (key, made_from) = ("a\nb".into(), made_from.clone());
             let state = ViewState { key, made_from, view: (RunId([9; 16]), 5), evaluation };

@@ -3,18 +3,13 @@
 use std::{fs, path::Path};
 
 use tagq_query::{Dry, PartCounts, TimeRange};
-use tagq_store::{Entry, Folder, Store};
-use xxhash_rust::xxh3::xxh3_128;
+use tagq_store::{Entry, KeptFolder, RunRows, Store};
 
 use super::{file::Part, parts::Parts};
 use crate::error::Error;
 
-/// Suffix of the name of a file that is being written; random digits come before it.
-const UNFINISHED: &str = ".new";
-/// Number of digits of the name of a file.
-const DIGITS: usize = 32;
 /// The version of the identity. Under version 1, results were kept that may have been counted in damaged rows.
-const IDENTITY: u32 = 2;
+const IDENTITY: u32 = 3;
 /// The largest file that is read, in bytes.
 const BYTES_MAX: u64 = 1 << 30;
 
@@ -41,17 +36,16 @@ impl<'a> Kept<'a> {
         let starts: Vec<u64> = starts.take_while(|&start| start < end).collect();
         let sources = if is_joined { 1 } else { u32::try_from(starts.len()).unwrap_or(u32::MAX) };
         let questions = asked.asked_in(&interval, sources);
-        let rows = rows_identity(store)?;
-        let run = &store.manifest().run_id;
+        let RunRows { run, rows } = RunRows::opened(store)?.joined();
         let version = env!("CARGO_PKG_VERSION");
         let text =
-            format!("{version} {IDENTITY} {run:?} {rows} {starts:?} {interval:?}\n{questions}");
-        Ok(Self { folder, identity: format!("{:0DIGITS$x}", xxh3_128(text.as_bytes())), part })
+            format!("{version} {IDENTITY} {run:?} {rows:?} {starts:?} {interval:?}\n{questions}");
+        Ok(Self { folder, identity: KeptFolder::name_of(&text), part })
     }
 
     /// Returns the partial result, if it is there. A file that is damaged or of another part is left alone.
     pub(super) fn read(&self) -> Option<PartCounts> {
-        let bytes = Folder::open(self.folder).ok()?.read(&self.identity, BYTES_MAX).ok()?;
+        let bytes = KeptFolder::at(self.folder).ok()?.read(&self.identity, BYTES_MAX)?;
         Parts::from_bytes(&bytes).ok()?.of_kept(&self.identity, self.part)
     }
 
@@ -63,7 +57,7 @@ impl<'a> Kept<'a> {
             action: "create this folder",
             source,
         })?;
-        Ok(Folder::open(self.folder)?.replace(&self.identity, UNFINISHED, &bytes)?)
+        Ok(KeptFolder::at(self.folder)?.write(&self.identity, &bytes)?)
     }
 }
 
@@ -72,26 +66,14 @@ impl<'a> Kept<'a> {
 /// # Errors
 /// [`Error::KeptDamaged`], and errors from reading the folder.
 pub fn verify_kept(folder: &Path) -> Result<usize, Error> {
-    let around = Folder::open(folder)?;
-    let is_kept = |name: &str| name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let kept = KeptFolder::at(folder)?;
     let mut intact = 0;
-    for Entry { name, .. } in around.entries(is_kept)?.into_iter().filter(Entry::is_file) {
-        let parts = Parts::from_bytes(&around.read(&name, BYTES_MAX)?);
+    for Entry { name, .. } in kept.entries()?.into_iter().filter(Entry::is_file) {
+        let parts = Parts::from_bytes(&kept.folder().read(&name, BYTES_MAX)?);
         if !parts.is_ok_and(|parts| parts.is_kept(&name)) {
             return Err(Error::KeptDamaged { path: folder.join(name) });
         }
         intact += 1;
     }
     Ok(intact)
-}
-
-/// Returns what is the same in two states of a run if the first rows of the run, up to those that were opened, are.
-fn rows_identity(store: &Store) -> Result<String, Error> {
-    let manifest = store.manifest();
-    let end = store.opened().end as u64;
-    let full = end.next_multiple_of(tagq_store::format::BLOCK_ROWS as u64);
-    Ok(match store.mark(full)? {
-        Some(mark) => format!("{} {:08x}", mark.rows, mark.chain),
-        None => format!("{manifest:?}"),
-    })
 }
