@@ -181,7 +181,7 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "serve",
         floors: &[
-            &["bodies", "error", "notes", "page", "timed"],
+            &["error", "notes", "page", "timed"],
             &["info", "token", "tables"],
             &["counting", "runs", "access"],
             &["question"],

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, stderr};
 
 use console::Term;
+use textwrap::{Options, WordSplitter};
 
 /// Returns a text that follows `before` characters on its first line: on a terminal with line breaks between words, so that
 /// no word is divided, elsewhere as it is.
@@ -16,23 +17,12 @@ pub(crate) fn for_stderr(text: &str, before: usize) -> String {
 /// Returns a text that follows `before` characters on its first line, in lines of at most `width` characters; a longer word
 /// has a line of its own.
 pub(crate) fn broken(text: &str, before: usize, width: usize) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut used = before;
-    for (number, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if number > 0 {
-            if used + 1 + length > width {
-                out.push('\n');
-                used = 0;
-            } else {
-                out.push(' ');
-                used += 1;
-            }
-        }
-        out.push_str(word);
-        used += length;
-    }
-    out
+    let indent = " ".repeat(before);
+    let options = Options::new(width)
+        .initial_indent(&indent)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::fill(text, options).split_off(before)
 }
 
 #[cfg(test)]

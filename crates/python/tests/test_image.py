@@ -107,14 +107,15 @@ def test_an_image_is_drawn_from_the_top(tmp_path: Path) -> None:
     time, channel, micro = scan(5)
     run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
     image = run.image(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES)
-    ax = image.plot()
-    low, high = ax.get_ylim()
-    assert low > high
-    mesh = ax.collections[0]
-    drawn = numpy.asarray(mesh.get_array()).reshape(LINES, PIXELS)
-    # The rows of the mesh go with their edges: those of the last line come first.
-    assert numpy.array_equal(drawn[::-1], image.counts[0])
-    pyplot.close(ax.figure)
+    given = pyplot.subplots()[1]
+    for ax in (image.plot(), image.plot(given), image.plot(given)):
+        low, high = ax.get_ylim()
+        assert low > high and ax.get_aspect() == 1
+        mesh = ax.collections[-1]
+        drawn = numpy.asarray(mesh.get_array()).reshape(LINES, PIXELS)
+        # The rows of the mesh go with their edges: those of the last line come first.
+        assert numpy.array_equal(drawn[::-1], image.counts[0])
+    pyplot.close("all")
 
 
 def test_a_real_image_is_that_of_ptufile(tmp_path: Path) -> None:

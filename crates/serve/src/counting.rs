@@ -1,21 +1,24 @@
 //! Queries on the threads that count: a set number at a time, each with a time limit, cancelled when nobody waits.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
-use axum::http::StatusCode;
+use axum::{
+    body::{Body, Bytes},
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use futures_util::stream;
 use tagq::{Progress, query::ScanProgress};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task, time,
 };
 
-use crate::{
-    bodies::Whole,
-    error::{Error, Refusal},
-};
+use crate::error::{Error, Refusal};
 
 /// Limits of the work that clients can cause.
 #[derive(Debug, Clone)]
@@ -51,6 +54,19 @@ pub(crate) struct Counting {
     limit: Duration,
 }
 
+/// Bytes of an answer that are handed over at a time.
+const PIECE: usize = 64 << 10;
+
+/// Returns the response with these bytes; the turn ends when they are sent.
+fn sent(bytes: Vec<u8>, turn: OwnedSemaphorePermit) -> Response {
+    let length = [(header::CONTENT_LENGTH, bytes.len())];
+    let pieces = stream::unfold((Bytes::from(bytes), turn), |(mut left, turn)| async move {
+        let piece = left.split_to(left.len().min(PIECE));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (left, turn)))
+    });
+    (length, Body::from_stream(pieces)).into_response()
+}
+
 /// Answers that are counted or sent at a time, for each query that is counted.
 const ANSWERS_EACH: usize = 8;
 
@@ -69,13 +85,13 @@ impl Counting {
         work: impl FnOnce(&rayon::ThreadPool, &dyn Progress) -> Result<(Vec<u8>, T), Refusal>
         + Send
         + 'static,
-    ) -> Result<(Whole, T), Refusal> {
+    ) -> Result<(Response, T), Refusal> {
         let free = |turns: &Arc<Semaphore>| {
             Arc::clone(turns).try_acquire_owned().map_err(|_| Refusal::busy())
         };
         let (turn, counting) = (free(&self.answers)?, free(&self.turns)?);
         let (bytes, more) = self.run(counting, work).await?;
-        Ok((Whole::new(bytes, turn), more))
+        Ok((sent(bytes, turn), more))
     }
 
     /// Waits for a turn and does the work.

@@ -2,24 +2,24 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use axum::{
-    body::{Body, Bytes},
     http::{HeaderName, StatusCode, header},
-    response::{IntoResponse as _, Response},
+    response::{
+        IntoResponse as _, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
 };
+use futures_util::stream;
 use tagq::Progress;
-use tokio::{
-    sync::{Semaphore, mpsc, watch},
-    time,
-};
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    bodies::Events, counting::Counting, error::Refusal, question::Question, runs::Runs,
-    updates::QuestionSet,
+    counting::Counting, error::Refusal, question::Question, runs::Runs, updates::QuestionSet,
 };
 
 /// Different sets of questions at a time.
@@ -27,8 +27,11 @@ const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
+/// Time after which a reader that lost the connection tries again.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The newest event of a set of questions; `None` before the first one.
-type Newest = watch::Sender<Option<Bytes>>;
+type Newest = watch::Sender<Option<Event>>;
 
 /// The streams that are open.
 pub(crate) struct Live {
@@ -59,37 +62,36 @@ impl Live {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
         }
         let turn = Arc::clone(&self.readers).try_acquire_owned().map_err(|_| Refusal::busy())?;
-        let mut newest = self.subscribe(json, questions)?;
-        let (sender, receiver) = mpsc::channel(1);
-        tokio::spawn(async move {
-            let _turn = turn;
-            let mut next = Bytes::from_static(b"retry: 1000\n\n");
-            // Sending waits for the reader. By then there may be newer answers, and only the newest are sent.
-            while sender.send(next).await.is_ok() {
-                next = tokio::select! {
-                    () = sender.closed() => return,
-                    changed = newest.changed() => match (changed, &*newest.borrow_and_update()) {
-                        (Err(_), _) => return,
-                        (Ok(()), Some(event)) => event.clone(),
-                        (Ok(()), None) => heartbeat(),
-                    },
-                    () = time::sleep(HEARTBEAT) => heartbeat(),
-                };
-            }
-        });
+        let newest = self.subscribe(json, questions)?;
+        // The next event is asked for when the one before is sent. By then there may be newer answers, and only the newest
+        // are sent.
+        let begun = Event::default().retry(RETRY);
+        let events =
+            stream::unfold((newest, turn, Some(begun)), |(mut newest, turn, begun)| async {
+                if let Some(event) = begun {
+                    return Some((Ok::<_, Infallible>(event), (newest, turn, None)));
+                }
+                loop {
+                    newest.changed().await.ok()?;
+                    let event = newest.borrow_and_update().clone();
+                    if let Some(event) = event {
+                        return Some((Ok(event), (newest, turn, None)));
+                    }
+                }
+            });
+        let lives = KeepAlive::new().interval(HEARTBEAT).text("no news");
         let headers = [
-            (header::CONTENT_TYPE, "text/event-stream"),
             (header::CACHE_CONTROL, "no-cache, no-transform"),
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
-        Ok((headers, Body::new(Events(receiver))).into_response())
+        Ok((headers, Sse::new(events).keep_alive(lives)).into_response())
     }
 
     fn subscribe(
         self: &Arc<Self>,
         json: &str,
         questions: Vec<Question>,
-    ) -> Result<watch::Receiver<Option<Bytes>>, Refusal> {
+    ) -> Result<watch::Receiver<Option<Event>>, Refusal> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(newest) = sets.get(json) {
             let mut reader = newest.subscribe();
@@ -151,12 +153,7 @@ impl Live {
     }
 }
 
-/// A comment, which readers ignore.
-fn heartbeat() -> Bytes {
-    Bytes::from_static(b": no news\n\n")
-}
-
 /// Returns an event. The data are one line.
-fn event(id: u64, data: &str) -> Bytes {
-    format!("id: {id}\ndata: {}\n\n", data.trim_end()).into()
+fn event(id: u64, data: &str) -> Event {
+    Event::default().id(id.to_string()).data(data.trim_end())
 }

@@ -6,7 +6,6 @@ use std::{
 };
 
 use axum::{
-    body::Body,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
@@ -104,8 +103,7 @@ pub(crate) async fn answered(
         Ok((bytes, answered.notes))
     });
     let (answer, notes) = counted.await?;
-    let mut response =
-        ([(header::CONTENT_TYPE, form.media_type())], Body::new(answer)).into_response();
+    let mut response = ([(header::CONTENT_TYPE, form.media_type())], answer).into_response();
     if form != Representation::Json
         && let Ok(notes) = HeaderValue::from_str(&notes::ascii(&notes))
     {

@@ -113,7 +113,7 @@ async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, R
     let (runs, setup) = (shared.runs.open(iter::once(at))?, shared.runs.setup(at).clone());
     let described = shared.counting.now(move |_, _| Ok((info::described(&runs[0], &setup)?, ())));
     let (described, ()) = shared.noted(described.await)?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], Body::new(described)).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/json")], described).into_response())
 }
 
 async fn openapi(State(shared): State<Arc<Shared>>) -> Response {

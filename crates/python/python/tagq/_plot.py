@@ -350,13 +350,16 @@ def _map(cells: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: 
         for axis, count in zip((x, y), value.shape, strict=True)
     ]
     bar = None
+    is_fresh = is_new or not ax.has_data()
     if "image" in cells:
         # The first line is at the top, and the cells are in order from the bottom.
         edges[1] = edges[1][::-1]
         bar = cells["image"]["bar"]
     image = ax.pcolormesh(*edges, value.T, **{"norm": _norm(values), "cmap": "viridis", "rasterized": True, **style})
-    if is_new:
-        ax.set_aspect("equal")
+    if is_fresh:
+        wide, high = (axis["high"] - axis["low"] for axis in (x, y))
+        if "image" in cells or abs(wide - high) <= 1e-9 * wide:
+            ax.set_aspect("equal")
         if "image" in cells:
             ax.invert_yaxis()
     ax.set_xlabel(_label(x) if bar is None else f"{_label(x)} ({bar['cells']:.1f} pixels are {bar['label']})")
