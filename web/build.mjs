@@ -24,9 +24,6 @@ const INLINE = "crates/plot/src/figure.js";
 /** What only tests use: modules below the folder that was given. */
 const CHECKS = [["checks.ts", "checks.mjs", "esm"]];
 
-const license = readFileSync(join(here, "vendor/uplot/LICENSE"), "utf8").trim();
-const banner = { js: `/*! uPlot 1.6.32: github.com/leeoniya/uPlot\n${license}\n*/` };
-
 /** Writes a file unless it has this content already: a test may be reading it. */
 function write(path, contents) {
   if (existsSync(path) && readFileSync(path).equals(contents)) return;
@@ -43,8 +40,6 @@ for (const [entry, output, format] of process.argv[2] === undefined ? OUTPUTS : 
     target: "es2022",
     format,
     charset: "ascii",
-    legalComments: "inline",
-    banner: format ? banner : {},
     write: false,
   });
   const path = join(target, output);

@@ -76,7 +76,7 @@ def labels(one: Tab, folder: Path) -> list[str]:
 
 def pointed(one: Tab, x: float, y: float) -> str:
     """Moves the pointer to a place in the area of values, and returns what is said there."""
-    box = one.page.locator(".u-over").bounding_box()
+    box = one.page.locator(".tagq-over").bounding_box()
     assert box is not None
     one.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
     one.settle()
@@ -154,7 +154,7 @@ def test_wheel_drag_and_keys_choose_what_is_shown(tab: Open, figure: Callable[[s
         one.page.mouse.wheel(0, -600)
     one.settle()
     assert "delay \u03c4 (ps)" in labels(one, tmp_path) or len(rows(one, tmp_path)) < 3
-    box = one.page.locator(".u-over").bounding_box()
+    box = one.page.locator(".tagq-over").bounding_box()
     assert box is not None
     one.page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 20)
     one.settle()
@@ -272,7 +272,7 @@ def test_a_choice_stays_when_values_change(
     one.page.get_by_role("group", name="Series").get_by_role("button", name="2").click()
     one.settle()
     before = rows(one, tmp_path)
-    place = one.page.locator(".u-over").bounding_box()
+    place = one.page.locator(".tagq-over").bounding_box()
     took = one.page.evaluate(
         """async () => {
           const { figure, drawn } = window;
@@ -293,7 +293,7 @@ def test_a_choice_stays_when_values_change(
     values = [(float(a["value"]), float(b["value"])) for a, b in zip(after, before, strict=True) if b["value"]]
     assert values and all(abs(a - b - 1000) < 1e-6 for a, b in values)
     assert {row["series"] for row in after} == {"1", "3", "4"}
-    assert one.page.locator(".u-over").bounding_box() == place, "nothing jumps"
+    assert one.page.locator(".tagq-over").bounding_box() == place, "nothing jumps"
     assert took < 5_000
     one.page.evaluate("() => window.drawn.destroy()")
     assert one.page.locator("#host *").count() == 0
@@ -302,7 +302,7 @@ def test_a_choice_stays_when_values_change(
 def test_two_fingers_zoom_and_one_moves(tab: Open, figure: Callable[[str], Path], tmp_path: Path) -> None:
     one = opened(tab, figure("g2"), width=400, has_touch=True)
     whole = rows(one, tmp_path)
-    box = one.page.locator(".u-over").bounding_box()
+    box = one.page.locator(".tagq-over").bounding_box()
     assert box is not None
     session = one.page.context.new_cdp_session(one.page)
 
