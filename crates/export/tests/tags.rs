@@ -112,7 +112,7 @@ fn batches_hold_what_is_selected_and_nothing_else() {
 fn only_blocks_that_hold_something_are_touched() {
     let run = run(false, Access::Mapped);
     let blocks = |selection: &TagSelection| {
-        let batches = Batches::of(&run, &selection).unwrap();
+        let batches = Batches::of(&run, selection).unwrap();
         let touched = batches.touched();
         assert_eq!((batches.blocks(), touched.blocks()), (4, 0));
         batches.for_each(drop);

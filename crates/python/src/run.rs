@@ -99,7 +99,7 @@ impl Run {
         name: &str,
         keywords: &Bound<'_, PyDict>,
     ) -> PyResult<Answer> {
-        let asks = Asks::fit(fit, options::question_of(name, keywords)?)?;
+        let asks = Asks::fit(&fit, options::question_of(name, keywords)?)?;
         ask_all(py, &[self.open()?], &asks)
     }
 
@@ -338,7 +338,7 @@ impl Setting {
 }
 
 impl Asks {
-    fn fit(fit: (&str, Bound<'_, PyDict>), question: Question) -> PyResult<Self> {
+    fn fit(fit: &(&str, Bound<'_, PyDict>), question: Question) -> PyResult<Self> {
         Ok(Self::Fit(Box::new(options::fit(fit.0, &fit.1)?), question))
     }
 
@@ -414,7 +414,7 @@ pub(crate) fn fit_sum(
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, &Asks::fit(fit, options::question_of(name, keywords)?)?)
+    ask_all(py, &runs, &Asks::fit(&fit, options::question_of(name, keywords)?)?)
 }
 
 /// Options for opening a run, as text.

@@ -71,23 +71,22 @@ impl Question {
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
         let look = self.look.as_ref();
-        let (answer, figure) = match (settled.asked.asked(), &contexts[..]) {
-            (Asked::Delays(search), [(run, context)]) => {
-                let found = search.ask(run, context)?;
-                let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
-                (found.answer, figure)
+        let (answer, figure) = if let Asked::Delays(search) = settled.asked.asked()
+            && let [(run, context)] = &contexts[..]
+        {
+            let found = search.ask(run, context)?;
+            let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
+            (found.answer, figure)
+        } else {
+            let answer = settled.asked.ask(&borrowed(&contexts))?;
+            let rows = answer.rows.len();
+            if rows > ROWS_MAX {
+                return Err(wrong(format!(
+                    "the answer has {rows} rows, and at most {ROWS_MAX} are sent; use wider bins or a part of the run"
+                )));
             }
-            _ => {
-                let answer = settled.asked.ask(&borrowed(&contexts))?;
-                let rows = answer.rows.len();
-                if rows > ROWS_MAX {
-                    return Err(wrong(format!(
-                        "the answer has {rows} rows, and at most {ROWS_MAX} are sent; use wider bins or a part of the run"
-                    )));
-                }
-                let figure = look.map(|look| figure(&answer, look));
-                (answer, figure)
-            }
+            let figure = look.map(|look| figure(&answer, look));
+            (answer, figure)
         };
         let mut notes = settled.notes.clone();
         recorder.add_to(&mut notes);

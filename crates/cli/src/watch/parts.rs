@@ -89,12 +89,11 @@ impl WatchedQuestion {
 
     /// Asks the runs, with delays as they were found first.
     pub(super) fn ask(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
-        let settled = match self.settled.get() {
-            Some(settled) => settled,
-            None => {
-                let found = self.question.settled(runs)?;
-                self.settled.get_or_init(|| Box::new(found))
-            }
+        let settled = if let Some(settled) = self.settled.get() {
+            settled
+        } else {
+            let found = self.question.settled(runs)?;
+            self.settled.get_or_init(|| Box::new(found))
         };
         match &self.beside {
             Some(last) => settled.request()?.sum_with_last(runs, last),

@@ -37,6 +37,7 @@ pub trait TagForm: fmt::Debug + Send + Sync {
 
 /// What a form has a place for, besides times and channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub struct Keeps {
     /// The tick.
     pub tick: bool,
@@ -115,7 +116,9 @@ impl Output for File {
 impl Output for Vec<u8> {
     fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         let at = usize::try_from(at).ok().and_then(|at| self.get_mut(at..)?.get_mut(..bytes.len()));
-        at.map(|place| place.copy_from_slice(bytes));
+        if let Some(place) = at {
+            place.copy_from_slice(bytes);
+        }
         Ok(())
     }
 }

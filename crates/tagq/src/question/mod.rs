@@ -48,10 +48,10 @@ pub struct Question {
 #[derive(Debug, Clone)]
 pub enum Asked {
     /// Something is counted.
-    Request(Request),
+    Request(Box<Request>),
     /// The delays between channels are searched. The bins of a search depend on counts, so it is of one run, and has no
     /// parts, no list and no explanation.
-    Delays(Delays),
+    Delays(Box<Delays>),
 }
 
 /// Returns each way in which each query is asked, as its name and options ([`RequestType::cases`]).
@@ -72,9 +72,9 @@ impl Question {
             Error::Request(format!("`{name}` is none of {names}"))
         })?;
         let asked = if of.name == DELAYS.name {
-            Asked::Delays(Delays::of_options(&options)?)
+            Asked::Delays(Box::new(Delays::of_options(&options)?))
         } else {
-            Asked::Request(Request::of_options(name, options.clone())?)
+            Asked::Request(Box::new(Request::of_options(name, options.clone())?))
         };
         Ok(Self { of, options, asked })
     }
@@ -100,7 +100,7 @@ impl Question {
     /// [`Error::Request`].
     pub fn into_request(self) -> Result<Request, Error> {
         match self.asked {
-            Asked::Request(request) => Ok(request),
+            Asked::Request(request) => Ok(*request),
             Asked::Delays(_) => self.request().cloned(),
         }
     }
@@ -144,7 +144,7 @@ impl Question {
             return Ok(self.clone());
         };
         let (request, options) = settle::settled(self.of, request, &self.options, first)?;
-        Ok(Self { of: self.of, options, asked: Asked::Request(request) })
+        Ok(Self { of: self.of, options, asked: Asked::Request(Box::new(request)) })
     }
 
     /// Asks the runs; their counts are added up.
