@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use tagq::{Answer, Progress, Run};
+use tagq::{Answer, CellType, Column, Progress, Run};
 use tagq_export::report::json;
 use tagq_plot::Figure;
 use tokio::task;
@@ -40,6 +40,8 @@ struct Reply {
 #[derive(Serialize)]
 struct More<'a> {
     figures: Vec<Option<&'a Figure>>,
+    /// The columns that the figure may be of.
+    columns: Vec<Option<Vec<&'a str>>>,
     ages_s: Vec<Option<f64>>,
     notes: Vec<Vec<String>>,
     errors: Vec<Option<&'a str>>,
@@ -101,9 +103,10 @@ impl QuestionSet {
 /// Returns an update as one line.
 fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<String> {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let answers: Vec<Option<&Answer>> =
-        replies.iter().map(|reply| Some(&reply.answered.as_ref().ok()?.answer)).collect();
+    // A figure is sent in place of the rows that it is drawn from.
+    let answers: Vec<Option<(&Answer, bool)>> = replies.iter().map(Reply::answer).collect();
     let more = More {
+        columns: replies.iter().map(Reply::columns).collect(),
         figures: replies.iter().map(Reply::figure).collect(),
         ages_s: replies.iter().map(Reply::age_s).collect(),
         notes: replies.iter().map(Reply::notes).collect(),
@@ -118,9 +121,28 @@ impl Reply {
         self.age.map(|(age, at)| (age + at.elapsed()).as_secs_f64())
     }
 
+    /// Returns the answer, and whether it is sent with its rows.
+    fn answer(&self) -> Option<(&Answer, bool)> {
+        Some((&self.answered.as_ref().ok()?.answer, self.figure().is_none()))
+    }
+
     /// Returns the figure with its marks.
     fn figure(&self) -> Option<&Figure> {
         self.answered.as_ref().ok()?.figure.as_ref()?.as_ref().ok()
+    }
+
+    /// Returns the columns that the figure may be of: of numbers, but no standard errors, and no places in ticks.
+    fn columns(&self) -> Option<Vec<&str>> {
+        self.figure()?;
+        let columns = self.answered.as_ref().ok()?.answer.rows.columns();
+        let is_err = |key: &str| columns.iter().any(|of| of.shown.err.as_deref() == Some(key));
+        let is_number = |of: &Column| {
+            matches!(of.of, CellType::Count | CellType::Integer | CellType::Float)
+                && !of.is_list
+                && of.cells.iter().any(|cell| !cell.is_missing())
+        };
+        let plain = columns.iter().filter(|of| is_number(of) && !is_err(&of.key));
+        Some(plain.map(|of| &*of.key).filter(|key| !key.ends_with("_ticks")).collect())
     }
 
     /// Returns the notes, and why there is no figure.

@@ -74,6 +74,7 @@ export type Row = Record<string, Value>;
 export interface Answer {
   query: Record<string, unknown>;
   run: Facts;
+  /** Missing in an event with the figure of the answer. */
   rows: Row[];
   total?: Row | Row[] | null;
 }
@@ -85,6 +86,8 @@ export interface Update {
   took_s: number;
   answers: (Answer | null)[];
   figures?: (Figure | null)[];
+  /** The columns that each figure may be of. */
+  columns?: (string[] | null)[];
   ages_s: (number | null)[];
   notes: string[][];
   errors: (string | null)[];

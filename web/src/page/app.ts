@@ -165,6 +165,7 @@ export class App {
       const result = {
         answer: update.answers[place] ?? null,
         figure: update.figures?.[place] ?? null,
+        columns: update.columns?.[place] ?? [],
         notes: update.notes[place] ?? [],
         error: update.errors[place] ?? null,
       };

@@ -1,7 +1,7 @@
 // The figure of an answer.
 
 import { h, select } from "./dom";
-import { columnName, numberColumns, rowsOf } from "./rows";
+import { columnName } from "./rows";
 import { draw, type Drawn } from "../figure";
 import type { Host, View } from "./view";
 
@@ -14,8 +14,7 @@ export function figureView(host: Host): View {
   return {
     element,
     controls,
-    show({ answer, figure }) {
-      const columns = answer ? numberColumns(rowsOf(answer).map(({ row }) => row)) : [];
+    show({ columns, figure }) {
       if (listed !== columns.join() && columns.length > 0) {
         listed = columns.join();
         const names = columns.map((name): [string, string] => [name, columnName(name)]);

@@ -167,7 +167,7 @@ export class PanelBox {
   /** Shows what is known beside the answers, such as the facts of a run. */
   refresh(newest: number | undefined): void {
     this.newest = newest;
-    this.view.show({ answer: null, figure: null, notes: [], error: null });
+    this.view.show({ answer: null, figure: null, columns: [], notes: [], error: null });
     this.tick();
   }
 

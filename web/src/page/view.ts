@@ -8,6 +8,8 @@ import type { Panel } from "./layout";
 export interface Result {
   answer: Answer | null;
   figure: Figure | null;
+  /** The columns that the figure may be of. */
+  columns: string[];
   notes: string[];
   error: string | null;
 }

@@ -88,14 +88,19 @@ struct Answered<'a> {
     query: &'a Value,
     run: &'a RunFacts,
     provenance: &'a Provenance,
-    rows: &'a Table,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<&'a Table>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<&'a Table>,
 }
 
 impl<'a> Answered<'a> {
-    fn of(Answer { query, run, provenance, rows, total, .. }: &'a Answer) -> Self {
-        Self { query, run, provenance, rows, total: total.as_ref() }
+    fn of(answer: &'a Answer) -> Self {
+        Self { rows: Some(&answer.rows), ..Self::without_rows(answer) }
+    }
+
+    fn without_rows(Answer { query, run, provenance, total, .. }: &'a Answer) -> Self {
+        Self { query, run, provenance, rows: None, total: total.as_ref() }
     }
 }
 
@@ -207,20 +212,24 @@ pub fn update(
     took_s: f64,
     answers: &[Answer],
 ) -> serde_json::Result<String> {
-    update_with(number, [at_s, took_s], answers.iter().map(Some), NOTHING)
+    update_with(number, [at_s, took_s], answers.iter().map(|answer| Some((answer, true))), NOTHING)
 }
 
-/// Returns an update as [`update`] does. A missing answer is `null`, and the keys of `more` follow the answers.
+/// Returns an update as [`update`] does, of answers with or without their rows. A missing answer is `null`, and the keys of
+/// `more` follow the answers.
 ///
 /// # Errors
 /// Errors of the serializer.
 pub fn update_with<'a>(
     number: u64,
     [at_s, took_s]: [f64; 2],
-    answers: impl Iterator<Item = Option<&'a Answer>>,
+    answers: impl Iterator<Item = Option<(&'a Answer, bool)>>,
     more: Option<&'a impl Serialize>,
 ) -> serde_json::Result<String> {
-    let answers = answers.map(|answer| answer.map(Answered::of)).collect();
+    let answered = |(answer, has_rows)| {
+        if has_rows { Answered::of(answer) } else { Answered::without_rows(answer) }
+    };
+    let answers = answers.map(|answer| answer.map(answered)).collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers, more };
     Ok(text_of(&update)? + "\n")
 }

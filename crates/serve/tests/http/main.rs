@@ -596,6 +596,10 @@ fn questions_of_a_stream_are_answered_each_by_itself() {
     assert_eq!((&notes[0], &notes[2]), (&json!([]), &json!([])));
     let age = list("ages_s")[1].as_f64().unwrap();
     assert!(age >= 0.0, "{age}");
+    // A figure is in place of its rows.
+    let has_rows = |at: usize| list("answers")[at].get("rows").is_some();
+    assert_eq!([1, 4].map(has_rows), [false, true]);
+    assert_eq!(list("columns")[1], json!(["count", "rate_hz"]));
     let figure = &list("figures")[1];
     assert_eq!(figure["plot"]["bars"]["bars"].as_array().unwrap().len(), 2, "{figure}");
     // A list that is no list of questions is no stream.

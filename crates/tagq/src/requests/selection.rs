@@ -51,7 +51,7 @@ pub enum DelayAsked {
     /// That of a channel.
     Of(Channel, Duration),
     /// Those that move the peaks between the channels to zero, for all channels without another one
-    /// ([`crate::settled`] finds them).
+    /// ([`crate::Question::settled`] finds them).
     Auto,
 }
 
