@@ -69,6 +69,10 @@ fn nothing_that_was_counted_in_damaged_rows_outlives_the_repair() {
             refused(&place, &line, &[&name, "block"]);
         }
         refused(&place, &format!("{derived} --no-ingest run.tags.zst"), &[&name, "block"]);
+        // A look-up reads times.
+        if key == "time" {
+            refused(&place, "cat --no-ingest run.tags.zst --at @10000t", &[&name, "block 0"]);
+        }
         for other in [
             "reproduce answer.json",
             "image --line 1 --pixels 4 --lines 4 --channels 2 --no-ingest run.tags.zst",

@@ -170,7 +170,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "a kind that is none",
         lambda run, folder: run.watch("g3"),  # type: ignore[call-overload]
         ValueError,
-        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, image, micro, rates or a function; did you mean g2?",
+        "'g3' is no query; watch coincidences, histogram, g2, histogram2d, image, micro, rates, delays or a function; did you mean g2?",
     ),
     (
         "a range that is reversed",
@@ -315,7 +315,7 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "a form that tags are not written in",
         lambda run, folder: run.export(folder / "x.xyz"),
         ValueError,
-        "FOLDER/x.xyz: its name does not say what to write; it ends with .arrow, .parquet, .csv or .tsv",
+        "FOLDER/x.xyz: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian,",
     ),
 ]
 

@@ -69,3 +69,20 @@ impl LeftOut {
         self.blocks.binary_search(&block).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_times_that_overlap_are_joined_and_none_overflows() {
+        let left_out =
+            LeftOut { blocks: vec![1], tags: 3, dead: vec![(i64::MIN, -5), (10, i64::MAX)] };
+        let mut recording = Recording { dead: vec![(-10, 20)], ..Recording::default() };
+        left_out.add_to(&mut recording);
+        assert_eq!(recording.dead, [(i64::MIN, i64::MAX)]);
+        let remark = left_out.remark(Tick::DEFAULT).unwrap();
+        assert!(remark.starts_with("1 damaged block is left out: 3 tags, and a dead time of "));
+        assert_eq!(LeftOut::default().remark(Tick::DEFAULT), None);
+    }
+}

@@ -493,7 +493,9 @@ fn only_what_the_cache_named_is_tidied() {
         File::options().write(true).open(cache.join(name)).unwrap().set_modified(old).unwrap();
     };
     // Two more than the limit, including that of the query, and an unfinished one.
-    (0..4_097).for_each(|i| put(&format!("{i:016x}")));
+    (0..4_097).for_each(|i| put(&format!("{i:032x}")));
+    // A name of before.
+    put("0123456789abcdef");
     let unfinished = format!("{:032x}.new", 7);
     put(&unfinished);
     let strangers = ["photo.jpg", "notes.new", "0123", "0123456789ABCDEF", "0123456789abcdeg"];
@@ -507,7 +509,8 @@ fn only_what_the_cache_named_is_tidied() {
     let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
     assert_eq!(left.len(), 4_096 + strangers.len() + 1);
     assert!(strangers.iter().all(|name| left.iter().any(|left| left == name)));
-    assert!(!left.contains(&unfinished) && left.contains(&"ffffffffffffffff".to_owned()));
+    assert!(!left.contains(&unfinished) && !left.contains(&"0123456789abcdef".to_owned()));
+    assert!(left.contains(&"ffffffffffffffff".to_owned()));
     assert_eq!(fs::read(outside.join("precious")).unwrap(), PRECIOUS);
 }
 
