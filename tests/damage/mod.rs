@@ -115,8 +115,8 @@ fn answer(
             let answer = scan.ask(&[(&run, &context)]).map_err(refused)?;
             Ok(format!("{:?}", answer.rows))
         }
-        Asked::Delays => {
-            let found = Delays::of_options(&serde_json::Map::new()).unwrap();
+        Asked::Delays(options) => {
+            let found = Delays::of_options(options).unwrap();
             let found = found.ask(&run, &context).map_err(refused)?;
             Ok(format!("{:?} {:?}", found.delays, found.answer.rows))
         }

@@ -19,8 +19,8 @@ pub enum Asked {
     Scan(&'static str, OptionValues),
     /// A saved answer to a query, counted again.
     Reproduced(&'static str, OptionValues),
-    /// The delays of channels to each other.
-    Delays,
+    /// The delay of one channel to another.
+    Delays(OptionValues),
     /// All tags, as a file of text has them.
     Converted,
     /// All tags, as a file of tables has them.
@@ -92,12 +92,14 @@ pub fn questions() -> Vec<Question> {
     all.push(count("derived channel", json!({"derive": ["P = 1 & 2 within 20t"]})));
     all.push(count("gate", json!({"groups": pair, "gates": ["3 .. 4"]})));
     let of_pair = |window: &str| options(json!({"groups": [["1", "2"]], "window": window}));
+    // Each peak is fitted, which takes longer than all other questions together.
+    let delays = options(json!({"channels": ["1", "2"], "range": "500t"}));
     let derived = vec![("P".to_owned(), "1 & 2 within 20t".to_owned())];
     let derivation = Derivation { derived, ..Derivation::default() };
     all.extend([
         Question { kind: "scan", asked: Asked::Scan("coincidences", of_pair("4t..40t:10")) },
         Question { kind: "reproduce", asked: Asked::Reproduced("coincidences", of_pair("20t")) },
-        Question { kind: "delays", asked: Asked::Delays },
+        Question { kind: "delays", asked: Asked::Delays(delays) },
         Question { kind: "convert", asked: Asked::Converted },
         Question { kind: "export", asked: Asked::Exported(Form::Parquet) },
         Question { kind: "derive -o", asked: Asked::Derived(derivation) },

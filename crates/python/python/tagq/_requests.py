@@ -814,7 +814,8 @@ class Searches:
         """Find the delays between channels: the peaks of their differences, from coarse to fine.
 
         Searches each pair of the channels, in the recorded times without delays. A peak is reported if chance
-        would give no peak as high in the whole range (7 sigmas).
+        would give no peak as high in the whole range (7 sigmas). The delays that put the peaks at zero are
+        part of the answer.
 
         channels
             Two or more channels, by number or name [default: all detectors].

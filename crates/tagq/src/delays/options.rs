@@ -14,7 +14,8 @@ pub const DELAYS: RequestType = RequestType {
     name: NAME,
     summary: "Find the delays between channels: the peaks of their differences, from coarse to fine",
     details: "Searches each pair of the channels, in the recorded times without delays. A peak is reported if chance \
-              would give no peak as high in the whole range (7 sigmas).",
+              would give no peak as high in the whole range (7 sigmas). The delays that put the peaks at zero are part of \
+              the answer.",
     channels: Some(ChannelArgument {
         value_name: "A,B…",
         options: &["channels"],
