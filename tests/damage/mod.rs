@@ -9,8 +9,8 @@ mod stores;
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock, thread};
 
 use tagq::{
-    Caching, Delays, Error, OpenOptions, ReproduceOptions, Run, SavedAnswer, SettingScan, Silent,
-    TagSelection, Tags, derive,
+    Caching, Delays, Error, OpenOptions, ReproduceOptions, Run, SavedAnswer, Search as _,
+    SettingScan, Silent, TagSelection, Tags, derive,
     files::{
         Settings,
         write::{Content, Form, Packing},

@@ -3,7 +3,6 @@
 mod args;
 mod cat;
 mod convert;
-mod delays;
 mod derive;
 mod export;
 mod fit;
@@ -22,6 +21,7 @@ mod report;
 mod reproduce;
 mod runs;
 mod scan;
+mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Command::Plan(command) => parts::plan(&command.query),
         Command::Partial(args) => parts::partial(args),
         Command::Runs(args) => runs::run(args),
-        Command::Search(command) => delays::run(command),
+        Command::Search(command) => search::run(command),
         Command::Fit(args) => fit::run(args),
         Command::Scan(command) => scan::run(&command.query),
         Command::Reproduce(args) => reproduce::run(args),

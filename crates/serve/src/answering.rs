@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use tagq::{
-    Answer, Asked, Delayed, Progress, Run,
+    Answer, Asked, Progress, Run, Searched,
     requests::{Listing, QueryContext},
 };
 use tagq_plot::{Figure, Look};
@@ -71,7 +71,7 @@ impl Question {
         let recorder = NoteRecorder::new(progress);
         let contexts = self.contexts(runs, pool, &recorder);
         let look = self.look.as_ref();
-        let (answer, figure) = if let Asked::Delays(search) = settled.asked.asked()
+        let (answer, figure) = if let Asked::Search(search) = settled.asked.asked()
             && let [(run, context)] = &contexts[..]
         {
             let found = search.ask(run, context)?;
@@ -144,7 +144,7 @@ fn undrawn(reason: &str) -> Refusal {
 
 /// Draws the histogram around the peak that was found.
 fn figure_of_peak(
-    found: &Delayed,
+    found: &Searched,
     (run, context): (&Run, &QueryContext<'_>),
     look: &Look,
 ) -> Result<Figure, Refusal> {

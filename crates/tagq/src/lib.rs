@@ -80,7 +80,7 @@ pub use convert::{
     Converted, OutForm, Projection, Stretch, TagSelection, Tags, TagsOfRun, Wrote, convert,
     stretches, write,
 };
-pub use delays::{DELAYS, Delayed, Delays};
+pub use delays::Delays;
 pub use derive::{Derivation, KeptView, derive, lanes};
 pub use destination::Destination;
 pub use details::LeftFile;
@@ -96,7 +96,9 @@ pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun, verify_kept};
 pub use progress::{Progress, Silent};
 pub use provenance::{CountedRun, Provenance, Together};
-pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};
+pub use question::{
+    Asked, QUERY_TYPES, Question, SEARCH_TYPES, Search, Searched, cases, is_search,
+};
 pub use recorded::{Recorded, write_run_file};
 pub use recorder::Recorder;
 pub use remarks::{recorded_remarks, remarks};

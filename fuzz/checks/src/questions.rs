@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq::{
-    Caching, Delays, Error, OpenOptions, Run, Silent,
+    Caching, Delays, Error, OpenOptions, Run, Search as _, Silent,
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,

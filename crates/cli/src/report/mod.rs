@@ -7,6 +7,6 @@ mod style;
 
 pub(crate) use plot::{check_plot, draw, print_plot, shown};
 pub(crate) use print::{
-    Output, check, check_explained, print, print_delays, print_explained, print_formats,
-    print_info, print_list, print_runs,
+    Output, check, check_explained, print, print_explained, print_formats, print_info, print_list,
+    print_runs, print_search,
 };

@@ -7,16 +7,16 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Answer, Delayed, Destination, FoundRun, NewFile,
+    Answer, Destination, FoundRun, NewFile, Searched,
     requests::{Explained, Listing},
     store::Tick,
 };
 use tagq_export::{
     Form,
     report::{
-        Format, csv, delays, explained, formats,
+        Format, csv, explained, formats,
         info::{self, Looked},
-        runs,
+        runs, search,
     },
     write_runs,
 };
@@ -129,15 +129,15 @@ pub(crate) fn print_explained(
 }
 
 /// Prints the peaks and, in a table, also the options to use.
-pub(crate) fn print_delays(
-    found: &Delayed,
+pub(crate) fn print_search(
+    found: &Searched,
     output: Output<'_>,
     reporter: &Reporter,
     tick: Tick,
 ) -> anyhow::Result<()> {
     match chosen(output.args)? {
         Format::Table => {
-            let text = delays::text(found, tick, style_of(output.args));
+            let text = search::text(found, tick, style_of(output.args));
             put(text.as_bytes(), output, reporter)
         }
         _ => print(std::slice::from_ref(&found.answer), output, reporter),

@@ -3,7 +3,6 @@
 //! Each file writes one thing or one format; the command, Python and other callers use the same code.
 
 pub mod csv;
-pub mod delays;
 pub mod differences;
 pub mod explained;
 mod format;
@@ -12,6 +11,7 @@ pub mod info;
 pub mod json;
 pub mod list;
 pub mod runs;
+pub mod search;
 pub mod table;
 
 pub use format::Format;

@@ -6,7 +6,7 @@ use tagq_query::{Recording, TimeRange};
 use tagq_simulate::{Detector, Light, Simulation};
 use tagq_store::{Channels, Tags};
 
-use super::search::{Found, Search};
+use super::search::{Found, PeakSearch};
 use crate::pulses::Pulses;
 
 /// Ticks of 156.25 ps per second.
@@ -106,7 +106,7 @@ impl Case {
             channels: Channels::U8((&label).into()),
         });
         let singles = [1, 2].map(|channel| recording.sources[0].singles_of(channel) as f64);
-        let search = Search {
+        let search = PeakSearch {
             recording: &recording,
             start: 1,
             stop: 2,

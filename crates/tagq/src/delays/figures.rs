@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::Delayed;
 use crate::{
     answer::Answer,
     error::Error,
+    question::Searched,
     requests::{OptionValues, QueryContext, Request},
     run::Run,
     table::Cell,
@@ -16,7 +16,7 @@ const BINS: i64 = 40;
 /// How far a histogram reaches on each side of its peak, in widths of the peak.
 const WIDTHS: f64 = 10.0;
 
-impl Delayed {
+impl Searched {
     /// Returns a histogram around the peak of each pair that has one, in the recorded times.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ mod options;
 mod peak;
 mod search;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +20,7 @@ use crate::{
     answer::{Answer, RunFacts},
     error::Error,
     provenance::{CountedRun, Provenance},
+    question::{Search, SearchType, Searched},
     requests::{
         OptionValues, context::QueryContext, detectors::detectors, options::deserialize,
         selection::Selection,
@@ -29,10 +30,9 @@ use crate::{
     table::{Column, Table, Unit},
 };
 use fit::Fitted;
-pub use options::DELAYS;
-pub(crate) use options::NAME;
+use options::{DELAYS, NAME};
 use peak::Shape;
-use search::{Found, Located, Search, Second};
+use search::{Found, Located, PeakSearch, Second};
 
 /// The options that are not of the selection.
 const OWN: [&str; 2] = ["channels", "range"];
@@ -41,6 +41,10 @@ const RANGE: &str = "1ms";
 
 /// A delay is at most the length of the run divided by this: longer delays leave too few pairs.
 const LONGEST_PART: i128 = 8;
+
+/// The search, in the list of searches.
+pub(crate) const SEARCH: SearchType =
+    SearchType { of: &DELAYS, of_options: |options| Ok(Arc::new(Delays::of_options(options)?)) };
 
 /// Selects the delays to search (docs/queries.md, section "Delays"). They refer to the recorded times:
 /// delays of the setup are not applied.
@@ -53,18 +57,6 @@ pub struct Delays {
     pub range: Option<Duration>,
     /// Times that are used.
     pub selection: Selection,
-}
-
-/// The answer, and the delays that align the channels.
-#[derive(Debug, Clone)]
-pub struct Delayed {
-    /// One row per pair.
-    pub answer: Answer,
-    /// Delays in ticks, one for each channel that has a peak with another channel; the first channel of
-    /// each connected group has zero.
-    pub delays: Vec<(u16, i64)>,
-    /// The channels that peaks connect, in groups.
-    pub connected: Vec<Vec<u16>>,
 }
 
 /// The query as it was executed.
@@ -85,38 +77,16 @@ struct DelayFound {
     seconds: f64,
 }
 
-impl Delays {
-    /// Creates the search with these options: `channels`, `range`, and those of the selection.
-    ///
-    /// # Errors
-    /// [`Error::Request`] and [`Error::Option`] for unknown and invalid options.
-    pub fn of_options(options: &OptionValues) -> Result<Self, Error> {
-        deserialize(DELAYS.fields(options.clone())?)
+impl Search for Delays {
+    fn channels(&self) -> &[Channel] {
+        &self.channels
     }
 
-    /// Returns the options that are not as by default.
-    fn options(&self) -> Result<OptionValues, Error> {
-        let fields = |value| if let Value::Object(map) = value { map } else { OptionValues::new() };
-        let mut options = fields(serde_json::to_value(&self.selection)?);
-        options.retain(|name, _| !OWN.contains(&name.as_str()));
-        options.extend(
-            fields(serde_json::to_value(self)?)
-                .into_iter()
-                .filter(|(name, _)| OWN.contains(&name.as_str())),
-        );
-        options.retain(|_, value| match value {
-            Value::Null | Value::Bool(false) => false,
-            Value::Array(items) => !items.is_empty(),
-            _ => true,
-        });
-        Ok(options)
-    }
-
-    /// Searches for delays in `run`.
+    /// Searches for delays in `run`; one row per pair.
     ///
     /// # Errors
     /// Fewer than two channels, unknown names, a range below one tick.
-    pub fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Delayed, Error> {
+    fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Searched, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;
         let mut channels: Vec<u16> = Vec::new();
@@ -200,7 +170,35 @@ impl Delays {
             ),
             figure: None,
         };
-        Ok(Delayed { answer, delays, connected })
+        Ok(Searched { answer, delays, connected })
+    }
+}
+
+impl Delays {
+    /// Creates the search with these options: `channels`, `range`, and those of the selection.
+    ///
+    /// # Errors
+    /// [`Error::Request`] and [`Error::Option`] for unknown and invalid options.
+    pub fn of_options(options: &OptionValues) -> Result<Self, Error> {
+        deserialize(DELAYS.fields(options.clone())?)
+    }
+
+    /// Returns the options that are not as by default.
+    fn options(&self) -> Result<OptionValues, Error> {
+        let fields = |value| if let Value::Object(map) = value { map } else { OptionValues::new() };
+        let mut options = fields(serde_json::to_value(&self.selection)?);
+        options.retain(|name, _| !OWN.contains(&name.as_str()));
+        options.extend(
+            fields(serde_json::to_value(self)?)
+                .into_iter()
+                .filter(|(name, _)| OWN.contains(&name.as_str())),
+        );
+        options.retain(|_, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        });
+        Ok(options)
     }
 
     fn search(
@@ -229,7 +227,8 @@ impl Delays {
         let tick_s = manifest.tick.seconds();
         run.count_as(self.selection.join, context.progress.scan(), |recording| {
             context.pool.install(|| {
-                Search { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }.run()
+                PeakSearch { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }
+                    .run()
             })
         })
     }

@@ -7,10 +7,10 @@ use crate::requests::{
 };
 
 /// The name of the query.
-pub(crate) const NAME: &str = "delays";
+pub(super) const NAME: &str = "delays";
 
 /// The search as a user states it.
-pub const DELAYS: RequestType = RequestType {
+pub(super) const DELAYS: RequestType = RequestType {
     name: NAME,
     summary: "Find the delays between channels: the peaks of their differences, from coarse to fine",
     details: "Searches each pair of the channels, in the recorded times without delays. A peak is reported if chance \

@@ -38,7 +38,7 @@ const BESIDE: usize = 5;
 const AROUND: i64 = 128;
 
 /// Parameters of the search.
-pub(super) struct Search<'a> {
+pub(super) struct PeakSearch<'a> {
     pub recording: &'a Recording<'a>,
     pub start: u16,
     pub stop: u16,
@@ -90,7 +90,7 @@ impl Found {
     }
 }
 
-impl Search<'_> {
+impl PeakSearch<'_> {
     /// Returns the highest peak and the second best place; both are `None` if there is only chance.
     pub(super) fn run(&self) -> Result<Found, Error> {
         let channels = [self.start, self.stop];

@@ -1,17 +1,23 @@
 //! Questions: what a user asks runs by name. A question is parsed once, and settled once for its runs.
 
+mod search;
 mod settle;
+
+use std::sync::Arc;
 
 use crate::{
     answer::Answer,
-    delays::{DELAYS, Delays},
+    delays,
     error::Error,
     requests::{
-        Asking, Channel, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestType, Setup,
-        cases_of,
+        Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestType, Setup, cases_of,
     },
     run::Run,
 };
+pub use search::{Search, SearchType, Searched};
+
+/// The searches.
+const SEARCHES: &[SearchType] = &[delays::SEARCH];
 
 /// The queries that a user can ask by name: the requests, then the searches.
 pub const QUERY_TYPES: [&RequestType; REQUEST_TYPES.len() + SEARCH_TYPES.len()] = {
@@ -29,11 +35,19 @@ pub const QUERY_TYPES: [&RequestType; REQUEST_TYPES.len() + SEARCH_TYPES.len()] 
 };
 
 /// The searches among the [`QUERY_TYPES`].
-pub const SEARCH_TYPES: [&RequestType; 1] = [&DELAYS];
+pub const SEARCH_TYPES: [&RequestType; SEARCHES.len()] = {
+    let mut types = [SEARCHES[0].of; SEARCHES.len()];
+    let mut at = 0;
+    while at < types.len() {
+        types[at] = SEARCHES[at].of;
+        at += 1;
+    }
+    types
+};
 
 /// Whether it is one of the [`SEARCH_TYPES`].
 pub fn is_search(of: &RequestType) -> bool {
-    SEARCH_TYPES.iter().any(|search| search.name == of.name)
+    SEARCHES.iter().any(|search| search.of.name == of.name)
 }
 
 /// A question.
@@ -49,9 +63,8 @@ pub struct Question {
 pub enum Asked {
     /// Something is counted.
     Request(Box<Request>),
-    /// The delays between channels are searched. The bins of a search depend on counts, so it is of one run, and has no
-    /// parts, no list and no explanation.
-    Delays(Box<Delays>),
+    /// Something is searched.
+    Search(Arc<dyn Search>),
 }
 
 /// Returns each way in which each query is asked, as its name and options ([`RequestType::cases`]).
@@ -71,10 +84,9 @@ impl Question {
             let names = QUERY_TYPES.map(|of| of.name).join(", ");
             Error::Request(format!("`{name}` is none of {names}"))
         })?;
-        let asked = if of.name == DELAYS.name {
-            Asked::Delays(Box::new(Delays::of_options(&options)?))
-        } else {
-            Asked::Request(Box::new(Request::of_options(name, options.clone())?))
+        let asked = match SEARCHES.iter().find(|search| search.of.name == name) {
+            Some(search) => Asked::Search((search.of_options)(&options)?),
+            None => Asked::Request(Box::new(Request::of_options(name, options.clone())?)),
         };
         Ok(Self { of, options, asked })
     }
@@ -101,7 +113,7 @@ impl Question {
     pub fn into_request(self) -> Result<Request, Error> {
         match self.asked {
             Asked::Request(request) => Ok(*request),
-            Asked::Delays(_) => self.request().cloned(),
+            Asked::Search(_) => self.request().cloned(),
         }
     }
 
@@ -112,10 +124,23 @@ impl Question {
     pub fn request(&self) -> Result<&Request, Error> {
         match &self.asked {
             Asked::Request(request) => Ok(request),
-            Asked::Delays(_) => Err(Error::Request(format!(
+            Asked::Search(_) => Err(Error::Request(format!(
                 "{} is a search: its bins depend on what is found, so it has no list, no parts and no explanation; ask each run",
                 self.of.name
             ))),
+        }
+    }
+
+    /// Returns the search; a request is an error.
+    ///
+    /// # Errors
+    /// [`Error::Request`].
+    pub fn search(&self) -> Result<&dyn Search, Error> {
+        match &self.asked {
+            Asked::Search(search) => Ok(&**search),
+            Asked::Request(_) => {
+                Err(Error::Request(format!("{} counts, and is no search", self.of.name)))
+            }
         }
     }
 
@@ -126,9 +151,8 @@ impl Question {
     pub fn check_channels(&self, setup: &Setup) -> Result<(), Error> {
         match &self.asked {
             Asked::Request(request) => request.check_channels(setup),
-            Asked::Delays(search) => {
-                let known = |channel: &Channel| setup.channel(channel).map(drop);
-                search.channels.iter().try_for_each(known)
+            Asked::Search(search) => {
+                search.channels().iter().try_for_each(|channel| setup.channel(channel).map(drop))
             }
         }
     }
@@ -150,12 +174,12 @@ impl Question {
     /// Asks the runs; their counts are added up.
     ///
     /// # Errors
-    /// Those of [`Request::sum`] and [`Delays::ask`]; [`Error::Request`] for a search in several runs.
+    /// Those of [`Request::sum`] and [`Search::ask`]; [`Error::Request`] for a search in several runs.
     pub fn ask(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         match (&self.asked, runs) {
             (Asked::Request(request), _) => request.sum(runs),
-            (Asked::Delays(search), [(run, context)]) => Ok(search.ask(run, context)?.answer),
-            (Asked::Delays(_), _) => Err(self.of_one_run(runs.len())),
+            (Asked::Search(search), [(run, context)]) => Ok(search.ask(run, context)?.answer),
+            (Asked::Search(_), _) => Err(self.of_one_run(runs.len())),
         }
     }
 
@@ -166,7 +190,7 @@ impl Question {
     pub fn ask_beside_last(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         match &self.asked {
             Asked::Request(request) => request.sum_beside_last(runs),
-            Asked::Delays(_) => self.ask(runs),
+            Asked::Search(_) => self.ask(runs),
         }
     }
 
@@ -176,8 +200,8 @@ impl Question {
     /// [`Error::Request`].
     pub fn check_runs(&self, runs: usize) -> Result<(), Error> {
         match self.asked {
-            Asked::Delays(_) if runs != 1 => Err(self.of_one_run(runs)),
-            Asked::Request(_) | Asked::Delays(_) => Ok(()),
+            Asked::Search(_) if runs != 1 => Err(self.of_one_run(runs)),
+            Asked::Request(_) | Asked::Search(_) => Ok(()),
         }
     }
 

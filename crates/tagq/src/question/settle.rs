@@ -8,6 +8,7 @@ use crate::{
     delays::Delays,
     error::Error,
     progress::Silent,
+    question::Search as _,
     requests::{
         Channel, DelayAsked, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption,
         RequestType, Selection, Setup,

@@ -1,7 +1,7 @@
-//! `tagq delays`: find the peaks between channels.
+//! Searches, as `tagq delays`.
 
 use tagq::{
-    Asked, OpenOptions, Progress as _,
+    OpenOptions, Progress as _,
     requests::{QueryContext, Setup, SetupFile},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 
 pub(crate) fn run(command: &QuestionCommand<SearchArgs>) -> anyhow::Result<()> {
     let QuestionCommand { question, answer: args, .. } = command;
-    let Asked::Delays(search) = question.asked() else { unreachable!("it takes searches") };
+    let search = question.search()?;
     let reporter = Reporter::new(args.query.store.quiet);
     let reads = args.query.reads();
     let output = Output { args: &args.output, reads: &reads };
@@ -24,7 +24,7 @@ pub(crate) fn run(command: &QuestionCommand<SearchArgs>) -> anyhow::Result<()> {
     question.check_runs(args.query.runs.len())?;
     let run_path = &args.query.runs[0];
     if let Some(PlotTo::File(out, _)) = &args.plot.plot {
-        if search.channels.len() != 2 {
+        if search.channels().len() != 2 {
             let out = out.display();
             return Err(Usage(format!(
                 "{out}: a figure is of one pair; name two channels, or draw all in the terminal with --plot"
@@ -44,7 +44,7 @@ pub(crate) fn run(command: &QuestionCommand<SearchArgs>) -> anyhow::Result<()> {
     let found = search.ask(&run, &context)?;
     drop(waiting);
     let tick = run.store().manifest().tick;
-    report::print_delays(&found, output, &reporter, tick)?;
+    report::print_search(&found, output, &reporter, tick)?;
     if let Some(plot) = &args.plot.plot {
         let histograms = found.histograms(&run, &context)?;
         if histograms.is_empty() {

@@ -1,14 +1,14 @@
-//! The result of the search for delays: a table and the options to copy.
+//! The result of a search: a table and, if it finds delays, the options to copy.
 
 use std::fmt::Write as _;
 
-use tagq::Delayed;
+use tagq::Searched;
 
 use super::table::{self, TableStyle, quantities::seconds, text};
 
 /// Returns the table and, below it, the options to use.
-pub fn text(found: &Delayed, tick: tagq::store::Tick, style: TableStyle) -> String {
-    let Delayed { answer, delays, .. } = found;
+pub fn text(found: &Searched, tick: tagq::store::Tick, style: TableStyle) -> String {
+    let Searched { answer, delays, .. } = found;
     let mut text = table::one(answer, false, style);
     let names = text::names_of(&answer.run);
     let name = |channel: u16| text::name_of(&names, channel);
