@@ -1,6 +1,6 @@
 //! The tags of a run, passed on chunk by chunk.
 
-use std::io;
+use std::{io, ops::Range};
 
 use tagq_ingest::write::TagSink;
 use tagq_store::{Tag, format::MICRO_NONE};
@@ -37,7 +37,7 @@ pub(super) fn write(
     let written = run.store().guarded(|store| {
         let (all, column) = (store.tags(), store.micro());
         let stretches = stretches(store, all, selection)?;
-        let rows: u64 = stretches.iter().map(|stretch| stretch.rows.len() as u64).sum();
+        let total: u64 = stretches.iter().map(|stretch| stretch.rows.len() as u64).sum();
         let (mut tags, mut micro, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
         let (mut written, mut through) = (0, 0);
         let undamaged = store.damage_met();
@@ -46,17 +46,19 @@ pub(super) fn write(
             let labels = all.channels.read(piece.rows.clone());
             tags.clear();
             micro.clear();
-            let is_wanted = |label: u16| {
-                piece.is_whole
-                    || selection.channels.as_ref().is_none_or(|wanted| wanted.contains(&label))
-            };
-            let of_rows = column.as_ref().map(|column| column.read(piece.rows.clone()));
-            for (row, &time) in times.iter().enumerate() {
-                let label = labels.label(row);
-                if is_wanted(label) {
-                    tags.push(Tag { time, channel: label.into() });
-                    micro.extend(of_rows.as_ref().map(|of| of.get(row).unwrap_or(MICRO_NONE)));
-                }
+            let rows = 0..times.len();
+            let wanted = selection.channels.as_ref().filter(|_| !piece.is_whole).map(|wanted| {
+                let is_wanted = |&row: &usize| wanted.contains(&labels.label(row));
+                rows.clone().filter(is_wanted).collect::<Vec<usize>>()
+            });
+            extend(&mut tags, rows.clone(), wanted.as_deref(), |row| Tag {
+                time: times[row],
+                channel: labels.label(row).into(),
+            });
+            if let Some(column) = &column {
+                let of_rows = column.read(piece.rows.clone());
+                let of = |row| of_rows.get(row).unwrap_or(MICRO_NONE);
+                extend(&mut micro, rows, wanted.as_deref(), of);
             }
             if store.damage_met() != undamaged {
                 // The guard says so.
@@ -65,7 +67,7 @@ pub(super) fn write(
             sink.push(&tags, &micro)?;
             written += tags.len() as u64;
             through += piece.rows.len() as u64;
-            done(through, rows);
+            done(through, total);
         }
         Ok::<_, WriteError>((sink.finish()?, written))
     });
@@ -74,6 +76,19 @@ pub(super) fn write(
         WriteError::Store(error) => error.into(),
     })?;
     Ok(Wrote { out, tags, lost: 0 })
+}
+
+/// Appends what `of` gives of each of `rows`, or of those `wanted` among them.
+fn extend<T>(
+    to: &mut Vec<T>,
+    rows: Range<usize>,
+    wanted: Option<&[usize]>,
+    of: impl Fn(usize) -> T,
+) {
+    match wanted {
+        Some(wanted) => to.extend(wanted.iter().map(|&row| of(row))),
+        None => to.extend(rows.map(of)),
+    }
 }
 
 enum WriteError {

@@ -30,6 +30,7 @@ impl<W: io::Write> TextWriter<W> {
     }
 
     /// The next field, which is empty until more is written.
+    #[inline]
     fn next(&mut self) {
         if std::mem::replace(&mut self.is_begun, true) {
             self.buffer.push(self.separator);
@@ -37,12 +38,14 @@ impl<W: io::Write> TextWriter<W> {
     }
 
     /// A field with a text, which has no separator.
+    #[inline]
     pub fn text(&mut self, text: &str) {
         self.next();
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
     /// A field with a whole number.
+    #[inline]
     pub fn integer(&mut self, value: impl itoa::Integer) {
         self.text(itoa::Buffer::new().format(value));
     }
@@ -55,6 +58,7 @@ impl<W: io::Write> TextWriter<W> {
     }
 
     /// Ends a line.
+    #[inline]
     pub fn end_line(&mut self) -> io::Result<()> {
         self.buffer.push(b'\n');
         self.is_begun = false;
