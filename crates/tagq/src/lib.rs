@@ -59,6 +59,7 @@ mod catalogue;
 
 mod delays;
 mod pulses;
+mod search;
 mod unfinished;
 mod unsteady;
 mod verify;
@@ -96,9 +97,7 @@ pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun, verify_kept};
 pub use progress::{Progress, Silent};
 pub use provenance::{CountedRun, Provenance, Together};
-pub use question::{
-    Asked, QUERY_TYPES, Question, SEARCH_TYPES, Search, Searched, cases, is_search,
-};
+pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};
 pub use recorded::{Recorded, write_run_file};
 pub use recorder::Recorder;
 pub use remarks::{recorded_remarks, remarks};
@@ -110,6 +109,7 @@ pub use run::{
     options::{Caching, OpenOptions, Treatment},
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
+pub use search::{Search, Searched};
 pub use shell_words::quoted;
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::{
     answer::Answer,
     error::Error,
-    question::Searched,
     requests::{OptionValues, QueryContext, Request},
     run::Run,
+    search::Searched,
     table::Cell,
 };
 

@@ -20,12 +20,12 @@ use crate::{
     answer::{Answer, RunFacts},
     error::Error,
     provenance::{CountedRun, Provenance},
-    question::{Search, SearchType, Searched},
     requests::{
         OptionValues, context::QueryContext, detectors::detectors, options::deserialize,
         selection::Selection,
     },
     run::Run,
+    search::{Search, SearchType, Searched},
     setup::arguments::Channel,
     table::{Column, Table, Unit},
 };

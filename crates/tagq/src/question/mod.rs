@@ -1,6 +1,5 @@
 //! Questions: what a user asks runs by name. A question is parsed once, and settled once for its runs.
 
-mod search;
 mod settle;
 
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use crate::{
         Asking, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestType, Setup, cases_of,
     },
     run::Run,
+    search::{Search, SearchType},
 };
-pub use search::{Search, SearchType, Searched};
 
 /// The searches.
 const SEARCHES: &[SearchType] = &[delays::SEARCH];

@@ -8,12 +8,12 @@ use crate::{
     delays::Delays,
     error::Error,
     progress::Silent,
-    question::Search as _,
     requests::{
         Channel, DelayAsked, OptionValues, QueryContext, REQUEST_TYPES, Request, RequestOption,
         RequestType, Selection, Setup,
     },
     run::Run,
+    search::Search as _,
 };
 
 /// The query that counts every pair if no group is given.
