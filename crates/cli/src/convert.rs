@@ -18,7 +18,7 @@ use tagq_export::{Layout, TagFormat};
 
 use crate::{args::ConvertArgs, input, progress::Reporter, written};
 
-/// What is written to standard output.
+/// The form that is written to standard output.
 const TEXT: Form = Form { content: Content::Tabs, packing: Packing::Plain };
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Tells what was written of tags, and what of them was not.
+//! Reports how many tags were written, and what the file does not hold of them.
 
 use std::path::Path;
 

@@ -305,7 +305,7 @@ impl Run {
     }
 }
 
-/// What is asked of runs.
+/// A question or a fit that runs are asked.
 enum Asks {
     Answer(Question),
     /// A fit of the answer.

@@ -188,7 +188,7 @@ fn format_of(path: &Path, layout: Layout) -> PyResult<TagFormat> {
         .ok_or_else(|| errors::of_run(&tagq::Error::NoForm { path: path.into() }))
 }
 
-/// Warns of what was not written. Returns the number of tags.
+/// Warns of what the file does not hold. Returns the number of tags.
 fn told_of(py: Python<'_>, out: &Path, converted: Converted) -> PyResult<u64> {
     let lost = converted.lost.join(", ");
     let mut notes: Vec<String> = converted.remarks;

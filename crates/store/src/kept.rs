@@ -22,7 +22,7 @@ const DIGITS_BEFORE: usize = 16;
 const UNFINISHED: &str = ".new";
 /// Unfinished files older than this are abandoned: no process is writing them any more.
 const ABANDONED: Duration = Duration::from_mins(10);
-/// Minimum time between two updates of the modification time of what is used.
+/// Minimum time between two updates of the modification time of a result that is used.
 const USED: Duration = Duration::from_mins(1);
 
 /// A folder of results that are kept.
@@ -84,7 +84,7 @@ impl KeptFolder {
         Folder::open(path).map(Self)
     }
 
-    /// Returns the name of what is kept under a key.
+    /// Returns the name under which the result of a key is kept.
     pub fn name_of(key: &str) -> String {
         format!("{:0DIGITS$x}", xxh3_128(key.as_bytes()))
     }

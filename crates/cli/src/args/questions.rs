@@ -14,7 +14,7 @@ use super::{
     table::{arg, invalid, usage, values, with_flags},
 };
 
-/// A question, and what is to be done with it.
+/// A question and the other arguments of its command.
 #[derive(Debug)]
 pub(crate) struct QuestionCommand<A = AnswerArgs> {
     pub question: Question,
@@ -26,9 +26,9 @@ pub(crate) struct QuestionCommand<A = AnswerArgs> {
 /// The arguments of a command besides those of its question.
 pub(crate) trait QuestionArgs: Args + FromArgMatches {
     /// The words before the name of the query.
-    const COMMAND: &'static str;
+    const COMMAND: &'static str = "tagq";
     /// The words after the run in an example.
-    const EXAMPLE: &'static str;
+    const EXAMPLE: &'static str = "";
 
     /// The arguments of every query; the first of their runs may be channels.
     fn query(&mut self) -> &mut QueryArgs;
@@ -45,9 +45,6 @@ pub(crate) trait QuestionArgs: Args + FromArgMatches {
 }
 
 impl QuestionArgs for AnswerArgs {
-    const COMMAND: &'static str = "tagq";
-    const EXAMPLE: &'static str = "";
-
     fn query(&mut self) -> &mut QueryArgs {
         &mut self.query
     }

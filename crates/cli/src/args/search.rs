@@ -27,9 +27,6 @@ pub(crate) struct SearchArgs {
 }
 
 impl QuestionArgs for SearchArgs {
-    const COMMAND: &'static str = "tagq";
-    const EXAMPLE: &'static str = "";
-
     fn query(&mut self) -> &mut QueryArgs {
         &mut self.query
     }

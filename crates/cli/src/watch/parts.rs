@@ -58,7 +58,7 @@ impl WatchedQuery {
 /// A question whose options can change.
 pub(super) struct WatchedQuestion {
     question: Question,
-    /// The last interval that is beside what is counted from a time on, as it is beside the whole run.
+    /// Length of the last interval. It is counted beside the whole run, or beside the counts since a time.
     beside: Option<tagq::store::Duration>,
     /// The options as they were given.
     pub first: OptionValues,

@@ -28,8 +28,8 @@ use crate::{
 /// Each thread holds a unit of tags and what it becomes, some 24 MiB.
 const THREADS_MAX: usize = 16;
 
-/// Writes tags as they come, in the order they come. Memory is bounded: whoever is faster than the
-/// output waits for it.
+/// Writes tags in the order in which they come. Memory is bounded: a caller that is faster than the output
+/// waits for it.
 ///
 /// ```
 /// use std::path::Path;
@@ -166,7 +166,7 @@ impl<W: Output> TagWriter<W> {
         }
     }
 
-    /// Writes what is left and gives the output back, see [`TagSink::finish`].
+    /// Writes the rest and returns the output, see [`TagSink::finish`].
     ///
     /// # Errors
     /// Those of the output.

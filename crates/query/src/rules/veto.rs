@@ -279,7 +279,7 @@ impl<G: Fn(usize) -> i64> Near<G> {
         Self { gap, guard, end, done: start, last: start, ahead: 0 }
     }
 
-    /// Passes each veto among the rows, of which `masks` has the bits, and the rows near it to `take`.
+    /// Passes each veto and the rows near it to `take`. A set bit of `masks` is a row with a veto.
     fn of_all(mut self, masks: &[u64], take: &mut impl FnMut(usize, Range<usize>)) {
         let first = self.done;
         for (step, &mask) in masks.iter().enumerate() {
