@@ -50,7 +50,7 @@ fn delays_are_found_wherever_they_are() {
         // --exact shows all digits, in seconds.
         let words = ["delays", "--channels", "1,2", "--format", "table", "--exact"];
         let exact = output(command().args(words).arg(&run));
-        assert!(exact.text().contains("  centre (s)  "), "{}", exact.text());
+        assert!(exact.text().contains("  peak (s)  "), "{}", exact.text());
         // The printed option puts the peak at zero.
         let ticks = found["query"]["delays"][1]["ticks"].as_i64().unwrap();
         let flags = format!("--window 2ns --group 1,2 --delay 2={ticks}t");

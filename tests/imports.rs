@@ -144,6 +144,7 @@ const FLOORS: [Floors; 13] = [
             &["answer", "convert", "derive", "merge"],
             &["verify"],
             &["pulses", "unsteady"],
+            &["peaks"],
             &["catalogue", "requests"],
             &["search"],
             &["delays"],

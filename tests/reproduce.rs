@@ -142,6 +142,22 @@ fn answers_of_several_runs_lists_sums_delays_and_merges_are_reproduced() {
     }
 }
 
+/// Another version may choose other bins.
+#[test]
+fn bins_that_were_chosen_are_those_of_the_answer() {
+    let place = Place::new();
+    fs::copy(root().join("data/fixtures/pairs/1.tags.zst"), place.path("run.tags.zst")).unwrap();
+    let answer = asked(&place, "g2 1,2 run.tags.zst --bin 7t --range 70t");
+    change(&place, |answer| {
+        answer["query"]["chosen"] = json!(["bin", "range"]);
+        let options = answer["provenance"]["options"].as_object_mut().unwrap();
+        assert!(options.remove("bin").is_some() && options.remove("range").is_some());
+    });
+    let rows = answer["rows"].as_array().unwrap().len();
+    let text = reproduced(&place, "");
+    assert!(text.starts_with(&format!("reproduced: {rows} rows equal")), "{text}");
+}
+
 #[test]
 fn the_lines_of_a_watch_are_reproduced() {
     let place = Place::with_runs();

@@ -213,7 +213,7 @@ fn queries_and_requests_name_options_and_not_flags() {
         line.match_indices("--").any(|(at, _)| line[at + 2..].starts_with(char::is_alphabetic))
     };
     assert!(is_flag("leave --bin out") && !is_flag("-------- a line"));
-    for folder in ["query/src", "tagq/src/requests", "tagq/src/delays", "tagq/src/pulses"] {
+    for folder in ["query/src", "tagq/src/requests", "tagq/src/peaks", "tagq/src/pulses"] {
         let mut files = Vec::new();
         sources_below(&root().join("crates").join(folder), &mut files);
         assert!(files.len() > 3, "{folder}");

@@ -58,6 +58,7 @@ mod cache;
 mod catalogue;
 
 mod delays;
+mod peaks;
 mod pulses;
 mod search;
 mod unfinished;

@@ -267,6 +267,7 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         errors: errors(recipe),
         covariance: false,
         selection,
+        kept: Default::default(),
     }
 }
 

@@ -27,8 +27,7 @@ pub fn text(found: &Searched, tick: tagq::store::Tick, style: TableStyle) -> Str
     let said = |line: &str| format!("\n{}", style.header(line));
     if !without.is_empty() {
         text.push_str(&said(&format!(
-            "no peak above chance: {}; a longer --range reaches farther, a shorter one looks at more of \
-             a long run",
+            "no peak above chance: {}; a longer --range reaches farther",
             without.join("; ")
         )));
     }

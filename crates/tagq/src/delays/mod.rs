@@ -1,13 +1,7 @@
 //! The delays between channels, found from the peaks of their time differences.
 
-mod counted;
-#[cfg(test)]
-mod coverage;
 mod figures;
-mod fit;
 mod options;
-mod peak;
-mod search;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,7 +13,9 @@ use tagq_store::{Duration, Tick};
 use crate::{
     answer::{Answer, RunFacts},
     error::Error,
+    peaks::{self, Fitted, Found, Located, Second, Shape},
     provenance::{CountedRun, Provenance},
+    pulses::Resolution,
     requests::{
         OptionValues, context::QueryContext, detectors::detectors, options::deserialize,
         selection::Selection,
@@ -29,19 +25,10 @@ use crate::{
     setup::arguments::Channel,
     table::{Column, Table, Unit},
 };
-use fit::Fitted;
 use options::{DELAYS, NAME};
-use peak::Shape;
-use search::{Found, Located, PeakSearch, Second};
 
 /// The options that are not of the selection.
 const OWN: [&str; 2] = ["channels", "range"];
-/// Default range of delays that are searched.
-const RANGE: &str = "1ms";
-
-/// A delay is at most the length of the run divided by this: longer delays leave too few pairs.
-const LONGEST_PART: i128 = 8;
-
 /// The search, in the list of searches.
 pub(crate) const SEARCH: SearchType =
     SearchType { of: &DELAYS, of_options: |options| Ok(Arc::new(Delays::of_options(options)?)) };
@@ -108,32 +95,40 @@ impl Search for Delays {
         context.note_dark(run, channels.clone());
         let range = match &self.range {
             Some(range) => range.clone(),
-            None => RANGE.parse()?,
+            None => peaks::RANGE.parse()?,
         };
-        let reach = range.ceil(tick)?;
-        if reach < 1 {
+        let asked = range.ceil(tick)?;
+        if asked < 1 {
             return Err(Error::Request(format!(
                 "a range of {} is below one tick; delays are searched on both sides of zero",
                 range.asked()
             )));
         }
-        let longest = i64::try_from(run.elapsed_ticks() / LONGEST_PART).unwrap_or(i64::MAX).max(1);
-        let reach = if reach > longest {
+        let reach = peaks::within(run, asked);
+        if reach < asked {
             context.progress.note(&format!(
                 "delays are searched up to an eighth of the run, {}",
-                tick.format(longest.into())
+                tick.format(reach.into())
             ));
-            longest
-        } else {
-            reach
-        };
+        }
         let times = self.selection.of(run, context.setup)?.scope.range;
+        let is_joined = self.selection.join;
+        let of = (context.pool, context.progress);
+        let mut stepped = None;
         let mut pairs = Vec::new();
         for (at, &start) in channels.iter().enumerate() {
             for &stop in &channels[at + 1..] {
-                let found = self.search(run, context, [start, stop], reach, times)?;
+                let pair = [start, stop];
+                if let Some(steps) = Resolution::of(run, pair) {
+                    stepped.get_or_insert(steps);
+                }
+                let found = peaks::between(run, of, pair, reach, times, is_joined)?;
                 pairs.push(([start, stop], found));
             }
+        }
+        if let Some(steps) = stepped {
+            let step = steps.format(tick);
+            context.progress.note(&format!("times are recorded in steps of {step}"));
         }
         let (delays, connected) = delays_of(&channels, &pairs);
         let used = Used {
@@ -200,43 +195,6 @@ impl Delays {
         });
         Ok(options)
     }
-
-    fn search(
-        &self,
-        run: &Run,
-        context: &QueryContext<'_>,
-        [start, stop]: [u16; 2],
-        reach: i64,
-        range: tagq_query::TimeRange,
-    ) -> Result<Found, Error> {
-        let manifest = run.store().manifest();
-        let Some((first, last)) = manifest.span() else {
-            return Ok(Found { peak: None, second: None, comb: None });
-        };
-        let span =
-            (range.from.unwrap_or(first).max(first), range.to.map_or(last, |to| to.min(last)));
-        let live = live_ticks(run);
-        let tags = |channel: u16| {
-            let of = manifest.channels.iter().find(|of| of.channel == channel);
-            of.map_or(0.0, |of| of.rows as f64)
-        };
-        // For the part of the run that is scanned, assuming constant rates.
-        let part =
-            (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
-        let pairs_per_tick = tags(start) * tags(stop) * part / live;
-        let tick_s = manifest.tick.seconds();
-        run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| {
-                PeakSearch { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }
-                    .run()
-            })
-        })
-    }
-}
-
-/// Returns the live ticks, at least one.
-fn live_ticks(run: &Run) -> f64 {
-    (run.live_ticks().max(1)) as f64
 }
 
 /// Returns the delays that move the peaks to zero. They follow the most significant pairs until all
@@ -256,7 +214,7 @@ fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> (Vec<(u16, i64)>,
         }
         // The stop is later than the start by the peak position; the shift of its group makes this
         // zero.
-        let moved = offset_a - found.shape.top - offset_b;
+        let moved = offset_a - found.shape.place - offset_b;
         let (kept, moved_group, by) = if a < b { (a, b, moved) } else { (b, a, -moved) };
         for (group, offset) in offsets.values_mut() {
             if *group == moved_group {
@@ -283,7 +241,7 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
     let of = |key: &'static str, value: &dyn Fn(&Found) -> Option<f64>| {
         Column::floats(key, pairs.iter().map(|(_, found)| value(found)).collect())
     };
-    let of_top = |key, value: &dyn Fn(&Shape) -> f64| {
+    let of_peak = |key, value: &dyn Fn(&Shape) -> f64| {
         of(key, &|found: &Found| found.delay().map(|peak| value(&peak.shape)))
     };
     let of_fit = |key, value: &dyn Fn(&Fitted) -> Option<f64>| {
@@ -292,10 +250,10 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
     let seconds = tick.seconds();
     #[expect(clippy::cast_possible_truncation, reason = "within the range")]
     let peak =
-        |(_, found): &([u16; 2], Found)| found.delay().map(|peak| peak.shape.top.round() as i64);
+        |(_, found): &([u16; 2], Found)| found.delay().map(|peak| peak.shape.place.round() as i64);
     let channels = pairs.iter().map(|(pair, _)| pair.to_vec()).collect();
     let peaks = Column::some_integers("peak_ticks", pairs.iter().map(peak).collect());
-    let peak = of_top("peak_s", &|shape| shape.top * seconds);
+    let peak = of_peak("peak_s", &|shape| shape.place * seconds);
     let centre = of_fit("centre_s", &|fit| Some(fit.centre * seconds));
     let width = of_fit("width_s", &|fit| Some(fit.width?.0 * seconds));
     let second_best = of("second_s", &|found| Some(second(found)?.place * seconds));
@@ -305,8 +263,8 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
         .with(Column::groups("channels", channels).key())
         .with(peaks.heading("peak (ticks)"))
         .with(in_seconds(peak, "peak").err("peak_err_s"))
-        .with(of_top("peak_err_s", &|shape| shape.top_err * seconds).hidden())
-        .with(in_seconds(centre, "centre").err("centre_err_s").if_room(5))
+        .with(of_peak("peak_err_s", &|shape| shape.place_err * seconds).hidden())
+        .with(in_seconds(centre, "centre").err("centre_err_s").hidden())
         .with(of_fit("centre_err_s", &|fit| Some(fit.centre_err * seconds)).hidden())
         .with(width.heading("width").unit(Unit::BriefSeconds).err("width_err_s").if_room(6))
         .with(of_fit("width_err_s", &|fit| Some(fit.width?.1 * seconds)).hidden())
@@ -327,7 +285,7 @@ fn second(found: &Found) -> Option<Second> {
 
 #[cfg(test)]
 mod tests {
-    use super::{peak::Shape, *};
+    use super::*;
 
     const NONE: Found = Found { peak: None, second: None, comb: None };
 
@@ -335,8 +293,8 @@ mod tests {
         delays_of(channels, pairs).0
     }
 
-    fn found(top: f64, sigmas: f64) -> Found {
-        let shape = Shape { top, top_err: 0.5, extent: 2.0, fit: None };
+    fn found(place: f64, sigmas: f64) -> Found {
+        let shape = Shape { place, place_err: 0.5, extent: 2.0, fit: None };
         Found { peak: Some(Located { shape, sigmas }), ..NONE }
     }
 

@@ -1,11 +1,12 @@
 //! The search for a period: from coarse to fine bins, with a line in the spectrum of each level.
 
-use std::f64::consts::TAU;
+use std::{f64::consts::TAU, sync::OnceLock};
 
 use rayon::prelude::*;
 use tagq_query::Recording;
 
 use super::{
+    resolution::Resolution,
     sample::{Effort, Half, Sample},
     spectrum::{BINS, HALF_BINS, LONGEST_PART, Spectrum},
 };
@@ -30,8 +31,6 @@ const TRIES: usize = 6;
 const HARMONICS: usize = 64;
 /// Accidentals with a smaller modulation are not reported.
 const DEPTH: f64 = 0.05;
-/// Fraction of differences that are exact multiples of the period, to the tick; only a grid reaches it.
-const ON_GRID: f64 = 0.999;
 
 /// A period in the differences of two channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,10 +59,18 @@ impl Pulses {
         let finest = ((FINEST_S / tick_s).round() as i64).max(1);
         let span = recording.sources.iter().filter_map(|source| source.span());
         let span = span.map(|(first, last)| last.saturating_sub(first)).max()?;
+        // Found when there is a line to check.
+        let resolution = OnceLock::new();
+        let is_grid = |found: &Self| {
+            let find = || Resolution::find(recording, channels);
+            resolution
+                .get_or_init(find)
+                .is_some_and(|step| step.has_line(found.period, found.period_err))
+        };
         let of_level = |&level: &u32| {
             let bin = finest.checked_mul(COARSER.pow(level).into())?;
             let reach = bin.checked_mul(HALF_BINS)?;
-            (reach <= span / 4).then(|| line(recording, channels, bin, effort))?
+            (reach <= span / 4).then(|| line(recording, channels, bin, effort, &is_grid))?
         };
         // Coarse levels first, so that a long period is not mistaken for one of its harmonics.
         let levels: Vec<u32> = (0..LEVELS).rev().collect();
@@ -108,7 +115,13 @@ impl Pulses {
 }
 
 /// Returns the highest line of one level that is the period of pulses.
-fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort) -> Option<Pulses> {
+fn line(
+    recording: &Recording<'_>,
+    channels: [u16; 2],
+    bin: i64,
+    effort: Effort,
+    is_grid: &(dyn Fn(&Pulses) -> bool + Sync),
+) -> Option<Pulses> {
     let reach = bin * HALF_BINS;
     let even = Sample::take(recording, channels, reach, Half::Even, effort);
     let first = Spectrum::of(even.histogram(bin))?;
@@ -135,8 +148,9 @@ fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort)
             let part = ((ratio / ALIAS) as usize).max(1);
             if !Phased::best(both, frequency, reach, part)?.is_alias(seen) {
                 let phased = Phased::best(both, frequency, reach, 1)?;
-                if phased.depth > DEPTH && !phased.is_grid(both) {
-                    return Some(phased.pulses());
+                let pulses = phased.pulses();
+                if phased.depth > DEPTH && !is_grid(&pulses) {
+                    return Some(pulses);
                 }
             }
         }
@@ -238,18 +252,6 @@ impl Phased {
     fn is_alias(&self, seen: f64) -> bool {
         // Two halves of amplitude a have 2·a², their sum has 4·a².
         self.power < seen
-    }
-
-    /// Whether the times are whole multiples of a number, as those of a coarser clock are.
-    fn is_grid(&self, sample: &Sample) -> bool {
-        let period = 1.0 / self.frequency;
-        let on = |&&difference: &&i64| {
-            let turns = difference as f64 * self.frequency - self.phase;
-            (turns - turns.round()).abs() * period <= 1.5
-        };
-        let differences = sample.differences();
-        let on = differences.iter().filter(on).count();
-        on as f64 > ON_GRID * differences.len() as f64
     }
 
     fn pulses(&self) -> Pulses {

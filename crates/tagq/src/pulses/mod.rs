@@ -9,7 +9,7 @@
 //!     weights that vanish at zero difference and at the longest one
 //!     spectrum of the weighted histogram of the differences of every second place (spectrum)
 //!     a line far above the spectrum around it, there in the other places, too
-//!     its phase at the exact differences: no alias, no grid of the clock; a finer period
+//!     its phase at the exact differences: no alias, no steps of the clock (resolution); a finer period
 //! ```
 //!
 //! Differences are used instead of times, because a clock drifts over a run, but not over microseconds.
@@ -19,11 +19,13 @@
 
 mod find;
 mod note;
+mod resolution;
 mod sample;
 mod spectrum;
 
 pub(crate) use find::Pulses;
-pub(crate) use note::note;
+pub(crate) use note::{note, steps_note};
+pub(crate) use resolution::Resolution;
 pub(crate) use sample::Effort;
 
 #[cfg(test)]

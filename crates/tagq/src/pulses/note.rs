@@ -1,6 +1,8 @@
-//! The note that formula accidentals are wrong for pulsed light.
+//! The notes that formula accidentals are wrong for pulsed light, and for times that are recorded in steps.
 
-use super::{find::Pulses, sample::Effort};
+use tagq_store::Tick;
+
+use super::{find::Pulses, resolution::Resolution, sample::Effort};
 use crate::run::Run;
 
 /// Over this many periods pulses are nearly even.
@@ -29,6 +31,54 @@ pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<St
         seconds(1.0),
         seconds(multiple).replace(' ', "")
     ))
+}
+
+/// Advises on another window if the times of two channels are recorded in steps, `apart` ticks from the multiples of a
+/// step by their delays: |Δ| ≤ `window` holds whole steps, whose width is not that of the window. `matters` tells whether a
+/// share of more pairs by chance does.
+///
+/// Reads a bounded sample of the run.
+pub(crate) fn steps_note(
+    run: &Run,
+    channels: [u16; 2],
+    (window, apart): (i64, i64),
+    matters: impl Fn(f64) -> bool,
+) -> Option<String> {
+    let found = Resolution::of(run, channels)?;
+    let step = found.step;
+    let (window, apart) = (window as f64, apart as f64);
+    let steps = ((window - apart) / step).floor() - ((-window - apart) / step).ceil() + 1.0;
+    let excess = steps * step / (2.0 * window + 1.0) - 1.0;
+    if steps < 1.0 || !matters(excess.abs()) {
+        return None;
+    }
+    let tick = run.store().manifest().tick;
+    #[expect(clippy::cast_possible_truncation, reason = "about as long as the window")]
+    let same = ((steps * step - 1.0) / 2.0).round() as i64;
+    Some(format!(
+        "times are recorded in steps of {}, and the window holds {steps} of them; accidentals by formula are those of its \
+         width; `window` {} counts the same pairs, and is as wide as these steps",
+        found.format(tick),
+        tick.format_paste(same)
+    ))
+}
+
+impl Resolution {
+    /// Returns the steps of the times of two channels of a run; `None` if they are in ticks.
+    pub(crate) fn of(run: &Run, channels: [u16; 2]) -> Option<Self> {
+        let find = || run.count(|recording| Ok(Self::find(recording, channels)));
+        run.memo().get(&channels, find).ok().flatten()
+    }
+
+    /// Formats a step with its unit.
+    pub(crate) fn format(&self, tick: Tick) -> String {
+        if self.step_err > 0.0 {
+            return seconds(self.step * tick.seconds(), self.step_err * tick.seconds());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "whole ticks")]
+        let ticks = self.step as i128;
+        tick.format(ticks)
+    }
 }
 
 impl Pulses {

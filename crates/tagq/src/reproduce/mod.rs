@@ -151,6 +151,14 @@ impl SavedAnswer {
     ) -> Result<Vec<Answer>, Error> {
         let of = &self.provenance;
         let asked = || Question::of_options(&of.query, of.options.clone());
+        // Bins that were chosen are those of the answer: another version may choose others.
+        let state = |question: &Question, number: usize| {
+            let query =
+                self.counted.get(number).map(|(query, _)| query.get("fitted").unwrap_or(query));
+            if let (Ok(request), Some(query)) = (question.request(), query) {
+                request.state_bins(query);
+            }
+        };
         if of.fit.is_some() || of.scan.is_some() {
             let counted = |runs: &[(&Run, &QueryContext<'_>)]| match (&of.scan, &of.fit) {
                 (Some(scan), None) => SettingScan::again(scan, &of.query, &of.options, runs),
@@ -160,7 +168,9 @@ impl SavedAnswer {
                 }
                 (None, fit) => {
                     let fit = Fit::of_stated(fit.clone().unwrap_or_default())?;
-                    fit.ask(&asked()?, runs)
+                    let question = asked()?;
+                    state(&question, 0);
+                    fit.ask(&question, runs)
                 }
             };
             let is_of_all = of.scan.as_ref().is_some_and(|setting| !setting.is_empty());
@@ -170,6 +180,7 @@ impl SavedAnswer {
             };
         }
         let question = asked()?;
+        state(&question, 0);
         runs.iter().try_for_each(|(_, context)| question.check_channels(context.setup))?;
         if of.list {
             let request = question.request()?;
@@ -187,7 +198,14 @@ impl SavedAnswer {
         match of.together {
             Some(Together::Sum) => Ok(vec![sum(runs)?]),
             Some(Together::SameGroups) => question.request()?.each(runs),
-            None => runs.chunks(1).map(sum).collect(),
+            None => {
+                let each = runs.chunks(1).enumerate();
+                each.map(|(number, run)| {
+                    state(&question, number);
+                    sum(run)
+                })
+                .collect()
+            }
         }
     }
 }

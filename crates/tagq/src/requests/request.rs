@@ -195,6 +195,13 @@ impl Request {
         with_kind!(self, of => kind::recount_reason(of))
     }
 
+    /// Makes it take the bins that were chosen for a saved answer, from its `query`.
+    pub(crate) fn state_bins(&self, query: &Value) {
+        if let Self::Histogram(of) = self {
+            of.state_bins(query);
+        }
+    }
+
     /// Answers the request for `run`.
     ///
     /// # Errors

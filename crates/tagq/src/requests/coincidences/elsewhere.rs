@@ -1,12 +1,12 @@
 //! The note that the coincidences of a pair are far fewer than its accidentals, because they are at another delay.
 
-use tagq_query::{Coincidences as Query, Estimate, Scope};
+use tagq_query::{Coincidences as Query, Estimate};
+use tagq_store::Duration;
 
-use crate::requests::{coarse, context::QueryContext, kind::Resolved};
-
-/// The difference of the recorded times of a pair at which they are most correlated.
-#[derive(Debug, Clone, Copy)]
-struct Peak(Option<i64>);
+use crate::{
+    peaks,
+    requests::{context::QueryContext, kind::Resolved},
+};
 
 /// A count below its accidentals by this many standard deviations is looked into.
 const SIGMAS: f64 = 3.0;
@@ -41,26 +41,18 @@ impl Below {
         if !run.store().has_rows() {
             return None;
         }
-        let search = |scope: &Scope, window: i64| {
-            run.count_as(is_joined, None, |recording| {
-                let look = || coarse::peak_beyond(recording, self.pair, scope, window);
-                context.pool.install(look)
-            })
-        };
-        // The peak in the recorded times serves requests with any delays; one at zero is not found there.
-        let recorded = Scope { channels: None, delays: Vec::new(), range: query.scope.range };
-        let range = query.scope.range;
-        let arguments = (self.pair, range.from, range.to, is_joined);
+        let tick = resolved.tick();
+        let range = peaks::RANGE.parse::<Duration>().ok()?.ceil(tick).ok()?;
+        let reach = peaks::within(run, range);
+        let of = (context.pool, context.progress);
         // Damage of rows that the answer does not need does not refuse it.
-        let found = run.memo().get(&arguments, || search(&recorded, 0).map(Peak));
-        let Peak(peak) = found.ok()?;
+        let found = peaks::between(run, of, self.pair, reach, query.scope.range, is_joined).ok()?;
+        let place = found.delay()?.shape.place;
         let [a, b] = self.pair.map(|channel| query.scope.delay_of(channel));
-        let peak = match peak {
-            Some(peak) => Some(peak.saturating_add(b).saturating_sub(a)),
-            None => search(&query.scope, query.window).unwrap_or_default(),
-        };
-        let peak = peak.filter(|peak| peak.saturating_abs() > query.window);
-        peak.map(|peak| self.words(peak, resolved.tick(), query, context))
+        let apart = place + b.saturating_sub(a) as f64;
+        #[expect(clippy::cast_possible_truncation, reason = "within the searched range")]
+        let peak = apart.round() as i64;
+        (peak.saturating_abs() > query.window).then(|| self.words(peak, tick, query, context))
     }
 
     fn words(
@@ -74,7 +66,7 @@ impl Below {
         let delay = query.scope.delay_of(self.pair[1]).saturating_sub(peak);
         format!(
             "{a},{b}: {} coincidences where {:.1} are expected by chance; most pairs of tags are outside of the \
-             window, with {b} about {} {} {a}: try `delays` {b}={}, or find the exact delay with `tagq delays`",
+             window, with {b} about {} {} {a}: try `delays` {b}={}",
             self.count,
             self.accidentals,
             tick.format(i128::from(peak).abs()),

@@ -56,10 +56,17 @@ impl Coincidences {
         };
         let runs: Vec<(&Run, TimeRange)> =
             all.iter().map(|of| (of.run, of.query.scope.range)).collect();
+        let window = first.query.window;
+        let [a, b] = channels.map(|channel| first.query.scope.delay_of(channel));
+        let is_pair = full_width == 2 * i128::from(window) + 1;
+        let window = (window, b.saturating_sub(a));
         let note = |&(run, range): &(&Run, TimeRange)| {
             let unsteady = || unsteady::note(run, channels, full_width, range, matters);
             let pulsed = || pulses::note(run, channels, full_width);
-            run.light_note(|| pulsed().or_else(|| unsteady().filter(|_| !is_trace)))
+            let stepped =
+                || is_pair.then(|| pulses::steps_note(run, channels, window, matters)).flatten();
+            let found = || pulsed().or_else(stepped);
+            run.light_note(|| found().or_else(|| unsteady().filter(|_| !is_trace)))
         };
         first.context.pool.install(|| runs.iter().find_map(note))
     }

@@ -6,8 +6,13 @@ use tagq_store::{Duration, Tick};
 use super::request::{Histogram, PulsePeriod, Reach};
 use crate::{
     error::Error,
-    pulses::{Effort, Pulses},
-    requests::{coarse, context::QueryContext, header::in_ticks, limits},
+    pulses::{Effort, Pulses, Resolution},
+    requests::{
+        coarse::{self, Chosen, Structure},
+        context::QueryContext,
+        header::in_ticks,
+        limits,
+    },
     run::Run,
 };
 
@@ -37,6 +42,11 @@ impl Histogram {
             (Some(_), None) => &["range"],
             (Some(_), Some(_)) => &[],
         }
+    }
+
+    /// Takes the bins that were chosen for a saved answer, from its `query`.
+    pub(in crate::requests) fn state_bins(&self, query: &serde_json::Value) {
+        self.kept.state(query);
     }
 
     /// Adds to the error a suggestion in place of too many bins.
@@ -102,7 +112,7 @@ impl Histogram {
             None if has_partner => {
                 Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
             }
-            None => Ok(coarse::around(width)?),
+            None => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
             Some(reach) => {
                 let mut shown = Ok(None);
                 let width_of = |ticks: i128| {
@@ -154,25 +164,35 @@ impl Histogram {
     ) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
         let scope = &query.scope;
-        let bins = run.count_as(self.selection.join, None, |recording| {
+        let ends = [query.start, query.stop];
+        let chosen = run.count_as(self.selection.join, None, |recording| {
             context.pool.install(|| match self.mode {
-                Mode::Next | Mode::Last => coarse::of_neighbours(recording, query, scope.range),
-                _ => {
-                    let ends = [query.start, query.stop];
-                    let look = coarse::Coarse::look(recording, ends, &scope.delays, scope.range)?;
-                    coarse::around(look.width())
+                Mode::Next | Mode::Last => {
+                    let bins = coarse::of_neighbours(recording, query, scope.range)?;
+                    Ok(Chosen { bins, structure: None })
                 }
+                _ => coarse::choose(recording, ends, scope, tick.seconds()),
             })
         })?;
-        let bins = pulses.map_or(Ok(bins.clone()), |pulses| on_periods(&bins, pulses.period))?;
+        let chosen = match pulses {
+            Some(pulses) => {
+                let structure = Structure { low: -pulses.period / 8.0, high: pulses.period / 8.0 };
+                let bins = on_periods(&chosen.bins, pulses.period)?;
+                Chosen { bins, structure: Some(structure) }
+            }
+            None => chosen,
+        };
+        let bins = self.kept.of(run.path(), chosen);
         let width = bins.edge(1) - bins.edge(0);
         let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
         let pulsed = pulses.map_or(String::new(), |pulses| {
             format!(", pulsed light of period {}", pulses.in_seconds(1.0, tick.seconds()))
         });
+        let steps = Resolution::of(run, ends)
+            .map_or(String::new(), |steps| format!(", times in steps of {}", steps.format(tick)));
         context.progress.note(&format!(
-            "bins of {} from {low} to {high} are chosen by what the channels hold{pulsed}; `bin` and `range` \
-             set others",
+            "bins of {} from {low} to {high} are chosen by what the channels hold{pulsed}{steps}; `bin` and \
+             `range` set others",
             in_ticks(width.into(), tick)
         ));
         Ok(bins)

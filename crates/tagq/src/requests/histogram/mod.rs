@@ -3,6 +3,7 @@
 mod bins;
 mod cases;
 mod counts;
+mod kept;
 mod pulsed;
 mod request;
 
@@ -306,13 +307,13 @@ impl RequestKind for Histogram {
         let rows = match (&first.trace, peaks) {
             (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
             (None, Some(peaks)) => {
-                if let Some(fine) = &tallied.fine {
-                    peaks.note_aside(query, fine, tick, context);
-                }
+                let fine = tallied.fine.as_ref();
+                let is_elsewhere =
+                    fine.is_some_and(|fine| peaks.note_aside(query, fine, tick, context));
                 if let (FigureKind::Bins { title, .. }, Some(fine)) = (&figure, &tallied.fine) {
                     figure = pulsed::figure(title.clone(), fine, tick);
                 }
-                let (rows, zero) = peaks.rows(tallied, tick, context);
+                let (rows, zero) = peaks.rows(tallied, tick, context, is_elsewhere);
                 header = format!("{header}; {zero}");
                 rows
             }

@@ -28,6 +28,9 @@ const VALLEY: f64 = 4.0;
 const PEAKS_MAX: u32 = 100_000;
 /// Differences have peaks if their phases add up to so many times what they would by chance.
 const PULSED: f64 = 6.0;
+/// A peak is low if it lies so many standard deviations below the mean of so many peaks on each side, and below half of it.
+const LOW: f64 = 5.0;
+const BESIDE: usize = 2;
 /// Peaks near zero and far from it that differ by so many errors are correlated.
 const DIFFERS: f64 = 4.0;
 
@@ -212,6 +215,22 @@ impl Sums {
     }
 }
 
+/// A peak far below those beside it: its number, its pairs, and the mean of those beside it.
+struct Low {
+    peak: i64,
+    count: f64,
+    beside: f64,
+}
+
+/// Returns the middle of each bin in ticks, and its count.
+fn middles(fine: &Binned) -> impl Iterator<Item = (f64, f64)> {
+    fine.counts.iter().enumerate().map(|(bin, &count)| {
+        // A bin holds the ticks from its first edge to before the next one.
+        let middle = (fine.bins.edge(bin) as f64 + fine.bins.edge(bin + 1) as f64 - 1.0) / 2.0;
+        (middle, count as f64)
+    })
+}
+
 impl Peaks {
     /// Notes a period that is too coarse for the last peaks.
     pub(super) fn note_period(&self, context: &QueryContext<'_>) {
@@ -222,42 +241,89 @@ impl Peaks {
         }
     }
 
-    /// Notes peaks that are not at multiples of the period. They are where the phases of all differences in the period have their
-    /// mean.
+    /// Notes peaks that are not at multiples of the period, and a peak other than that at zero that lies far below its neighbours, as
+    /// that of a single emitter at equal times does. Returns whether there is such a peak. Peaks are where the phases of all differences in the period have their mean.
     pub(super) fn note_aside(
         &self,
         query: &Query,
         fine: &Binned,
         tick: Tick,
         context: &QueryContext<'_>,
-    ) {
+    ) -> bool {
         let (mut cosine, mut sine, mut pairs) = (0.0, 0.0, 0.0);
-        for (bin, &count) in fine.counts.iter().enumerate() {
-            // A bin holds the ticks from its first edge to before the next one.
-            let middle = (fine.bins.edge(bin) as f64 + fine.bins.edge(bin + 1) as f64 - 1.0) / 2.0;
+        for (middle, count) in middles(fine) {
             let (sin, cos) = libm::sincos(TAU * middle / self.period);
-            cosine += count as f64 * cos;
-            sine += count as f64 * sin;
-            pairs += count as f64;
+            cosine += count * cos;
+            sine += count * sin;
+            pairs += count;
         }
         let strength = libm::hypot(cosine, sine);
         let aside = libm::atan2(sine, cosine) / TAU * self.period;
         // Of light without pulses, the square of the strength has the mean `pairs`.
-        if self.is_same || strength < PULSED * f64::sqrt(pairs) || aside.abs() < self.period / 16.0
-        {
-            return;
+        if self.is_same || strength < PULSED * f64::sqrt(pairs) {
+            return false;
         }
         let err = self.period / TAU * (pairs / 2.0).sqrt() / strength;
         let text = |ticks: f64| {
             let sign = if ticks < 0.0 { "-" } else { "" };
             format!("{sign}{}", in_seconds(ticks.abs(), err.max(1.0), tick).replace(' ', ""))
         };
-        context.progress.note(&format!(
-            "the peaks of the differences are {} from multiples of the period; `delay` {}={} moves them there",
-            text(aside.abs()),
-            context.setup.name_of(query.stop),
-            text(query.scope.delay_of(query.stop) as f64 - aside)
-        ));
+        let stop = context.setup.name_of(query.stop);
+        let delay = query.scope.delay_of(query.stop) as f64;
+        if let Some(Low { peak, count, beside }) = self.low(fine, aside) {
+            let at = aside + peak as f64 * self.period;
+            let is_elsewhere = at.abs() >= self.period / 16.0;
+            if is_elsewhere {
+                context.progress.note(&format!(
+                    "of all peaks, only that at {} is low, with {count} of {beside:.0} pairs: if it is the one at equal times, \
+                     `delays` {stop}={} moves it to zero",
+                    text(at),
+                    text(delay - at)
+                ));
+            }
+            return is_elsewhere;
+        }
+        if aside.abs() >= self.period / 16.0 {
+            context.progress.note(&format!(
+                "the peaks of the differences are {} from multiples of the period; `delays` {stop}={} moves the nearest one to \
+                 zero, which may not be that of equal times",
+                text(aside.abs()),
+                text(delay - aside)
+            ));
+        }
+        false
+    }
+
+    /// Returns the one peak that lies far below those beside it, if there is one. The peaks are `aside` ticks from multiples of the
+    /// period.
+    fn low(&self, fine: &Binned, aside: f64) -> Option<Low> {
+        let first = -self.aside();
+        let peaks = usize::try_from(2 * self.aside() + 1).ok()?;
+        let mut counts = vec![0.0; peaks];
+        for (middle, count) in middles(fine) {
+            let number = ((middle - aside) / self.period).round();
+            let from_peak = (middle - aside - number * self.period).abs();
+            #[expect(clippy::cast_possible_truncation, reason = "a peak")]
+            let at = usize::try_from(number as i64 - first).ok();
+            if from_peak <= self.width / 2.0
+                && let Some(sum) = at.and_then(|at| counts.get_mut(at))
+            {
+                *sum += count;
+            }
+        }
+        // The last peaks may be cut off.
+        let inner = BESIDE..counts.len().checked_sub(BESIDE)?;
+        let mut low = inner.filter_map(|at| {
+            let beside = counts[at - BESIDE..=at + BESIDE].iter().sum::<f64>() - counts[at];
+            let beside = beside / (2 * BESIDE) as f64;
+            let below = (beside - counts[at]) / beside.max(1.0).sqrt();
+            (below > LOW && counts[at] < beside / 2.0).then_some(Low {
+                peak: i64::try_from(at).unwrap_or(i64::MAX) + first,
+                count: counts[at],
+                beside,
+            })
+        });
+        low.next().filter(|_| low.next().is_none())
     }
 
     /// Returns the number of peaks on each side of zero.
@@ -397,6 +463,7 @@ impl Peaks {
         tallied: HistogramCounts,
         tick: Tick,
         context: &QueryContext<'_>,
+        is_elsewhere: bool,
     ) -> (Table, String) {
         let HistogramCounts { binned, expected, blocks, .. } = tallied;
         let expected = expected.unwrap_or_else(|| vec![None; binned.counts.len()]);
@@ -418,7 +485,8 @@ impl Peaks {
                 value.err = if is_none { larger() } else { err.or(value.err) };
             }
         }
-        if let Some(ratio) = self.bunching(&counts, &expected) {
+        // The one low peak is no bunching of the others.
+        if let Some(ratio) = self.bunching(&counts, &expected).filter(|_| !is_elsewhere) {
             let cause = if ratio > 1.0 {
                 "the light is correlated over several pulses, as by blinking"
             } else {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tagq_query::Mode;
 use tagq_store::Duration;
 
+use super::kept::KeptBins;
 use crate::{
     requests::{
         blocks::{self, Errors},
@@ -72,6 +73,9 @@ pub struct Histogram {
     /// The tags that are used.
     #[serde(default)]
     pub selection: Selection,
+    /// The bins that were chosen.
+    #[serde(skip)]
+    pub kept: KeptBins,
 }
 
 /// Histogram as a user states it.

@@ -466,6 +466,7 @@ fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Reques
         errors: Errors::Formula,
         covariance: false,
         selection: Selection::default(),
+        kept: Default::default(),
     })
 }
 

@@ -10,16 +10,35 @@ const FULL_WIDTH: f64 = 2.354_820_045;
 /// The narrowest Gaussian in bins: a narrower one lies within one bin anyway.
 const NARROWEST: f64 = 0.3;
 
-/// Fit results in ticks, with standard errors.
+/// A Gaussian with a smaller standard deviation, in steps, does not tell where in a step it is …
+const SHARP: f64 = 0.7;
+/// … but the mean of the tags in so many steps on either side does.
+const ASIDE: usize = 4;
+/// A peak is in a single step if that has this part of its tags.
+const ALONE: f64 = 0.999;
+
+/// Fit results in steps or ticks, with standard errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Fitted {
+pub(crate) struct Fitted {
     pub centre: f64,
     pub centre_err: f64,
-    /// Full width at half maximum with its error; `None` if it is below a tick.
+    /// Full width at half maximum with its error; `None` if it is below a step.
     pub width: Option<(f64, f64)>,
     /// Tags of the peak above the background.
     pub net: f64,
     pub net_err: f64,
+}
+
+impl Fitted {
+    /// Returns results in ticks for those in steps of so many ticks.
+    pub(super) fn in_ticks(self, step: f64) -> Self {
+        Self {
+            centre: self.centre * step,
+            centre_err: self.centre_err * step,
+            width: self.width.map(|(width, err)| (width * step, err * step)),
+            ..self
+        }
+    }
 }
 
 /// Net counts, centre, standard deviation, and the factor of the background shape.
@@ -27,7 +46,7 @@ type Terms = [f64; 4];
 
 /// Knowledge of the background in each bin.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Background<'a> {
+pub(crate) enum Background<'a> {
     /// Equal in all bins; the value is a first estimate that the fit refines.
     Flat(f64),
     /// Means of counts over this number of equivalent places.
@@ -35,7 +54,7 @@ pub(super) enum Background<'a> {
 }
 
 impl Background<'_> {
-    pub(super) fn at(&self, bin: usize) -> f64 {
+    pub(crate) fn at(&self, bin: usize) -> f64 {
         match *self {
             // For few pairs.
             Self::Flat(mean) => mean.max(f64::MIN_POSITIVE),
@@ -44,14 +63,36 @@ impl Background<'_> {
     }
 }
 
+/// Returns the mean of a peak over a background, and its standard error. If most tags of a peak are in one or two
+/// steps, it is their mean that is at the true difference, whatever the part of a step that this is.
+fn mean(counted: &Counted, background: Background<'_>, near: f64) -> Option<(f64, f64)> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bin")]
+    let at = (near.round() - counted.low as f64).max(0.0) as usize;
+    let bins = at.saturating_sub(ASIDE)..(at + ASIDE + 1).min(counted.counts.len());
+    let (mut net, mut first, mut variance, mut most) = (0.0, 0.0, 0.0, 0.0_f64);
+    for bin in bins.clone() {
+        let above = counted.counts[bin] as f64 - background.at(bin);
+        most = most.max(above);
+        net += above;
+        first += above * counted.middle(bin, 1);
+    }
+    let mean = first / net;
+    for bin in bins {
+        variance += counted.counts[bin] as f64 * (counted.middle(bin, 1) - mean).powi(2);
+    }
+    // In a single step, the place within it is not known.
+    let err = if most > ALONE * net { 12_f64.sqrt().recip() } else { variance.sqrt() / net };
+    (net > 0.0).then_some((mean, err))
+}
+
 /// Fits a Gaussian to bins over a background. Returns `None` if there is nothing to fit.
-pub(super) fn gaussian(
+pub(crate) fn gaussian(
     counted: &Counted,
     background: Background<'_>,
     start: Terms,
 ) -> Option<Fitted> {
     let width = counted.width as f64;
-    // Bins hold whole ticks.
+    // Bins hold whole steps.
     let edge = |bin: usize| counted.low as f64 + bin as f64 * width - 0.5;
     let bins = 0..counted.counts.len();
     let data = Data {
@@ -89,7 +130,7 @@ pub(super) fn gaussian(
     let err = |of: &Estimate| if of.is_at_bound || of.is_fixed { Some(0.0) } else { of.err };
     let (net_err, centre_err, sigma_err) = (err(net)?, err(centre)?, err(sigma)?);
     let sigma = sigma.value;
-    // Both times of a difference are rounded to ticks, 1/12 tick² each; a bin of one tick accounts for
+    // Both times of a difference are rounded to steps, 1/12 step² each; a bin of one step accounts for
     // one of the two.
     let light = sigma * sigma - 1.0 / 12.0;
     // The background places have noise, too.
@@ -97,9 +138,13 @@ pub(super) fn gaussian(
         Background::Flat(_) => 0.0,
         Background::Beside(means, places) => means.iter().sum::<f64>() / places as f64,
     };
+    let mut place = (centre.value, centre_err);
+    if counted.width == 1 && sigma < SHARP {
+        place = mean(counted, background, centre.value).unwrap_or(place);
+    }
     Some(Fitted {
-        centre: centre.value,
-        centre_err,
+        centre: place.0,
+        centre_err: place.1,
         width: (!is_narrow && light > 0.0).then(|| {
             let light = light.sqrt();
             // With few tags the error of the width is a factor, not a sum: this is the larger of the

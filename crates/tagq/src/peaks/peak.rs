@@ -7,7 +7,7 @@ use super::{
 
 /// A range of bins with more counts than expected by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Peak {
+pub(crate) struct Peak {
     /// The first bin, and the number of bins.
     pub at: usize,
     pub bins: usize,
@@ -19,17 +19,17 @@ pub(super) struct Peak {
 }
 
 /// Above this limit no peak among 10⁸ places is due to chance: the probability is below 10⁻³.
-pub(super) const SIGNIFICANT: f64 = 7.0;
+pub(crate) const SIGNIFICANT: f64 = 7.0;
 
 /// The surroundings of a place extend this many times its width on both sides.
 const FLANKS: usize = 4;
 
 /// A measured peak, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shape {
-    /// Its highest place, and the distance up to which other places are not significantly lower.
-    pub top: f64,
-    pub top_err: f64,
+pub(crate) struct Shape {
+    /// Where it is, with its standard error: the centre of the Gaussian that fits, else the highest place.
+    pub place: f64,
+    pub place_err: f64,
     /// Its approximate width.
     pub extent: f64,
     /// Its centre, width and tags; `None` if no Gaussian fits.
@@ -38,7 +38,7 @@ pub(super) struct Shape {
 
 /// Returns the significance of `count` above the expectation from `beside` counts elsewhere, scaled by
 /// `part`: the likelihood ratio of source on against source off (Li and Ma 1983, equation 17).
-pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
+pub(crate) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
     let (on, off) = (count as f64, beside as f64);
     let term =
         |n: f64, share: f64| if n > 0.0 { n * libm::log(share * n / (on + off)) } else { 0.0 };
@@ -47,10 +47,10 @@ pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
 }
 
 impl Counted {
-    /// Returns the middle of the ticks in a range of bins.
+    /// Returns the middle of the steps in a range of bins.
     pub fn middle(&self, at: usize, bins: usize) -> f64 {
         let edge = self.low as f64 + at as f64 * self.width as f64;
-        // A bin holds whole ticks: the last of n ticks is n − 1 after the first.
+        // A bin holds whole steps: the last of n steps is n − 1 after the first.
         edge + (bins as f64 * self.width as f64 - 1.0) / 2.0
     }
 
@@ -87,7 +87,7 @@ impl Counted {
                 let count = sums[at + bins] - sums[at];
                 // Equally far on both sides: a slope is not a peak.
                 let reach = (FLANKS * bins).min(at).min(self.counts.len() - at - bins);
-                if reach < bins {
+                if 2 * reach < bins {
                     continue;
                 }
                 let (from, to) = (at - reach, at + bins + reach);
@@ -139,11 +139,25 @@ impl Counted {
 
     /// Returns the shape of the peak in a range of bins.
     pub fn shape(&self, peak: &Peak, background: Background<'_>) -> Shape {
-        let ticks = self.width as f64;
-        let extent = peak.bins as f64 * ticks;
+        let extent = peak.bins as f64 * self.width as f64;
         let middle = self.middle(peak.at, peak.bins);
         // For a Gaussian, the window with the highest significance is 2.8 standard deviations wide.
         let fit = gaussian(self, background, [peak.net, middle, extent / 2.8, 1.0]);
+        let (place, err) = match fit {
+            Some(fitted) => (fitted.centre, fitted.centre_err),
+            None => self.top(peak, background),
+        };
+        Shape {
+            place: place * self.step,
+            place_err: err * self.step,
+            extent: extent * self.step,
+            fit: fit.map(|fitted| fitted.in_ticks(self.step)),
+        }
+    }
+
+    /// Returns the highest place of a peak, and the distance up to which other places are not significantly lower, in
+    /// steps.
+    fn top(&self, peak: &Peak, background: Background<'_>) -> (f64, f64) {
         let beyond = |bin: usize| self.counts[bin] as f64 - background.at(bin);
         // For many small counts, the top is found from the sum over a part of the peak, symmetric
         // around each bin.
@@ -152,9 +166,9 @@ impl Counted {
             bin.saturating_sub(smooth / 2)..(bin + smooth / 2 + 1).min(self.counts.len())
         };
         let height = |bin: usize| around(bin).map(beyond).sum::<f64>() / smooth as f64;
-        let aside =
-            |bin: usize| (self.middle(bin, 1) - fit.map_or(middle, |fitted| fitted.centre)).abs();
-        // Among equally high places, the one closest to the centre.
+        let middle = self.middle(peak.at, peak.bins);
+        let aside = |bin: usize| (self.middle(bin, 1) - middle).abs();
+        // Among equally high places, the one closest to the middle.
         let top = (peak.at..peak.at + peak.bins)
             .max_by(|&a, &b| height(a).total_cmp(&height(b)).then(aside(b).total_cmp(&aside(a))))
             .unwrap_or(peak.at);
@@ -166,12 +180,7 @@ impl Counted {
         let could_be = |bin: usize| height(top) - height(bin) <= (count(top) + count(bin)).sqrt();
         let first = (0..=top).rev().take_while(|&bin| could_be(bin)).last().unwrap_or(top);
         let last = (top..self.counts.len()).take_while(|&bin| could_be(bin)).last().unwrap_or(top);
-        Shape {
-            top: self.middle(top, 1),
-            top_err: (last - first + 1) as f64 * ticks / 2.0,
-            extent,
-            fit,
-        }
+        (self.middle(top, 1), (last - first + 1) as f64 * self.width as f64 / 2.0)
     }
 }
 
@@ -189,7 +198,7 @@ mod tests {
                 counts[middle - aside] += more;
             }
         }
-        Counted { low, width: 1, counts }
+        Counted { low, width: 1, step: 1.0, counts }
     }
 
     #[test]
@@ -201,8 +210,10 @@ mod tests {
         assert!(peak.sigmas > 20.0, "{peak:?}");
         assert!((counted.beside(&peak) - 100.0).abs() < 0.2, "{peak:?}");
         let shape = counted.shape(&peak, Background::Flat(background));
-        assert!((shape.top - 26.0).abs() < 1e-9 && (shape.top_err - 0.5).abs() < 1e-9, "{shape:?}");
+        let (top, err) = counted.top(&peak, Background::Flat(background));
+        assert!((top - 26.0).abs() < 1e-9 && (err - 0.5).abs() < 1e-9, "{top} {err}");
         let fit = shape.fit.unwrap();
+        assert_eq!((shape.place, shape.place_err), (fit.centre, fit.centre_err));
         assert!((fit.centre - 26.0).abs() < 0.05 && fit.centre_err < 0.2, "{fit:?}");
         // 400 + 2·200 + 2·40 counts; variance (2·200 + 8·40)/880 = 0.82 ticks², 1/6 of it from
         // rounding: 2.355·0.81 ticks.
@@ -216,9 +227,9 @@ mod tests {
     #[test]
     fn chance_is_no_peak_and_few_pairs_can_be_one() {
         // Equal bins are perfectly flat.
-        let flat = Counted { low: 0, width: 3, counts: vec![7; 1000] };
+        let flat = Counted { low: 0, width: 3, step: 1.0, counts: vec![7; 1000] };
         assert_eq!(flat.highest(64, |_, _| false), None);
-        let empty = Counted { low: 0, width: 1, counts: vec![0; 1000] };
+        let empty = Counted { low: 0, width: 1, step: 1.0, counts: vec![0; 1000] };
         assert_eq!(empty.highest(64, |_, _| false), None);
         let mut lone = empty.clone();
         lone.counts[500] = 30;
@@ -229,7 +240,8 @@ mod tests {
         let chance = lone.highest(64, |_, _| false).unwrap();
         assert!(chance.sigmas < SIGNIFICANT, "{chance:?}");
         // A slope is higher on one side, and is not a peak.
-        let slope = Counted { low: 0, width: 1, counts: (0..1000).map(|n| 1_000 + n).collect() };
+        let slope =
+            Counted { low: 0, width: 1, step: 1.0, counts: (0..1000).map(|n| 1_000 + n).collect() };
         let slope = slope.highest(64, |_, _| false);
         assert!(slope.is_none_or(|peak| peak.sigmas < SIGNIFICANT), "{slope:?}");
     }
@@ -243,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_in_the_middle_of_their_bins() {
-        let counted = Counted { low: -10, width: 4, counts: vec![0; 5] };
+    fn steps_are_in_the_middle_of_their_bins() {
+        let counted = Counted { low: -10, width: 4, step: 1.0, counts: vec![0; 5] };
         assert!((counted.middle(0, 1) - -8.5).abs() < 1e-12, "-10, -9, -8, -7");
         assert!((counted.middle(1, 2) - -2.5).abs() < 1e-12, "-6 to 1");
     }

@@ -4,21 +4,25 @@
 
 use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange};
 
-use super::fit::Background;
 use super::{
     counted::Counted,
+    fit::Background,
+    grid::Grid,
     peak::{Peak, SIGNIFICANT, Shape, sigmas_above},
 };
 use crate::pulses::{Effort, Pulses};
 
 /// Bins of a histogram: as many as fit the CPU cache together with the columns.
 const BINS: i64 = 1 << 20;
-/// Pairs in a first scan, and the factor for a second scan, which takes some seconds on two threads.
-const PAIRS: f64 = 1e8;
-const MORE: f64 = 10.0;
+/// Bins around a peak: more would not make its fit more exact.
+const FINE_BINS: i64 = 1 << 12;
+/// Pairs in a first scan, and in a second one, which takes some seconds on two threads.
+pub(crate) const PAIRS: f64 = 1e8;
+pub(crate) const PAIRS_MAX: f64 = 1e9;
 /// Number of places in the run that are scanned.
 const PLACES: i64 = 16;
-/// Maximum width of a peak in bins: slower variations are not delays.
+/// Maximum width of a peak in seconds and in bins, of which the larger counts: slower variations are not delays.
+const WIDEST_S: f64 = 1e-6;
 const WIDEST: usize = 1 << 10;
 /// Maximum number of zoom steps, after which the peak is accepted as it is.
 const NEARER: usize = 8;
@@ -38,7 +42,7 @@ const BESIDE: usize = 5;
 const AROUND: i64 = 128;
 
 /// Parameters of the search.
-pub(super) struct PeakSearch<'a> {
+pub(crate) struct PeakSearch<'a> {
     pub recording: &'a Recording<'a>,
     pub start: u16,
     pub stop: u16,
@@ -52,11 +56,13 @@ pub(super) struct PeakSearch<'a> {
     pub pairs_per_tick: f64,
     /// Seconds per tick.
     pub tick_s: f64,
+    /// Pairs that are scanned at most.
+    pub pairs_max: f64,
 }
 
 /// Result for two channels. Times are those of the stop minus those of the start, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// The highest peak above chance.
     pub peak: Option<Located>,
     /// The best other place.
@@ -67,7 +73,7 @@ pub(super) struct Found {
 
 /// A place that may be the peak in place of the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Second {
+pub(crate) struct Second {
     /// Its middle in ticks.
     pub place: f64,
     pub sigmas: f64,
@@ -77,14 +83,14 @@ pub(super) struct Second {
 
 /// A peak measured over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Located {
+pub(crate) struct Located {
     pub shape: Shape,
     pub sigmas: f64,
 }
 
 impl Found {
     /// Returns the peak, unless another one is about as significant.
-    pub(super) fn delay(&self) -> Option<Located> {
+    pub(crate) fn delay(&self) -> Option<Located> {
         let is_far_below = |of: Second| of.sigmas <= SIGNIFICANT || of.below > SURER;
         self.peak.filter(|_| self.second.is_none_or(is_far_below))
     }
@@ -92,7 +98,7 @@ impl Found {
 
 impl PeakSearch<'_> {
     /// Returns the highest peak and the second best place; both are `None` if there is only chance.
-    pub(super) fn run(&self) -> Result<Found, Error> {
+    pub(crate) fn run(&self) -> Result<Found, Error> {
         let channels = [self.start, self.stop];
         let periods = (self.reach, f64::INFINITY);
         match Pulses::find(self.recording, channels, self.tick_s, periods, Effort::Full) {
@@ -101,27 +107,36 @@ impl PeakSearch<'_> {
         }
     }
 
-    pub(super) fn steady(&self) -> Result<Found, Error> {
+    pub(crate) fn steady(&self) -> Result<Found, Error> {
         let mut found = Found { peak: None, second: None, comb: None };
-        let width = (2 * self.reach + 1).div_euclid(BINS) + 1;
-        let bins = Bins::centred(self.reach, width)?;
-        let coarse = self.looked(WIDEST, &|part| self.counted(&bins, part))?;
+        let grid = Grid::find(self.recording, [self.start, self.stop], self.reach);
+        let aside = grid.steps_in(self.reach);
+        let width = grid.width(2 * aside + 1, BINS);
+        // Equally many bins on both sides of the one at zero.
+        let low =
+            -(aside.saturating_sub((width - 1) / 2).max(0) + width - 1) / width * width - width / 2;
+        let high = low + (1 - 2 * (low + width / 2) / width) * width;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bins")]
+        let widest = (WIDEST_S / self.tick_s / grid.step / width as f64) as usize;
+        let widest = widest.max(WIDEST);
+        let coarse = self.looked(widest, &|part| self.counted(&grid, [low, high], width, part))?;
         let Some((coarse, peak)) = coarse else { return Ok(found) };
-        let first = self.fine(&coarse, &peak)?;
+        let first = self.fine(&grid, &coarse, &peak)?;
         found.peak = Some(first).filter(|first| first.sigmas > SIGNIFICANT);
-        let aside = 3.0 * first.shape.extent.max(2.0 * coarse.width as f64);
+        let aside = 3.0 * first.shape.extent.max(2.0 * coarse.width as f64 * grid.step);
         let near = |at: usize, bins: usize| {
-            let reach = bins as f64 * coarse.width as f64 / 2.0;
-            (coarse.middle(at, bins) - first.shape.top).abs() < aside + reach
+            let reach = bins as f64 * coarse.width as f64 * grid.step / 2.0;
+            (coarse.middle(at, bins) * grid.step - first.shape.place).abs() < aside + reach
         };
-        let second = coarse.highest(WIDEST, near);
+        let second = coarse.highest(widest, near);
         // Both are judged alike: over the whole run.
         let second = match second {
             Some(second) if second.sigmas > SIGNIFICANT => {
-                let located = self.fine(&coarse, &second)?;
-                Some((located.shape.top, located.sigmas))
+                let located = self.fine(&grid, &coarse, &second)?;
+                Some((located.shape.place, located.sigmas))
             }
-            other => other.map(|second| (coarse.middle(second.at, second.bins), second.sigmas)),
+            other => other
+                .map(|second| (coarse.middle(second.at, second.bins) * grid.step, second.sigmas)),
         };
         found.second =
             second.map(|(place, sigmas)| Second { place, sigmas, below: first.sigmas - sigmas });
@@ -129,7 +144,7 @@ impl PeakSearch<'_> {
     }
 
     /// Searches pulsed light by comparing pulses with each other.
-    pub(super) fn pulsed(&self, pulses: &Pulses) -> Result<Found, Error> {
+    pub(crate) fn pulsed(&self, pulses: &Pulses) -> Result<Found, Error> {
         let mut found = Found { peak: None, second: None, comb: Some(pulses.period) };
         let all = self.numbers(pulses);
         let periods = self.looked(WIDEST_PERIODS, &|part| self.periods(pulses, all, part))?;
@@ -167,31 +182,32 @@ impl PeakSearch<'_> {
             if let Some(peak) = peak.filter(|peak| peak.sigmas > SIGNIFICANT) {
                 return Ok(Some((coarse, peak)));
             }
-            if part >= 1.0 || pairs > PAIRS {
+            if part >= 1.0 || pairs >= self.pairs_max {
                 return Ok(None);
             }
-            pairs *= MORE;
+            pairs = self.pairs_max;
         }
     }
 
     /// Measures the peak over the whole run, in increasingly fine bins.
-    fn fine(&self, coarse: &Counted, peak: &Peak) -> Result<Located, Error> {
+    fn fine(&self, grid: &Grid, coarse: &Counted, peak: &Peak) -> Result<Located, Error> {
         let (mut peak, mut counted) = (*peak, coarse.clone());
         for _ in 0..NEARER {
             let middle = counted.middle(peak.at, peak.bins);
-            let ticks = i64::try_from(peak.bins).unwrap_or(i64::MAX).saturating_mul(counted.width);
+            let steps = i64::try_from(peak.bins).unwrap_or(i64::MAX).saturating_mul(counted.width);
             // Twice the width on both sides, to measure the background.
-            let aside = ticks.saturating_mul(3).max(16);
+            let aside = steps.saturating_mul(3).max(16);
             #[expect(clippy::cast_possible_truncation, reason = "a time of the run")]
             let middle = middle.round() as i64;
-            let width = (2 * aside).div_euclid(BINS) + 1;
+            let width = grid.width(2 * aside, FINE_BINS);
             let (low, high) = (middle.saturating_sub(aside), middle.saturating_add(aside + 1));
-            let finer = self.counted(&Bins::linear(low, high, width)?, 1.0)?;
+            let high = low + (high - low + width - 1) / width * width;
+            let finer = self.counted(grid, [low, high], width, 1.0)?;
             let widest = finer.counts.len() / 3;
             let Some(found) = finer.highest(widest.max(1), |_, _| false) else {
                 break;
             };
-            let is_finest = width == 1 && finer.width >= counted.width;
+            let is_finest = finer.width >= counted.width;
             (peak, counted) = (found, finer);
             // A narrow peak in a coarse bin needs one more zoom step.
             if is_finest || counted.width == 1 && peak.bins * 12 >= counted.counts.len() {
@@ -229,9 +245,9 @@ impl PeakSearch<'_> {
             let high = low.saturating_add(BINS.saturating_mul(width)).min(end);
             // The last bin may extend past the end.
             let high = low + (high - low + width - 1) / width * width;
-            let counted = self.counted(&Bins::linear(low, high, width)?, part)?;
+            let counted = self.counts(&Bins::linear(low, high, width)?, part)?;
             let mut sum = sums.last().copied().unwrap_or(0);
-            sums.extend(counted.counts.iter().map(|count| {
+            sums.extend(counted.iter().map(|count| {
                 sum += count;
                 sum
             }));
@@ -249,7 +265,7 @@ impl PeakSearch<'_> {
             sums[bin] + held
         };
         let counts = (first..=last).map(|number| before(edge(number + 1)) - before(edge(number)));
-        Ok(Counted { low: first, width: 1, counts: counts.collect() })
+        Ok(Counted { low: first, width: 1, step: 1.0, counts: counts.collect() })
     }
 
     /// Measures a period over the whole run.
@@ -278,23 +294,23 @@ impl PeakSearch<'_> {
         let ticks = i64::try_from(aside).unwrap_or(i64::MAX).saturating_mul(width);
         let low = middle.saturating_sub(ticks);
         let bins = Bins::linear(low, low.saturating_add(2 * ticks + width), width)?;
-        let counted = self.counted(&bins, 1.0)?;
+        let counts = self.counts(&bins, 1.0)?;
         let places = aside - half..=aside + half;
         // At the same phase, in the neighbouring periods.
         let mean = |at: usize| {
             let of = |number: usize| {
                 let shift = bins_of(number as f64);
-                counted.counts[at - shift] + counted.counts[(at + shift).min(2 * aside)]
+                counts[at - shift] + counts[(at + shift).min(2 * aside)]
             };
             (1..=BESIDE).map(of).sum::<u64>() as f64 / (2 * BESIDE) as f64
         };
         let form: Vec<f64> = places.clone().map(mean).collect();
-        let counts = counted.counts[places].to_vec();
+        let counts = counts[places].to_vec();
         let (on, off) = (counts.iter().sum::<u64>(), form.iter().sum::<f64>());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pairs")]
         let beside = (off * (2 * BESIDE) as f64).round() as u64;
         let low = low + i64::try_from(aside - half).unwrap_or(0) * width;
-        let counted = Counted { low, width, counts };
+        let counted = Counted { low, width, step: 1.0, counts };
         let sigmas =
             if on as f64 > off { sigmas_above(on, beside, 0.5 / BESIDE as f64) } else { 0.0 };
         let peak = counted.above(&form);
@@ -302,8 +318,21 @@ impl PeakSearch<'_> {
         Ok(Located { shape: counted.shape(&peak, background), sigmas })
     }
 
-    /// Returns a histogram of this fraction of the run, taken in several places.
-    fn counted(&self, bins: &Bins, part: f64) -> Result<Counted, Error> {
+    /// Returns a histogram of this fraction of the run, in bins of `width` steps.
+    fn counted(
+        &self,
+        grid: &Grid,
+        [low, high]: [i64; 2],
+        width: i64,
+        part: f64,
+    ) -> Result<Counted, Error> {
+        let counts = self.counts(&grid.bins(low, high, width)?, part)?;
+        let counts = grid.added(low, high, width, counts);
+        Ok(Counted { low, width, step: grid.step, counts })
+    }
+
+    /// Counts this fraction of the run, taken in several places.
+    fn counts(&self, bins: &Bins, part: f64) -> Result<Vec<u64>, Error> {
         let mut total: Option<Vec<u64>> = None;
         for range in self.places(part) {
             let scope = Scope { channels: None, delays: Vec::new(), range };
@@ -317,8 +346,7 @@ impl PeakSearch<'_> {
                 }
             }
         }
-        let (low, width) = (bins.edge(0), bins.edge(1) - bins.edge(0));
-        Ok(Counted { low, width, counts: total.unwrap_or_default() })
+        Ok(total.unwrap_or_default())
     }
 
     fn places(&self, part: f64) -> Vec<TimeRange> {
@@ -374,7 +402,8 @@ fn period_bin(pulses: &Pulses) -> i64 {
 fn highest_but(counts: &[u64], one: usize) -> Option<usize> {
     let around = usize::try_from(AROUND).unwrap_or(usize::MAX);
     let heights = counts.chunks(around).flat_map(|counts| {
-        let background = Counted { low: 0, width: 1, counts: counts.to_vec() }.background();
+        let background =
+            Counted { low: 0, width: 1, step: 1.0, counts: counts.to_vec() }.background();
         counts.iter().map(move |&count| count as f64 - background)
     });
     let others = heights.enumerate().filter(|&(at, _)| at != one);

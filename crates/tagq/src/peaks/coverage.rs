@@ -3,10 +3,11 @@
 
 use rayon::prelude::*;
 use tagq_query::{Recording, TimeRange};
+use tagq_sampling::some;
 use tagq_simulate::{Detector, Light, Simulation};
 use tagq_store::{Channels, Tags};
 
-use super::search::{Found, PeakSearch};
+use super::search::{Found, PAIRS_MAX, PeakSearch};
 use crate::pulses::Pulses;
 
 /// Ticks of 156.25 ps per second.
@@ -115,6 +116,7 @@ impl Case {
             span: (0, duration),
             pairs_per_tick: singles[0] * singles[1] / duration as f64,
             tick_s: 156.25e-12,
+            pairs_max: PAIRS_MAX,
         };
         let found = match self.period {
             None => search.steady(),
@@ -137,7 +139,7 @@ impl Case {
             centre: (fit.centre - delay) / fit.centre_err,
             width: (width - truth) / width_err,
             net: (fit.net - self.pairs) / fit.net_err,
-            top: peak.shape.top - delay,
+            top: peak.shape.place - delay,
             sigmas: peak.sigmas,
         })
     }
@@ -171,4 +173,136 @@ fn errors_of_centre_width_and_coincidences_cover() {
     println!("| case | found | sigmas | centre | width | coincidences | top late by |");
     let wrong: Vec<&Case> = Case::CASES.iter().filter(|case| !case.is_covered()).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Pairs with a delay, searched in a range that holds their peak.
+struct RandomPairs {
+    /// Seconds.
+    tick: f64,
+    /// Steps in which times are recorded, in seconds; 0 for ticks.
+    step: f64,
+    delay: f64,
+    jitter: f64,
+    reach: f64,
+    rate: f64,
+    pairs: f64,
+}
+
+impl RandomPairs {
+    const SECONDS: f64 = 0.1;
+
+    fn new(number: u64) -> Self {
+        let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut between = |low: f64, high: f64| low * (high / low).powf(uniform());
+        let tick: f64 = [1e-12, 156.25e-12, 96.97e-12][usize::try_from(number % 3).unwrap()];
+        // Times of other clocks, written in picoseconds.
+        let steps: [f64; 5] = [0.0, 0.0, 1e-9, 156.25e-12, 1e-8 / 3.0];
+        let step = if number.is_multiple_of(3) {
+            steps[usize::try_from(number / 3 % 5).unwrap()]
+        } else {
+            0.0
+        };
+        let jitter = between(5e-11, 2e-8);
+        let width = 2.8 * f64::hypot(jitter * 2_f64.sqrt(), step.max(tick) / 2.0);
+        let delay = between(1e-10, 2e-7) * if number.is_multiple_of(2) { -1.0 } else { 1.0 };
+        // The peak, and as much on both sides of it.
+        let least = delay.abs() + 2.0 * width;
+        let reach = between(least, 1e-3_f64.max(2.0 * least));
+        let rate = between(2e5, 1e6);
+        let chance = rate * rate * Self::SECONDS * width;
+        let sigmas = between(12.0, 60.0);
+        // More than the true significance needs, because the background is measured, too.
+        let pairs = 1.5 * (sigmas * sigmas / 2.0 + sigmas * chance.sqrt());
+        Self { tick, step, delay, jitter, reach, rate, pairs }
+    }
+
+    fn found(&self, number: u64) -> Found {
+        let second = 1.0 / self.tick;
+        let detector = |channel, delay: f64| Detector {
+            channel,
+            efficiency: 1.0,
+            dark_rate: self.rate / second,
+            jitter: self.jitter * second,
+            delay: delay * second,
+            dead_time: 0,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "seconds in ticks")]
+        let duration = (Self::SECONDS * second) as i64;
+        let rate = self.pairs / Self::SECONDS / second;
+        let simulation = Simulation {
+            light: Light::Pairs { rate, pulse_period: None, beam_splitter: false },
+            detectors: vec![detector(1, 0.0), detector(2, self.delay)],
+            drift: None,
+            start: 0,
+            duration,
+            seed: 1_000 + number,
+        };
+        let mut all = Vec::new();
+        let mut tags = simulation.tags().unwrap();
+        while let Some(slab) = tags.next_slab() {
+            all.extend(slab.iter().map(|tag| (tag.time, u8::try_from(tag.channel).unwrap())));
+        }
+        if self.step > 0.0 {
+            for (time, _) in &mut all {
+                let steps = (*time as f64 * self.tick / self.step).floor();
+                #[expect(clippy::cast_possible_truncation, reason = "a time of the run")]
+                let recorded = (steps * self.step * second).floor() as i64;
+                *time = recorded;
+            }
+        }
+        all.sort_unstable();
+        let (time, label): (Vec<i64>, Vec<u8>) = all.into_iter().unzip();
+        let recording = Recording::from_tags(Tags {
+            time: time[..].into(),
+            channels: Channels::U8((&label).into()),
+        });
+        let singles = [1, 2].map(|channel| recording.sources[0].singles_of(channel) as f64);
+        let search = PeakSearch {
+            recording: &recording,
+            start: 1,
+            stop: 2,
+            #[expect(clippy::cast_possible_truncation, reason = "a difference of times")]
+            reach: (self.reach * second) as i64,
+            range: TimeRange::default(),
+            span: (0, duration),
+            pairs_per_tick: singles[0] * singles[1] / duration as f64,
+            tick_s: self.tick,
+            pairs_max: PAIRS_MAX,
+        };
+        search.run().unwrap()
+    }
+}
+
+#[test]
+fn peaks_are_found_at_any_range_with_errors_that_cover() {
+    let numbers: Vec<u64> = some(0..210_u64).collect();
+    let pulls: Vec<(u64, Option<f64>)> = numbers
+        .par_iter()
+        .map(|&number| {
+            let light = RandomPairs::new(number);
+            let found = light.found(number);
+            // Recorded steps are not pulses.
+            let found = found.delay().filter(|_| found.comb.is_none());
+            let pull = found.map(|found| {
+                (found.shape.place - light.delay / light.tick) / found.shape.place_err
+            });
+            (number, pull)
+        })
+        .collect();
+    let missed: Vec<u64> = pulls.iter().filter(|of| of.1.is_none()).map(|of| of.0).collect();
+    let far = pulls.iter().filter(|of| of.1.is_some_and(|pull| pull.abs() > 4.0));
+    let far: Vec<_> = far.collect();
+    let squares = pulls.iter().filter_map(|of| of.1).map(|pull| pull * pull).sum::<f64>();
+    let squares = squares / (pulls.len() - missed.len()) as f64;
+    println!("{} peaks: {} missed, mean squared pull {squares:.2}", pulls.len(), missed.len());
+    assert!(missed.is_empty() && far.is_empty(), "missed {missed:?}, far {far:?}");
+    // Of few cases, three standard deviations.
+    let allowed = 3.0 * (2.0 / pulls.len() as f64).sqrt();
+    assert!((1.0 - allowed.min(0.2)..1.0 + allowed.max(0.25)).contains(&squares), "{squares}");
 }

@@ -1,0 +1,207 @@
+//! The resolution of recorded times: a clock that is coarser than the tick.
+
+use std::f64::consts::TAU;
+
+use tagq_query::{Recording, Source};
+use tagq_store::TimeReader;
+
+/// Number of places in the run that are read, and rows in each.
+const PLACES: usize = 16;
+const ROWS: usize = 2_048;
+/// Rows that are read per tag of the two channels: others may have other channels.
+const SPARSE: usize = 16;
+/// Fewer distances prove nothing.
+const DISTANCES_MIN: usize = 64;
+/// A step that is not a whole number of ticks is found from this many ticks on. Distances of two times differ from its
+/// multiples by up to a tick, and those of two distances by up to two.
+const FRACTION_MIN: i64 = 8;
+const ROUNDED: f64 = 2.0;
+/// The largest number of steps that are a whole number of ticks together.
+const STEPS_MAX: u32 = 256;
+
+/// The differences of two channels are multiples of a step, because both times are recorded in such steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Resolution {
+    /// The step in ticks, two or more, not always a whole number.
+    pub step: f64,
+    /// Half the uncertainty of the step; 0 for whole ticks.
+    pub step_err: f64,
+}
+
+impl Resolution {
+    /// Finds the steps of the times of two channels, or of one; `None` if they are in ticks, or if the steps of the
+    /// channels differ.
+    ///
+    /// Reads a bounded sample of the run.
+    pub(crate) fn find(recording: &Recording<'_>, [a, b]: [u16; 2]) -> Option<Self> {
+        let samples = sampled(recording, [a, b]);
+        let of = |channel: u16| {
+            let times = samples.iter().map(|tags| {
+                tags.iter().filter(|tag| tag.1 == channel).map(|tag| tag.0).collect::<Vec<i64>>()
+            });
+            step(&times.collect::<Vec<_>>())
+        };
+        let found = of(a)?;
+        if a == b {
+            return Some(found);
+        }
+        let other = of(b)?;
+        if !found.is(other.step, other.step_err) {
+            return None;
+        }
+        // Both clocks may be apart by a part of a step.
+        let (mut cosine, mut sine, mut pairs) = (0.0, 0.0, 0.0);
+        for pair in samples.iter().flat_map(|tags| tags.windows(2)) {
+            let ((earlier, of_earlier), (later, of_later)) = (pair[0], pair[1]);
+            let apart = (later - earlier) as f64;
+            if of_earlier != of_later && apart * found.step_err < found.step * found.step / 16.0 {
+                let sign = if of_earlier == a { 1.0 } else { -1.0 };
+                let (sin, cos) = libm::sincos(TAU * (sign * apart / found.step).fract());
+                cosine += cos;
+                sine += sin;
+                pairs += 1.0;
+            }
+        }
+        let phase = libm::atan2(sine, cosine) / TAU * found.step;
+        (pairs == 0.0 || phase.abs() <= ROUNDED / 2.0).then_some(found)
+    }
+
+    /// Whether this is the period of the steps, or a part of it, as lines in a spectrum show it.
+    pub(super) fn has_line(&self, period: f64, err: f64) -> bool {
+        let parts = (self.step / period).round().max(1.0);
+        self.is(parts * period, parts * err)
+    }
+
+    fn is(&self, step: f64, err: f64) -> bool {
+        (step - self.step).abs() <= self.step_err + 5.0 * err + 1e-4 * self.step
+    }
+
+    /// Returns the smallest number of steps that is a whole number of ticks, and these ticks. The sum of errors of all
+    /// steps of such a unit stays below half a tick over `reach` ticks, or there is none.
+    pub(crate) fn whole(&self, reach: i64) -> Option<(i64, i64)> {
+        let most = 0.5 * self.step / (reach.max(1) as f64);
+        (1..=STEPS_MAX).find_map(|steps| {
+            let ticks = f64::from(steps) * self.step;
+            let is_whole = (ticks - ticks.round()).abs() / f64::from(steps)
+                <= most.max(self.step_err).min(0.5 / f64::from(steps * 8));
+            #[expect(clippy::cast_possible_truncation, reason = "steps of a clock")]
+            is_whole.then_some((i64::from(steps), ticks.round() as i64))
+        })
+    }
+}
+
+/// Returns times and channels of two channels in places of the run, in order of time.
+fn sampled(recording: &Recording<'_>, channels: [u16; 2]) -> Vec<Vec<(i64, u16)>> {
+    let place = |source: &Source<'_>, from: usize| {
+        let tags = source.tags;
+        let mut times = TimeReader::new(tags.time);
+        let rows = from..(from + SPARSE * ROWS).min(tags.len());
+        let of_two = rows.filter_map(|row| {
+            let label = tags.channels.label(row);
+            channels.contains(&label).then_some((row, label))
+        });
+        of_two.take(ROWS).map(|(row, label)| (times.at(row), label)).collect::<Vec<(i64, u16)>>()
+    };
+    let each = (recording.rows() / PLACES).max(1);
+    let mut before: usize = 0;
+    let mut samples = Vec::new();
+    for source in &recording.sources {
+        let len = source.tags.len();
+        let starts =
+            (before.div_ceil(each)..(before + len).div_ceil(each)).map(|at| at * each - before);
+        samples.extend(starts.map(|from| place(source, from)));
+        before += len;
+    }
+    samples
+}
+
+/// Returns the step that all distances between times in the same list are multiples of.
+fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
+    let distances = samples.iter().flat_map(|times| times.windows(2));
+    let mut distances: Vec<i64> =
+        distances.map(|pair| pair[1].saturating_sub(pair[0])).filter(|&apart| apart > 0).collect();
+    if distances.len() < DISTANCES_MIN {
+        return None;
+    }
+    let whole = distances.iter().fold(0, |divisor, &apart| common_divisor(divisor, apart));
+    if whole > 1 {
+        return Some(Resolution { step: whole as f64, step_err: 0.0 });
+    }
+    // Distances of distances are shorter, so that one of them is a single step.
+    distances.sort_unstable();
+    let mut values: Vec<i64> = distances.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    values.extend(&distances);
+    #[expect(clippy::cast_possible_truncation, reason = "a few ticks")]
+    values.retain(|&value| value > ROUNDED as i64);
+    values.sort_unstable();
+    let shortest = *values.first().filter(|&&shortest| shortest >= FRACTION_MIN - 2)?;
+    let mut ends = [shortest as f64 - ROUNDED, shortest as f64 + ROUNDED];
+    let mut multiples = 0;
+    for value in values {
+        let value = value as f64;
+        let [steps, fewest] = [ends[0], ends[1]].map(|step| (value / step).round());
+        if steps > fewest {
+            continue;
+        }
+        ends = [ends[0].max((value - ROUNDED) / steps), ends[1].min((value + ROUNDED) / steps)];
+        if ends[0] > ends[1] {
+            return None;
+        }
+        multiples += 1;
+    }
+    let step = ends[0].midpoint(ends[1]);
+    (multiples >= DISTANCES_MIN && step >= FRACTION_MIN as f64)
+        .then_some(Resolution { step, step_err: (ends[1] - ends[0]) / 2.0 })
+}
+
+fn common_divisor(mut a: i64, mut b: i64) -> i64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns times with distances of up to 1,000,000 ticks, each multiple of `step` rounded down.
+    fn times(step: f64) -> Vec<i64> {
+        let mut at = 0.0;
+        let mut state = 1_u64;
+        let next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            at += ((state >> 40) as f64 / 16.0 / step).floor();
+            #[expect(clippy::cast_possible_truncation, reason = "a test's numbers")]
+            let time = (at * step).floor() as i64;
+            time
+        };
+        std::iter::repeat_with(next).take(4_096).collect()
+    }
+
+    #[test]
+    fn steps_are_found_whole_or_not_and_ticks_are_none() {
+        for exact in [2.0, 5.0, 1_000.0, 156.25, 17.3, 9_696.969_697, 3_333.333_333] {
+            let found = step(&[times(exact)]).unwrap_or_else(|| panic!("no step of {exact}"));
+            let off = (found.step - exact).abs();
+            assert!(off <= found.step_err && off < 1e-3 * exact, "{exact}: {found:?}");
+        }
+        assert_eq!(step(&[times(1.0)]), None);
+        assert_eq!(step(&[times(1.5)]), None);
+        assert_eq!(step(&[times(1_000.0)[..60].to_vec()]), None, "too few");
+        let mut jittered = times(1_000.0);
+        for (number, time) in jittered.iter_mut().enumerate() {
+            *time += i64::try_from(number * 7 % 5).unwrap();
+        }
+        assert_eq!(step(&[jittered]), None, "pulses with jitter are no steps");
+    }
+
+    #[test]
+    fn whole_ticks_hold_a_few_steps() {
+        let of = |step: f64, step_err: f64| Resolution { step, step_err };
+        assert_eq!(of(1_000.0, 0.0).whole(1 << 40), Some((1, 1_000)));
+        assert_eq!(of(156.25, 1e-7).whole(1 << 30), Some((4, 625)));
+        assert_eq!(of(3_333.333_333_3, 1e-9).whole(1 << 30), Some((3, 10_000)));
+        assert_eq!(of(std::f64::consts::PI * 100.0, 0.0).whole(1 << 40), None);
+    }
+}
