@@ -25,18 +25,63 @@ fn the_delay_that_moves_peaks_is_told() {
         [("", -2.0), ("--delay 2=1ns", -2.0), ("--delay 2=-6ns", -2.0), ("--delay 1=1ns", -1.0)]
     {
         let said = ask(set).stderr;
-        let after = said.split("`delay` 2=").nth(1).unwrap_or_else(|| panic!("{set}: {said}"));
+        let after = said.split("--delay 2=").nth(1).unwrap_or_else(|| panic!("{set}: {said}"));
         let told = after.split("ns ").next().unwrap();
         assert!((told.parse::<f64>().unwrap() - moved).abs() < 0.1, "{set}: {said}");
         let by =
             format!("{} --delay 2={told}ns", if set.starts_with("--delay 1") { set } else { "" });
         let answer = ask(&by);
-        assert!(!answer.stderr.contains("`delay`"), "{set}: {}", answer.stderr);
+        assert!(!answer.stderr.contains("--delay"), "{set}: {}", answer.stderr);
         let zero = &answer.json()["rows"][3];
         assert_eq!(zero["peak"], 0);
         assert!(
             (zero["g2"].as_f64().unwrap() - 1.0).abs() < 5.0 * zero["g2_err"].as_f64().unwrap()
         );
+    }
+}
+
+/// An emitter of one photon in each pulse has no pairs at equal times, wherever a cable moves them.
+#[test]
+fn the_peak_of_equal_times_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 1_u64;
+    let mut bit = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state >> 63 == 1
+    };
+    for delay in [0, 25_000, 52_300, -21_900] {
+        let mut tags: Vec<(i64, u8)> = Vec::new();
+        for pulse in 0..20_000 {
+            let time = 1_000_000 + 12_500 * pulse + if bit() { 30 } else { 0 };
+            match (bit(), bit()) {
+                (true, true) => tags.push((time, 1)),
+                (true, false) => tags.push((time + delay, 2)),
+                (false, _) => {}
+            }
+        }
+        tags.sort_unstable();
+        let lines: String = tags.iter().fold(String::new(), |mut lines, (time, channel)| {
+            writeln!(lines, "{channel}\t{time}").unwrap();
+            lines
+        });
+        let file = format!("one{delay}.tsv");
+        fs::write(folder.path().join(&file), lines).unwrap();
+        let ask = |words: &str| {
+            let words = format!("g2 1,2 --tick 1ps --pulsed 12.5ns --format json {words} {file}");
+            output(command().args(words.split_whitespace()).current_dir(folder.path()))
+        };
+        let mut answer = ask("");
+        if delay != 0 {
+            let said = &answer.stderr;
+            assert!(said.contains("is low, with 0 of") && !said.contains("--skip"), "{said}");
+            let told = said.split("--delay 2=").nth(1).unwrap_or_else(|| panic!("{said}"));
+            answer = ask(&format!("--delay 2={}", told.split(' ').next().unwrap()));
+        }
+        assert!(!answer.stderr.contains("--delay"), "{delay}: {}", answer.stderr);
+        let answer = answer.json();
+        let rows = answer["rows"].as_array().unwrap();
+        let zero = rows.iter().find(|row| row["peak"] == 0).unwrap();
+        assert_eq!(zero["count"], 0, "{delay}: {zero}");
     }
 }
 
@@ -120,11 +165,11 @@ fn the_period_of_a_sync_channel() {
     // Peaks lie 2 ns after multiples of the period, whoever states it.
     for words in ["--pulsed 12.5ns", "--pulsed sync=0/16", "--pulsed auto"] {
         let said = ask(words).stderr;
-        let told = said.split("`delay` 2=").nth(1).unwrap_or_else(|| panic!("{words}: {said}"));
+        let told = said.split("--delay 2=").nth(1).unwrap_or_else(|| panic!("{words}: {said}"));
         let told: f64 = told.split("ns ").next().unwrap().parse().unwrap();
         assert!((told + 2.0).abs() < 0.1, "{words}: {said}");
         let moved = ask(&format!("{words} --delay 2=-2ns"));
-        assert!(!moved.stderr.contains("`delay`"), "{words}: {}", moved.stderr);
+        assert!(!moved.stderr.contains("--delay"), "{words}: {}", moved.stderr);
     }
     for (words, reason) in [
         ("--pulsed sync=9", "no sync"),

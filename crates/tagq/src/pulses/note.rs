@@ -8,29 +8,50 @@ use crate::run::Run;
 /// Over this many periods pulses are nearly even.
 const EVEN: f64 = 10.0;
 
-/// Advises on formula accidentals if the light on two channels is pulsed; returns `None` if it is
-/// steady, or if a full width of `full_width` ticks holds many pulses.
+/// Returns the pulses of the light on two channels; `None` if it is steady.
 ///
 /// Reads a bounded sample of the run.
-pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
+pub(crate) fn of_run(run: &Run, channels: [u16; 2]) -> Option<Pulses> {
     let tick_s = run.store().manifest().tick.seconds();
     let any = (0, f64::INFINITY);
     let find =
         || run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, any, Effort::Small)));
-    let pulses = run.memo().get(&channels, find).ok().flatten()?;
-    let periods = full_width as f64 / pulses.period;
-    if periods > EVEN {
-        return None;
+    run.memo().get(&channels, find).ok().flatten()
+}
+
+impl Pulses {
+    /// Advises on formula accidentals; `None` if a full width of `full_width` ticks holds many pulses. `aside` says what is
+    /// outside of the window, and the options that move it there.
+    pub(crate) fn note(
+        &self,
+        full_width: i128,
+        tick_s: f64,
+        aside: Option<[String; 2]>,
+    ) -> Option<String> {
+        let periods = full_width as f64 / self.period;
+        if periods > EVEN {
+            return None;
+        }
+        // A shift below the full width would count true pairs.
+        let multiple = periods.ceil().max(1.0);
+        let seconds = |periods: f64| self.in_seconds(periods, tick_s);
+        let [outside, options] = aside
+            .map_or_else(Default::default, |[what, by]| [format!(", {what}"), format!("{by} ")]);
+        Some(format!(
+            "the light is pulsed, period {}{outside}, and accidentals by formula are those of steady light; measure them \
+             with {options}`accidentals` shifted `shift` {}",
+            seconds(1.0),
+            seconds(multiple).replace(' ', "")
+        ))
     }
-    // A shift below the full width would count true pairs.
-    let multiple = periods.ceil().max(1.0);
-    let seconds = |periods: f64| pulses.in_seconds(periods, tick_s);
-    Some(format!(
-        "the light is pulsed, period {}, and accidentals by formula are those of steady light; measure them \
-         with `accidentals` shifted `shift` {}",
-        seconds(1.0),
-        seconds(multiple).replace(' ', "")
-    ))
+
+    /// Returns how far the pulse next to zero is from it, in ticks, if it is far from the middle of a window: further than the
+    /// sixteenth part of a period. The delays of the channels move pulses by `moved` ticks.
+    pub(crate) fn aside(&self, moved: f64) -> Option<f64> {
+        let turns = self.phase + moved / self.period;
+        let aside = (turns - turns.round()) * self.period;
+        (aside.abs() > self.period / 16.0).then_some(aside)
+    }
 }
 
 /// Advises on another window if the times of two channels are recorded in steps, `apart` ticks from the multiples of a

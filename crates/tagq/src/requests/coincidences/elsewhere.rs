@@ -37,22 +37,9 @@ impl Below {
 
     /// Returns a note with the delay of the peak, if the tags of the pair have one outside of the window.
     pub(super) fn note(&self, resolved: &Resolved<'_, Query>, is_joined: bool) -> Option<String> {
-        let &Resolved { run, context, ref query, .. } = resolved;
-        if !run.store().has_rows() {
-            return None;
-        }
-        let tick = resolved.tick();
-        let range = peaks::RANGE.parse::<Duration>().ok()?.ceil(tick).ok()?;
-        let reach = peaks::within(run, range);
-        let of = (context.pool, context.progress);
-        // Damage of rows that the answer does not need does not refuse it.
-        let found = peaks::between(run, of, self.pair, reach, query.scope.range, is_joined).ok()?;
-        let place = found.delay()?.shape.place;
-        let [a, b] = self.pair.map(|channel| query.scope.delay_of(channel));
-        let apart = place + b.saturating_sub(a) as f64;
-        #[expect(clippy::cast_possible_truncation, reason = "within the searched range")]
-        let peak = apart.round() as i64;
-        (peak.saturating_abs() > query.window).then(|| self.words(peak, tick, query, context))
+        let peak = peak(self.pair, resolved, is_joined)?;
+        (peak.saturating_abs() > resolved.query.window)
+            .then(|| self.words(peak, resolved.tick(), &resolved.query, resolved.context))
     }
 
     fn words(
@@ -74,4 +61,22 @@ impl Below {
             tick.format_paste(delay)
         )
     }
+}
+
+/// Returns the difference of the delayed times of a pair at its peak, in ticks.
+pub(super) fn peak(pair: [u16; 2], resolved: &Resolved<'_, Query>, is_joined: bool) -> Option<i64> {
+    let &Resolved { run, context, ref query, .. } = resolved;
+    if !run.store().has_rows() {
+        return None;
+    }
+    let range = peaks::RANGE.parse::<Duration>().ok()?.ceil(resolved.tick()).ok()?;
+    let reach = peaks::within(run, range);
+    let of = (context.pool, context.progress);
+    // Damage of rows that the answer does not need does not refuse it.
+    let found = peaks::between(run, of, pair, reach, query.scope.range, is_joined).ok()?;
+    let [a, b] = pair.map(|channel| query.scope.delay_of(channel));
+    let apart = found.delay()?.shape.place + b.saturating_sub(a) as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "within the searched range")]
+    let apart = apart.round() as i64;
+    Some(apart)
 }

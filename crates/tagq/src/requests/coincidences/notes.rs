@@ -1,12 +1,15 @@
 //! Notes on an answer: light for which accidentals by formula do not hold, peaks outside of the window, clocks.
 
-use tagq_query::{Coincidences as Query, Rule, TimeRange};
+use tagq_query::{Coincidences as Query, Rule};
 
-use super::{Accidentals, Coincidences, elsewhere::Below, rows::GroupRows};
+use super::{
+    Accidentals, Coincidences,
+    elsewhere::{self, Below},
+    rows::GroupRows,
+};
 use crate::{
-    pulses,
+    pulses::{self, Pulses},
     requests::{kind::Resolved, unlikely},
-    run::Run,
     unsteady,
 };
 
@@ -44,7 +47,8 @@ impl Coincidences {
         if self.accidentals != Accidentals::Formula {
             return None;
         }
-        let (channels, estimate) = rows.by_formula()?;
+        let (mut channels, estimate) = rows.by_formula()?;
+        channels.sort_unstable();
         let full_width = first.query.rule.full_width(first.query.window);
         // Bins of a trace have rates of their own.
         let is_trace = first.trace.is_some();
@@ -54,21 +58,55 @@ impl Coincidences {
             Some(car) => excess * (1.0 + car.value.abs()) > car.err,
             None => excess > EXCESS,
         };
-        let runs: Vec<(&Run, TimeRange)> =
-            all.iter().map(|of| (of.run, of.query.scope.range)).collect();
-        let window = first.query.window;
-        let [a, b] = channels.map(|channel| first.query.scope.delay_of(channel));
-        let is_pair = full_width == 2 * i128::from(window) + 1;
-        let window = (window, b.saturating_sub(a));
-        let note = |&(run, range): &(&Run, TimeRange)| {
+        let pool = first.context.pool;
+        let note = |of: &Resolved<'_, Query>| {
+            let (run, range) = (of.run, of.query.scope.range);
+            let window = of.query.window;
+            let [a, b] = channels.map(|channel| of.query.scope.delay_of(channel));
+            let window = (window, b.saturating_sub(a));
+            let is_pair = full_width == 2 * i128::from(window.0) + 1;
+            let stepped = || pulses::steps_note(run, channels, window, matters);
             let unsteady = || unsteady::note(run, channels, full_width, range, matters);
-            let pulsed = || pulses::note(run, channels, full_width);
-            let stepped =
-                || is_pair.then(|| pulses::steps_note(run, channels, window, matters)).flatten();
-            let found = || pulsed().or_else(stepped);
-            run.light_note(|| found().or_else(|| unsteady().filter(|_| !is_trace)))
+            run.light_note(|| {
+                if let Some(pulses) = pool.install(|| pulses::of_run(run, channels)) {
+                    return self.pulsed(of, channels, full_width, &pulses);
+                }
+                let stepped = is_pair.then(|| pool.install(stepped)).flatten();
+                stepped.or_else(|| pool.install(unsteady).filter(|_| !is_trace))
+            })
         };
-        first.context.pool.install(|| runs.iter().find_map(note))
+        all.iter().find_map(note)
+    }
+
+    /// Returns the note on pulsed light, with the delay that moves its pairs, or else its pulses, into the window.
+    fn pulsed(
+        &self,
+        resolved: &Resolved<'_, Query>,
+        channels: [u16; 2],
+        full_width: i128,
+        pulses: &Pulses,
+    ) -> Option<String> {
+        let tick = resolved.tick();
+        // Before the search for the pairs.
+        pulses.note(full_width, tick.seconds(), None)?;
+        let [a, b] = channels.map(|channel| resolved.query.scope.delay_of(channel));
+        let pairs = elsewhere::peak(channels, resolved, self.selection.join);
+        let is_outside = |peak: &f64| peak.abs() > resolved.query.window as f64 / 2.0;
+        let (what, aside) = match pairs {
+            Some(peak) => ("pairs", Some(peak as f64).filter(is_outside)),
+            None => ("pulses", pulses.aside(b.saturating_sub(a) as f64)),
+        };
+        let name = resolved.context.setup.name_of(channels[1]);
+        let moved = aside.map(|aside| {
+            #[expect(clippy::cast_possible_truncation, reason = "a delay in ticks")]
+            let [aside, delay] = [aside, b as f64 - aside].map(|ticks| ticks.round() as i64);
+            let far = tick.format(i128::from(aside).abs());
+            [
+                format!("its {what} are {far} from the middle of the window"),
+                format!("`delays` {name}={}", tick.format_paste(delay)),
+            ]
+        });
+        pulses.note(full_width, tick.seconds(), moved)
     }
 }
 

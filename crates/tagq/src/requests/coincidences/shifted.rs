@@ -243,8 +243,8 @@ fn of_pair(moved: &[Moved]) -> Found {
     let free = counts - 1.0;
     let is_steady = scatter <= free + SCATTER * (2.0 * free).sqrt();
     let note = (!is_steady).then(|| {
-        "the counts with a channel moved scatter more than those of a steady source: is it pulsed, or \
-         slowly correlated? Give its period with `shift`"
+        "the counts with a channel moved scatter more than those of a steady source: it is slowly correlated, or it is \
+         pulsed, and `shift` is not its period, or the window ends in a pulse"
             .to_owned()
     });
     let exposures = moved.iter().map(|(_, scale)| 1.0 / scale).sum();
