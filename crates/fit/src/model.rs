@@ -53,7 +53,8 @@ pub trait Model {
     /// Returns starting values, found in `data`: at least one set of all parameters. The best of all fits is taken.
     fn starts(&self, data: &Data) -> Vec<Vec<f64>>;
 
-    /// Writes the mean of the model in each bin to `values`.
+    /// Writes the mean of the model in each bin to `values`. A mean depends on its own bin alone, so that a curve can have other
+    /// bins than the data.
     ///
     /// # Errors
     /// [`Error::Callback`] if it is a function of the caller that failed.

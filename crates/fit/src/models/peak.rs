@@ -1,5 +1,7 @@
 //! A Gaussian peak.
 
+use std::f64::consts::TAU;
+
 use crate::{
     data::{Bin, Data},
     error::Error,
@@ -10,10 +12,13 @@ use crate::{
 /// A Gaussian peak on a background that is equal in all bins.
 ///
 /// Parameters: `net` (the sum of the peak above the background over all bins), `centre`, `fwhm` and `background`, the value of a bin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peak;
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    /// The mean distance of points, each of which stands for a bin that reaches half way to its neighbours.
+    distance: f64,
+}
 
-/// A Gaussian peak on a background of known shape.
+/// A Gaussian peak on a background of known shape, in bins of some width.
 ///
 /// Parameters as those of [`Peak`], but `sigma`, its standard deviation, in place of `fwhm`; `background` is the factor of the
 /// shape.
@@ -27,17 +32,12 @@ pub struct PeakOver {
     pub bounds: [(f64, f64); 2],
 }
 
-/// Adds a peak. A point stands for a bin that reaches half way to its neighbours.
-fn add(values: &mut [f64], bins: &[Bin], net: f64, centre: f64, sigma: f64) {
-    let (first, last) = (bins[0].middle(), bins[bins.len() - 1].middle());
-    let distance = (last - first) / (bins.len().max(2) - 1) as f64;
-    for (value, bin) in values.iter_mut().zip(bins) {
-        *value += if bin.width() > 0.0 {
-            net * gaussian_between(bin.from, bin.to, centre, sigma)
-        } else {
-            let off = (bin.from - centre) / sigma;
-            net * distance * libm::exp(-off * off / 2.0) / (sigma * std::f64::consts::TAU.sqrt())
-        };
+impl Peak {
+    /// Creates the model of a peak in `data`.
+    pub fn of(data: &Data) -> Self {
+        let middles = || data.bins.iter().map(Bin::middle);
+        let span = middles().next_back().unwrap_or(0.0) - middles().next().unwrap_or(0.0);
+        Self { distance: span / (data.bins.len().max(2) - 1) as f64 }
     }
 }
 
@@ -84,8 +84,16 @@ impl Model for Peak {
         let &[net, centre, fwhm, background] = parameters else {
             return Err(Error::Model("a peak has four parameters".into()));
         };
-        values.fill(background);
-        add(values, bins, net, centre, fwhm / FULL_WIDTH);
+        let sigma = fwhm / FULL_WIDTH;
+        for (value, bin) in values.iter_mut().zip(bins) {
+            let share = if bin.width() > 0.0 {
+                gaussian_between(bin.from, bin.to, centre, sigma)
+            } else {
+                let off = (bin.from - centre) / sigma;
+                self.distance * libm::exp(-off * off / 2.0) / (sigma * TAU.sqrt())
+            };
+            *value = background + net * share;
+        }
         Ok(())
     }
 }
@@ -113,10 +121,9 @@ impl Model for PeakOver {
         let &[net, centre, sigma, background] = parameters else {
             return Err(Error::Model("a peak has four parameters".into()));
         };
-        for (value, shape) in values.iter_mut().zip(&self.shape) {
-            *value = background * shape;
+        for ((value, shape), bin) in values.iter_mut().zip(&self.shape).zip(bins) {
+            *value = background * shape + net * gaussian_between(bin.from, bin.to, centre, sigma);
         }
-        add(values, bins, net, centre, sigma);
         Ok(())
     }
 }

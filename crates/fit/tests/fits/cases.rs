@@ -235,7 +235,7 @@ fn peak() -> Case {
                 (0..pairs).map(|_| 0.8f64.mul_add(random.gaussian(), 1.3)).collect();
             let mut data = histogram(bins(-10.0, 0.25, 80), places.into_iter());
             add_background(&mut random, &mut data, 20.0);
-            fitted(&Peak, &data)
+            fitted(&Peak::of(&data), &data)
         }),
     }
 }

@@ -110,7 +110,7 @@ fn fringes_in_long_traces_and_peaks_far_away() {
     let far = 3e7;
     let places: Vec<f64> = (0..2_000).map(|_| 3.0f64.mul_add(random.gaussian(), far)).collect();
     let data = histogram(bins(far - 30.0, 1.0, 60), places.into_iter());
-    let fitted = fit(&Peak, &data, &Settings::default()).unwrap();
+    let fitted = fit(&Peak::of(&data), &data, &Settings::default()).unwrap();
     let centre = fitted.get("centre").unwrap();
     // 3 over the root of 2,000.
     let err = centre.err.unwrap();

@@ -67,7 +67,8 @@ impl FittedOne {
     }
 }
 
-/// Returns the curve at many places if there are few values, which are points or bins of one width.
+/// Returns the curve at many places if there are few values, which are points or bins of one width. The middles of all bins are
+/// among these places.
 fn smooth(model: &dyn Model, data: &Data, fitted: &Fitted) -> Option<Curve> {
     let (first, last) = (data.bins.first()?, data.bins.last()?);
     let is_even =
@@ -75,17 +76,22 @@ fn smooth(model: &dyn Model, data: &Data, fitted: &Fitted) -> Option<Curve> {
     if data.bins.len() >= SMOOTH || !(first.width() <= 0.0 || is_even) {
         return None;
     }
-    let step = (last.middle() - first.middle()) / (SMOOTH - 1) as f64;
-    let middle = |k: usize| step.mul_add(k as f64, first.middle());
+    let each = SMOOTH.div_ceil(data.bins.len());
+    let between = data.bins.windows(2).flat_map(|pair| {
+        let step = (pair[1].middle() - pair[0].middle()) / each as f64;
+        (0..each).map(move |k| (step.mul_add(k as f64, pair[0].middle()), step))
+    });
+    let places: Vec<(f64, f64)> = between.chain([(last.middle(), 0.0)]).collect();
     let half = first.width() / 2.0;
     let bins: Vec<Bin> =
-        (0..SMOOTH).map(|k| Bin { from: middle(k) - half, to: middle(k) + half }).collect();
+        places.iter().map(|(middle, _)| Bin { from: middle - half, to: middle + half }).collect();
     let parameters: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
-    let mut values = vec![0.0; SMOOTH];
+    let mut values = vec![0.0; bins.len()];
     model.predict(&parameters, &bins, &mut values).ok()?;
-    let drawn =
-        |(k, value): (usize, f64)| (middle(k) - step / 2.0, middle(k) + step / 2.0, Some(value));
-    Some(values.into_iter().enumerate().map(drawn).collect())
+    let drawn = |((middle, step), value): (&(f64, f64), f64)| {
+        (middle - step / 2.0, middle + step / 2.0, Some(value))
+    };
+    Some(places.iter().zip(values).map(drawn).collect())
 }
 
 impl Answer {
@@ -131,7 +137,6 @@ impl Fit {
         let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(answer)?;
         let Instrument { response, period } = instrument;
         let between = self.between(axis)?;
-        let model = self.model(axis, response.clone(), *period)?;
         if self.of.name == "decay" {
             note_pile_up(answer, &series, *period, progress);
         }
@@ -143,6 +148,7 @@ impl Fit {
             if self.of.name == "decay" {
                 observed.data.width()?;
             }
+            let model = self.model(&observed.data, axis, response.clone(), *period)?;
             let settings = self.settings(&*model, &observed.data, axis)?;
             let fitted = fit(&*model, &observed.data, &settings)?;
             let one = if self.of.name == "decay" {

@@ -188,9 +188,10 @@ impl Fit {
         Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.guess)? })
     }
 
-    /// Returns the model. Periods and jitters are on the axis.
+    /// Returns the model of these data. Periods and jitters are on the axis.
     pub(super) fn model(
         &self,
+        data: &tagq_fit::Data,
         axis: Axis,
         response: Option<Response>,
         period: Option<f64>,
@@ -221,7 +222,7 @@ impl Fit {
                 _ => DipShape::Gaussian,
             })),
             "sin" => Box::new(Sine),
-            _ => Box::new(Peak),
+            _ => Box::new(Peak::of(data)),
         })
     }
 }
