@@ -18,6 +18,7 @@ Open = Callable[..., Tab]
 #: A query of each kind of figure; `micro` has another file.
 QUERIES = {
     "g2": "g2 1,2 --range 20ns",
+    "g2-cut": "g2 1,2 --bin 1ns --range 20ns --ylim 0..1",
     "g2-log": "g2 1,2 --range 1ns..1ms --log 4",
     "histogram": "histogram --start 1 --stop 2 --range 50ns",
     "rates": "rates --bin 20ms",
@@ -104,6 +105,18 @@ def test_a_figure_is_drawn_on_each_screen(tab: Open, figure: Callable[[str], Pat
         assert wide <= width, "the page has to be scrolled to the side"
         # The page asks for nothing but itself.
         assert one.requests == [figure(name).as_uri()]
+
+
+def test_values_beyond_the_axis_are_arrows(tab: Open, figure: Callable[[str], Path], tmp_path: Path) -> None:
+    one = opened(tab, figure("g2-cut"))
+    page = ElementTree.fromstring(downloaded(one, "SVG", tmp_path))
+    values = [float(row["value"]) for row in rows(one, tmp_path)]
+    inside = sum(value <= 1 for value in values)
+    assert 0 < inside < len(values)
+    assert len(list(page.iter("{http://www.w3.org/2000/svg}circle"))) == inside
+    paths = [path.get("d") or "" for path in page.iter("{http://www.w3.org/2000/svg}path")]
+    # An arrow has three corners.
+    assert sum(path.endswith("Z") and path.count("L") == 2 for path in paths) == len(values) - inside
 
 
 def test_without_scripts_the_picture_is_shown(tab: Open, figure: Callable[[str], Path]) -> None:

@@ -1,5 +1,7 @@
 //! Axes: their content, unit and tick positions.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct as _};
 
 use crate::{
@@ -19,6 +21,9 @@ pub enum Scale {
 /// How far beyond its ends, as a fraction of its length, an axis has ticks: bins end half a time tick
 /// away from the numbers that the user requested.
 const BEYOND: f64 = 2e-3;
+
+/// How far beyond its ends, as a fraction of its length, a value is on the axis: by rounding.
+const ON_AXIS: f64 = 1e-9;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,6 +129,15 @@ impl Axis {
             Scale::Logarithmic => {
                 libm::log(value.max(0.0) / self.low) / libm::log(self.high / self.low)
             }
+        }
+    }
+
+    /// Returns on which side of the axis a value is: `Less` before its start, `Greater` after its end, `Equal` on it.
+    pub fn side(&self, value: f64) -> Ordering {
+        match self.place(value) {
+            place if place < -ON_AXIS => Ordering::Less,
+            place if place > 1.0 + ON_AXIS => Ordering::Greater,
+            _ => Ordering::Equal,
         }
     }
 

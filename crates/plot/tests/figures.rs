@@ -590,6 +590,52 @@ fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
 }
 
 #[test]
+fn a_value_beyond_its_axis_is_an_arrow_at_the_edge() {
+    let values = [Some(1.0), Some(17.0), Some(2.0), Some(-3.0)];
+    let answer = g2(&values, false);
+    let look = Look { limits: Some((0.0, 5.0)), ..Look::default() };
+    let figure = Figure::of_look(&answer, &look).unwrap();
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let named = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+    // The bins are 9, 90, 900 and 9,000 ticks wide: the first ones are drawn together.
+    let whole = g2(&values[1..], true);
+    let figure = Figure::of_look(&whole, &look).unwrap();
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &whole).unwrap()).unwrap();
+    assert_eq!((svg.matches("<circle").count(), named("svg")), (1, 1), "{svg}");
+    let arrows = |svg: &str| svg.lines().filter(|line| line.contains("Z\"")).count();
+    assert_eq!(arrows(&svg), 2, "{svg}");
+    // Nothing of what is out of range is drawn as an error: one line with a point, with its two ends.
+    let errors = svg.lines().find(|line| line.contains("stroke-width=\"1.1\"")).unwrap();
+    assert_eq!((errors.matches('M').count(), errors.matches('L').count()), (1, 1), "{errors}");
+    let terminal = text(&figure, PLAIN);
+    assert!(terminal.contains('\u{2191}') && terminal.contains('\u{2193}'), "{terminal}");
+    // A line leaves the axis; it does not follow its end.
+    let answer = trace(&[1.0, 17.0, 17.0, 2.0].map(|rate| [Some(rate), None]));
+    let figure = Figure::of_look(&answer, &look).unwrap();
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
+    let line = svg.lines().find(|line| line.contains("stroke-width=\"1.8\"")).unwrap();
+    assert_eq!(line.matches('M').count(), 2, "{line}");
+    let top = text(&figure, PLAIN);
+    assert!(top.contains('\u{2191}'), "{top}");
+    // A column is cut.
+    let counts = histogram(0, 1, &[3, 900, 4]);
+    let figure = Figure::of_look(&counts, &look).unwrap();
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &counts).unwrap()).unwrap();
+    assert_eq!(arrows(&svg), 2, "an arrow beside the filled area: {svg}");
+    assert!(text(&figure, PLAIN).contains('\u{2191}'));
+}
+
+#[test]
+fn an_expected_value_beyond_the_axis_is_not_drawn() {
+    let answer = g2(&[Some(3.0), Some(4.0)], false);
+    let look = Look { limits: Some((2.0, 5.0)), ..Look::default() };
+    let figure = Figure::of_look(&answer, &look).unwrap();
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
+    assert!(!svg.contains("stroke-dasharray=\"7 4\""), "{svg}");
+}
+
+#[test]
 fn names_are_no_orders() {
     let bad = "x\u{1b}[2J\n</text><script>\u{202e}";
     let mut answer = unfinished(&[(3.0, 1.0, false), (3.0, 1.0, false)], false);

@@ -76,6 +76,19 @@ def test_points_are_the_middles_of_bins_with_their_values(run: tagq.Run) -> None
     plt.close(ax.figure)
 
 
+def test_a_value_beyond_the_axis_is_an_arrow_at_the_edge(run: tagq.Run) -> None:
+    g2 = run.g2(1, 2, bin="1ns", range="20ns")
+    ax = g2.plot(limits=(0, 1))
+    over = g2["g2"] > 1
+    assert 0 < over.sum() < len(g2)
+    (arrows,) = [line for line in ax.lines if line.get_marker() == "^"]
+    assert numpy.allclose(arrows.get_xdata(), g2["delay_s"][over] * 1e9) and set(arrows.get_ydata()) == {1.0}
+    (points,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert numpy.array_equal(points.get_ydata()[:-1], g2["g2"][~over])
+    assert len(ax.collections[0].get_segments()) == (~over).sum()
+    plt.close(ax.figure)
+
+
 def test_a_logarithmic_axis_has_no_bar_below_it_and_numbers_with_units(run: tagq.Run) -> None:
     ax = run.histogram(1, 2, bin="1ns", range="20ns").plot(log_y=True)
     low = ax.get_ylim()[0]

@@ -1,5 +1,7 @@
 //! Values over an axis.
 
+use std::cmp::Ordering;
+
 use super::{Frame, HEADER, LABEL, MARGIN, Space, TICK, draw_nothing, draw_x, widest};
 use crate::{
     Axis, Chart, Line, SeriesMarks, Step, Ticks,
@@ -15,6 +17,9 @@ const PANEL_MIN: f64 = 70.0;
 /// Maximum width of the names to the right of the values.
 const LEGEND: f64 = 190.0;
 
+/// Half of the width of the arrow of a value beyond the axis, and its height.
+const ARROW: (f64, f64) = (4.0, 8.0);
+
 /// The area of the values on the page.
 struct Area<'a> {
     chart: &'a Chart,
@@ -28,10 +33,51 @@ impl Area<'_> {
         left + self.chart.x.place(value).clamp(0.0, 1.0) * (right - left)
     }
 
-    /// Returns the vertical position of a value.
+    /// Returns the vertical position of a value; one beyond the axis is at its end.
     fn up(&self, value: f64) -> f64 {
         let Frame { top, bottom, .. } = self.frame;
         bottom - self.chart.y.place(value).clamp(0.0, 1.0) * (bottom - top)
+    }
+
+    /// Returns the vertical position of a value, also of one beyond the axis.
+    fn up_beyond(&self, value: f64) -> f64 {
+        let Frame { top, bottom, .. } = self.frame;
+        bottom - self.chart.y.place(value).clamp(-9.0, 10.0) * (bottom - top)
+    }
+
+    /// Returns the parts of lines that are on the axis.
+    fn inside(&self, lines: impl Iterator<Item = Vec<Place>>) -> Vec<Vec<Place>> {
+        let Frame { top, bottom, .. } = self.frame;
+        let mut parts: Vec<Vec<Place>> = Vec::new();
+        for line in lines {
+            let mut end = None;
+            for pair in line.windows(2) {
+                let (from, to) = (pair[0], pair[1]);
+                // The place of the line at a height, between its ends.
+                let at = |y: f64| {
+                    let share = (y - from.1) / (to.1 - from.1);
+                    (from.0 + share * (to.0 - from.0), y)
+                };
+                let cut = |(x, y): Place| match y {
+                    y if y < top => at(top),
+                    y if y > bottom => at(bottom),
+                    y => (x, y),
+                };
+                let is_outside =
+                    |edge: fn(f64, f64) -> bool, of: f64| edge(from.1, of) && edge(to.1, of);
+                if is_outside(|y, top| y < top, top) || is_outside(|y, bottom| y > bottom, bottom) {
+                    end = None;
+                    continue;
+                }
+                let (first, last) = (cut(from), cut(to));
+                match parts.last_mut() {
+                    Some(part) if end == Some(first) => part.push(last),
+                    _ => parts.push(vec![first, last]),
+                }
+                end = Some(last);
+            }
+        }
+        parts
     }
 }
 
@@ -125,7 +171,8 @@ fn draw_panel(drawing: &mut Drawing, area: &Area<'_>, ticks: &Ticks, marks: &[&S
         let at = (frame.left - 9.0, y + 0.36 * TICK);
         drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
     }
-    if let Some(value) = area.chart.reference {
+    let on_axis = |value: &f64| area.chart.y.side(*value) == Ordering::Equal;
+    if let Some(value) = area.chart.reference.filter(on_axis) {
         let line = vec![(frame.left, area.up(value)), (frame.right, area.up(value))];
         drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
     }
@@ -156,7 +203,7 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
         let floor = area.up(0.0);
         for run in runs {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-            let mut corners = stairs(run, area);
+            let mut corners = stairs(run, area, Area::up);
             corners.extend([(area.across(last.right), floor), (area.across(first.left), floor)]);
             drawing.area(corners, colour, 0.25);
         }
@@ -164,10 +211,12 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
     match marks.line {
         Line::Hidden => {}
         Line::Straight => {
-            drawing.lines(runs.iter().map(|run| through(run, area)).collect(), colour, 1.8, dash);
+            let lines = runs.iter().map(|run| through(run, area));
+            drawing.lines(area.inside(lines), colour, 1.8, dash);
         }
         Line::Steps => {
-            drawing.lines(runs.iter().map(|run| stairs(run, area)).collect(), colour, 1.5, dash);
+            let lines = runs.iter().map(|run| stairs(run, area, Area::up_beyond));
+            drawing.lines(area.inside(lines), colour, 1.5, dash);
         }
     }
     if marks.has_errors {
@@ -175,13 +224,18 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
             let x = middle(step, area).0;
             vec![(x, area.up(step.mean + step.err)), (x, area.up(step.mean - step.err))]
         };
-        drawing.lines(steps().map(of).collect(), colour, 1.1, Dash::None);
+        let inside = steps().filter(|step| area.chart.y.side(step.mean) == Ordering::Equal);
+        drawing.lines(inside.map(of).collect(), colour, 1.1, Dash::None);
     } else if marks.has_band {
         for run in runs {
             drawing.area(error_band(run, area), colour, 0.25);
         }
     }
-    let dots = |run: &Vec<Step>| run.iter().map(|step| middle(step, area)).collect::<Vec<_>>();
+    draw_arrows(drawing, area, marks);
+    let dots = |run: &Vec<Step>| {
+        let inside = run.iter().filter(|step| area.chart.y.side(step.mean) == Ordering::Equal);
+        inside.map(|step| middle(step, area)).collect::<Vec<_>>()
+    };
     if marks.has_points {
         let radius = marks.point_size / 2.0;
         drawing.dots(runs.iter().flat_map(dots).collect(), radius, colour);
@@ -192,19 +246,42 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
     }
 }
 
+/// Draws an arrow at the edge for each value beyond the axis, as many as have room beside each other. A bin without counts,
+/// as on a logarithmic axis, has none.
+fn draw_arrows(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
+    let (half, high) = ARROW;
+    let Frame { top, bottom, .. } = area.frame;
+    let (colour, _) = style(marks);
+    for (side, edge, down) in [(Ordering::Greater, top, high), (Ordering::Less, bottom, -high)] {
+        if marks.is_filled && side == Ordering::Less {
+            continue;
+        }
+        let mut before = f64::NEG_INFINITY;
+        let steps = marks.runs.iter().flatten();
+        for step in steps.filter(|step| area.chart.y.side(step.mean) == side) {
+            let x = middle(step, area).0;
+            if x >= before + 2.0 * half {
+                let corners = vec![(x, edge), (x - half, edge + down), (x + half, edge + down)];
+                drawing.area(corners, colour, 1.0);
+                before = x;
+            }
+        }
+    }
+}
+
 fn middle(step: &Step, area: &Area<'_>) -> Place {
     (f64::midpoint(area.across(step.left), area.across(step.right)), area.up(step.mean))
 }
 
 /// Connects the middles.
 fn through(run: &[Step], area: &Area<'_>) -> Vec<Place> {
-    run.iter().map(|step| middle(step, area)).collect()
+    run.iter().map(|step| (middle(step, area).0, area.up_beyond(step.mean))).collect()
 }
 
-/// Follows the tops of the bins.
-fn stairs(run: &[Step], area: &Area<'_>) -> Vec<Place> {
+/// Follows the tops of the bins, whose positions `up` gives.
+fn stairs<'a>(run: &[Step], area: &Area<'a>, up: fn(&Area<'a>, f64) -> f64) -> Vec<Place> {
     let of = |step: &Step| {
-        let y = area.up(step.mean);
+        let y = up(area, step.mean);
         [(area.across(step.left), y), (area.across(step.right), y)]
     };
     run.iter().flat_map(of).collect()

@@ -1,6 +1,6 @@
 //! Values over an axis.
 
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 
 use super::{
     Room,
@@ -17,6 +17,10 @@ use crate::{
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Symbols that distinguish lines without colours.
 const SIGNS: [char; 14] = ['●', '○', '■', '□', '▲', '△', '◆', '◇', '+', '×', '*', '#', '%', '@'];
+
+/// Arrows of values beyond the axis.
+const UP: char = '\u{2191}';
+const DOWN: char = '\u{2193}';
 
 /// Least height of a panel.
 const PANEL_LINES: usize = 3;
@@ -108,7 +112,10 @@ fn lanes(chart: &Chart, room: Room) -> String {
 
 /// Draws the expected value as dashes.
 fn draw_reference(canvas: &mut Canvas, chart: &Chart) {
-    let Some(value) = chart.reference else { return };
+    let Some(value) = chart.reference.filter(|value| chart.y.side(*value) == Ordering::Equal)
+    else {
+        return;
+    };
     let y = height(chart, value, 4 * canvas.lines);
     for x in (0..2 * canvas.columns).step_by(4) {
         canvas.point(x, y, Colour::Faint);
@@ -164,6 +171,7 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
     let lines = canvas.lines;
     for (column, value) in highest.into_iter().enumerate() {
         let Some(value) = value else { continue };
+        let is_beyond = chart.y.side(value) == Ordering::Greater;
         let place = chart.y.place(value).clamp(0.0, 1.0);
         let mut eighths = whole((place * (8 * lines) as f64).round());
         if value > 0.0 {
@@ -177,6 +185,9 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
             }
             canvas.put(column, line, EIGHTHS[here], Some(colour));
             eighths -= here;
+        }
+        if is_beyond {
+            canvas.put(column, 0, UP, Some(colour));
         }
     }
 }
@@ -192,6 +203,9 @@ fn draw_line(
     // Errors of points that are a character apart.
     if shape == Shape::Points && points.len() <= canvas.columns {
         for (point, value) in points.iter().filter_map(|point| Some((point, point.value?))) {
+            if chart.y.side(value) != Ordering::Equal {
+                continue;
+            }
             let x = column(&chart.x, middle(&chart.x, point), width);
             let y = |value: f64| height(chart, value, height_of);
             canvas.line((x, y(value - point.err)), (x, y(value + point.err)), Colour::Faint);
@@ -199,13 +213,28 @@ fn draw_line(
     }
     let mut before = None;
     for point in points {
-        let here = point.value.map(|value| {
+        let here = point.value.filter(|value| chart.y.side(*value) == Ordering::Equal);
+        let here = here.map(|value| {
             (column(&chart.x, middle(&chart.x, point), width), height(chart, value, height_of))
         });
         if let Some(here) = here {
             canvas.line(before.unwrap_or(here), here, colour);
         }
         before = here;
+    }
+    draw_arrows(canvas, chart, points, Some(colour));
+}
+
+/// Draws an arrow at the edge for each value beyond the axis.
+fn draw_arrows(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Option<Colour>) {
+    let (columns, lines) = (canvas.columns, canvas.lines);
+    for (point, value) in points.iter().filter_map(|point| Some((point, point.value?))) {
+        let (line, arrow) = match chart.y.side(value) {
+            Ordering::Equal => continue,
+            Ordering::Greater => (0, UP),
+            Ordering::Less => (lines - 1, DOWN),
+        };
+        canvas.put(column(&chart.x, middle(&chart.x, point), columns), line, arrow, colour);
     }
 }
 
@@ -226,6 +255,7 @@ fn draw_signs(canvas: &mut Canvas, chart: &Chart, points: &[Point], sign: char) 
             canvas.put(at, height(chart, value, lines), sign, None);
         }
     }
+    draw_arrows(canvas, chart, points, None);
 }
 
 /// Returns the middle of a bin on the scale of the axis.

@@ -202,7 +202,7 @@ def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new
         _prepare(ax.xaxis, x, ax.set_xlim, ax.set_xscale, is_fresh)
         _prepare(ax.yaxis, y, ax.set_ylim, ax.set_yscale, is_fresh)
         for series in drawn if len(axes) == 1 else [drawn[number]]:
-            _series(ax, series, chart, style)
+            _series(ax, series, chart, style, is_fresh)
         if chart["reference"] is not None:
             ax.axhline(chart["reference"] / _size(y), color=INK, linewidth=0.9, dashes=(7, 4), zorder=1)
         if len(drawn) > 1:
@@ -212,7 +212,8 @@ def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new
     axes[-1].set_xlabel(_label(x))
 
 
-def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[str, Any]) -> None:
+def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[str, Any], has_ends: bool) -> None:
+    """Draws the marks of a series. Values beyond the ends of the axis, if it has those of the figure, are arrows at its edge."""
     import numpy
 
     x, y = chart["x"], chart["y"]
@@ -228,6 +229,11 @@ def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[
         low, high, mean, err = (steps[name] / _size(y) for name in ("low", "high", "mean", "err"))
         middle = numpy.sqrt(left * right) if _is_logarithmic(x) else (left + right) / 2
         below, above = mean - err, mean + err
+        # As the program does: a value is on the axis in spite of rounding.
+        rounding = 1e-9 * (y["high"] - y["low"])
+        is_over = has_ends & (steps["mean"] > y["high"] + rounding)
+        is_under = has_ends & (steps["mean"] < y["low"] - rounding)
+        is_inside = ~(is_over | is_under)
         if _is_logarithmic(y):
             # What is zero or below it is drawn at the end of the axis.
             low, high, mean, below, above = (numpy.maximum(of, floor) for of in (low, high, mean, below, above))
@@ -238,12 +244,22 @@ def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[
         if series["is_filled"]:
             ax.fill_between(edges, tops, floor, color=colour, alpha=0.25, linewidth=0)
         if series["has_errors"]:
-            ax.vlines(middle, below, above, color=colour, linewidth=0.9)
+            ax.vlines(middle[is_inside], below[is_inside], above[is_inside], color=colour, linewidth=0.9)
         elif series["has_band"]:
             ax.fill_between(edges, numpy.repeat(below, 2), numpy.repeat(above, 2), color=colour, alpha=0.25, linewidth=0)
+        ends = [(is_over, y["high"], "^"), (is_under & (not series["is_filled"]), y["low"], "v")]
+        for is_beyond, end, marker in ends:
+            if is_beyond.any():
+                places = middle[is_beyond], numpy.full(is_beyond.sum(), end / _size(y))
+                ax.plot(*places, marker, color=colour, markersize=6, clip_on=False, zorder=3)
         is_straight = series["line"] == "straight"
         columns.append(
-            {"middle": middle, "mean": mean, "x": middle if is_straight else edges, "y": mean if is_straight else tops}
+            {
+                "middle": middle[is_inside],
+                "mean": mean[is_inside],
+                "x": middle if is_straight else edges,
+                "y": mean if is_straight else tops,
+            }
         )
     if not columns:
         return
@@ -261,7 +277,7 @@ def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[
         ax.plot(joined("middle"), joined("mean"), **{**label, **points})
     elif series["line"] == "straight":
         # A value between two undefined ones has no line.
-        alone = [of for of in columns if len(of["mean"]) == 1]
+        alone = [of for of in columns if len(of["x"]) == 1]
         for of in alone:
             ax.plot(of["middle"], of["mean"], "o", markersize=3, color=colour)
 

@@ -3,7 +3,7 @@
 import {
   BELOW, HEADER, MARGIN, TICK, drawBelow, drawNothing, drawTitleBeside, roomBeside, widest,
 } from "../paint/axes";
-import { clamp, fitted, logarithmic, place, ticksOf, valueAt } from "../scales/axis";
+import { clamp, fitted, logarithmic, place, side, ticksOf, valueAt } from "../scales/axis";
 import { COLOURS, type Palette } from "../paint/colour";
 import type { Choice, Content, Fraction, Reading, Spot } from "./content";
 import { firstWhere, marksOf, visible, type SeriesMarks, type Step } from "../paint/marks";
@@ -20,6 +20,8 @@ const NAMES = 170;
 const BELOW_PART = 0.25;
 const BELOW_HEIGHT = 60;
 const NARROW = 600;
+/** Half of the width of the arrow of a value beyond the axis, and its height. */
+const ARROW = [4, 8] as const;
 
 export class ChartContent implements Content {
   readonly zooms = { x: true, y: false };
@@ -284,7 +286,12 @@ class Sheet {
 
   up(value: number): number {
     const { top, bottom } = this.panel;
-    return bottom - clamp(place(this.y, value), 0, 1) * (bottom - top);
+    return bottom - clamp(place(this.y, value), -1, 2) * (bottom - top);
+  }
+
+  /** Returns on which side of the vertical axis a value is. */
+  side(value: number): -1 | 0 | 1 {
+    return side(this.y, value);
   }
 
   middle(step: Step): Place {
@@ -317,6 +324,7 @@ class Sheet {
 function drawSeries(sheet: Sheet, marks: SeriesMarks, { colour, dash }: { colour: string; dash: Dash }): void {
   const { pen } = sheet;
   const { runs } = marks;
+  const inside = (run: Step[]) => run.filter((step) => sheet.side(step.mean) === 0);
   if (marks.has_envelope) {
     for (const run of runs) pen.area(sheet.between(run, (step) => step.low, (step) => step.high), colour, 0.45);
   }
@@ -333,17 +341,37 @@ function drawSeries(sheet: Sheet, marks: SeriesMarks, { colour, dash }: { colour
       const [x] = sheet.middle(step);
       return [[x, sheet.up(step.mean + step.err)], [x, sheet.up(step.mean - step.err)]];
     };
-    pen.lines(runs.flatMap((run) => run.map(error)), colour, 1.1, SOLID);
+    pen.lines(runs.flatMap((run) => inside(run).map(error)), colour, 1.1, SOLID);
   } else if (marks.has_band) {
     for (const run of runs) {
       pen.area(sheet.between(run, (step) => step.mean - step.err, (step) => step.mean + step.err), colour, 0.25);
     }
   }
+  drawArrows(sheet, marks, colour);
   if (marks.has_points) {
-    pen.dots(runs.flatMap((run) => run.map((step) => sheet.middle(step))), marks.point_size / 2, colour);
+    pen.dots(runs.flatMap((run) => inside(run).map((step) => sheet.middle(step))), marks.point_size / 2, colour);
   } else if (marks.line === "straight") {
     // A value between two undefined ones has no line.
-    const alone = runs.filter((run) => run.length === 1);
+    const alone = runs.filter((run) => run.length === 1 && inside(run).length === 1);
     pen.dots(alone.map((run) => sheet.middle(run[0]!)), 2, colour);
+  }
+}
+
+/**
+ * Draws an arrow at the edge for each value beyond the axis, as many as have room beside each other. A bin without counts, as on a
+ * logarithmic axis, has none.
+ */
+function drawArrows(sheet: Sheet, marks: SeriesMarks, colour: string): void {
+  const [half, high] = ARROW;
+  const { top, bottom } = sheet.panel;
+  for (const [side, edge, down] of [[1, top, high], [-1, bottom, -high]] as const) {
+    if (marks.is_filled && side < 0) continue;
+    let before = -Infinity;
+    for (const step of marks.runs.flat()) {
+      const [x] = sheet.middle(step);
+      if (sheet.side(step.mean) !== side || x < before + 2 * half) continue;
+      sheet.pen.area([[x, edge], [x - half, edge + down], [x + half, edge + down]], colour, 1);
+      before = x;
+    }
   }
 }

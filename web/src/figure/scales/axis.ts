@@ -6,6 +6,9 @@ import { exponent, fixed, unitOf } from "./words";
 /** How far beyond its ends, as a fraction of its length, an axis has ticks. */
 const BEYOND = 2e-3;
 
+/** How far beyond its ends, as a fraction of its length, a value is on the axis: by rounding. */
+const ON_AXIS = 1e-9;
+
 export interface Mark {
   at: number;
   label: string;
@@ -107,6 +110,12 @@ function alone(axis: Axis, value: number): string {
   const scaled = value / size;
   const number = fixed(scaled, Math.max(-exponent(scaled), 0));
   return unit === "" ? number : `${number} ${unit}`;
+}
+
+/** Returns on which side of the axis a value is: -1 before its start, 1 after its end, 0 on it. */
+export function side(axis: Axis, value: number): -1 | 0 | 1 {
+  const at = place(axis, value);
+  return at < -ON_AXIS ? -1 : at > 1 + ON_AXIS ? 1 : 0;
 }
 
 /** Returns an axis of values with logarithmic scale, as `--log-y` gives it; `values` are those that are drawn. */
