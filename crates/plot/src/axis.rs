@@ -111,6 +111,16 @@ impl Axis {
         Self { scale, ..Self::linear(label, quantity, low, high) }
     }
 
+    /// Returns the logarithmic axis of the same quantity that begins at half of the least of these values above zero, so that
+    /// this one is drawn above the end.
+    #[must_use]
+    pub fn around(self, values: impl Iterator<Item = f64>) -> Self {
+        let least = values.filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
+        let low = if least.is_finite() { least / 2.0 } else { self.high / 10.0 };
+        let high = if self.high > low { self.high } else { 10.0 * low };
+        Self::logarithmic(self.label, self.quantity, low, high)
+    }
+
     /// Creates an axis for values between `low` and `high`: it starts at zero, unless all values are
     /// far from zero and `zoom` allows it to start at the values.
     pub fn for_values(label: &str, quantity: Quantity, low: f64, high: f64, zoom: bool) -> Self {

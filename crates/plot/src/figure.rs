@@ -153,10 +153,11 @@ impl Matrix {
     /// Returns the axis of the counts.
     pub fn axis(&self) -> Axis {
         let most = self.most().max(1) as f64;
+        let axis = Axis::linear("coincidences", Quantity::Count, 0.0, most);
         if self.is_logarithmic {
-            return Axis::logarithmic("coincidences", Quantity::Count, 0.5, most);
+            return axis.around(self.cells.iter().flatten().map(|&count| count as f64));
         }
-        Axis::linear("coincidences", Quantity::Count, 0.0, most)
+        axis
     }
 }
 

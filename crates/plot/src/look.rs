@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Axis, Error, Figure, Plot, Quantity, Scale, words::cut};
+use crate::{Axis, Error, Figure, Plot, Scale, words::cut};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
@@ -75,23 +75,17 @@ fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
     if !look.is_logarithmic {
         return Ok(Axis { low, high, scale: Scale::Linear, ..axis.clone() });
     }
-    let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
-    let low = match look.limits {
-        Some((low, _)) if low <= 0.0 => return Err(Error::Limits { low, high }),
-        Some((low, _)) => low,
-        // A count of one is drawn above the end.
-        None if axis.quantity == Quantity::Count => 0.5,
-        None if least.is_finite() => least / 1.5,
-        None => high / 10.0,
-    };
-    let high = if high > low { high } else { 10.0 * low };
-    Ok(Axis::logarithmic(axis.label.clone(), axis.quantity, low, high))
+    match look.limits {
+        Some((low, high)) if low <= 0.0 => Err(Error::Limits { low, high }),
+        Some((low, _)) => Ok(Axis::logarithmic(axis.label.clone(), axis.quantity, low, high)),
+        None => Ok(axis.clone().around(values.iter().copied())),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bars, Chart, Page, Point, Series, Shape};
+    use crate::{Bars, Chart, Page, Point, Quantity, Series, Shape};
 
     fn figure(values: &[f64]) -> Figure {
         let point = |&value: &f64| Point {
@@ -131,7 +125,7 @@ mod tests {
         );
         // The smallest value above zero, and a little below it.
         let low = ends(&with(None, true), &[0.0, 3.0, 60.0]).unwrap().0;
-        assert!((low - 2.0).abs() < 1e-9, "{low}");
+        assert!((low - 1.5).abs() < 1e-9, "{low}");
         for (limits, is_logarithmic) in
             [((2.0, 1.0), false), ((f64::NAN, 1.0), false), ((0.0, 1.0), true)]
         {

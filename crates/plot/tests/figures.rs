@@ -636,6 +636,24 @@ fn an_expected_value_beyond_the_axis_is_not_drawn() {
 }
 
 #[test]
+fn a_logarithmic_axis_begins_near_the_values() {
+    let look = Look { is_logarithmic: true, ..Look::default() };
+    let ends = |counts: &[u64]| {
+        let figure = Figure::of_look(&histogram(0, 1, counts), &look).unwrap();
+        let Plot::Chart(chart) = figure.plot else { panic!("a chart") };
+        chart.y.low
+    };
+    assert!((ends(&[600, 800, 0, 9_000]) - 300.0).abs() < 1e-9);
+    // A count of one is drawn above the end.
+    assert!((ends(&[1, 9]) - 0.5).abs() < 1e-9);
+    let groups: Vec<Vec<u16>> = (1..5).flat_map(|a| (a + 1..5).map(move |b| vec![a, b])).collect();
+    let groups: Vec<&[u16]> = groups.iter().map(|of| &of[..]).collect();
+    let figure = Figure::of_look(&coincidences(&groups, &[800; 6]), &look).unwrap();
+    let Plot::Matrix(matrix) = figure.plot else { panic!("a matrix") };
+    assert!((matrix.axis().low - 400.0).abs() < 1e-9, "{:?}", matrix.axis());
+}
+
+#[test]
 fn names_are_no_orders() {
     let bad = "x\u{1b}[2J\n</text><script>\u{202e}";
     let mut answer = unfinished(&[(3.0, 1.0, false), (3.0, 1.0, false)], false);

@@ -1,7 +1,7 @@
 /** Counts of pairs. */
 
 import { LABEL, MARGIN, SCALE, TICK, drawScale, widest } from "../paint/axes";
-import { clamp, place } from "../scales/axis";
+import { clamp, logarithmic, place } from "../scales/axis";
 import { onMap, textOnMap, type Palette } from "../paint/colour";
 import type { Choice, Content, Fraction, Reading, Spot } from "./content";
 import { cutTo, type Box, type Pen } from "../paint/pen";
@@ -27,10 +27,10 @@ export class MatrixContent implements Content {
     this.canBeLogarithmic = !matrix.is_logarithmic;
     const isLogarithmic = matrix.is_logarithmic || choice.isLogarithmic;
     const high = Math.max(1, ...matrix.cells.map((cell) => cell ?? 0));
-    this.axis = {
-      label: "coincidences", quantity: "count", low: isLogarithmic ? 0.5 : 0, high,
-      is_logarithmic: isLogarithmic, units: COUNT_UNITS,
+    const axis: Axis = {
+      label: "coincidences", quantity: "count", low: 0, high, is_logarithmic: false, units: COUNT_UNITS,
     };
+    this.axis = isLogarithmic ? logarithmic(axis, matrix.cells) : axis;
   }
 
   legend(): Reading[] {

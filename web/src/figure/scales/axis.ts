@@ -123,8 +123,8 @@ export function logarithmic(axis: Axis, values: Iterable<number | null>): Axis {
   if (axis.is_logarithmic) return axis;
   let least = Infinity;
   for (const value of values) if (value !== null && value > 0 && value < least) least = value;
-  // A count of one is drawn above the end.
-  const low = axis.quantity === "count" ? 0.5 : Number.isFinite(least) ? least / 1.5 : axis.high / 10;
+  // The least value is drawn above the end.
+  const low = Number.isFinite(least) ? least / 2 : axis.high / 10;
   return { ...axis, low, high: axis.high > low ? axis.high : 10 * low, is_logarithmic: true };
 }
 
