@@ -22,6 +22,8 @@ pub(crate) enum Thing {
     Lines { lines: Vec<Vec<Place>>, colour: Colour, width: f64, dash: Dash },
     /// Filled circles.
     Dots { at: Vec<Place>, radius: f64, fill: Colour },
+    /// Cells that fill a rectangle.
+    Cells(Cells),
     /// Text on one line.
     Words(Words),
 }
@@ -41,6 +43,42 @@ impl Dash {
             Self::Long => Some([7.0, 4.0]),
             Self::Short => Some([2.0, 3.0]),
         }
+    }
+}
+
+/// Cells of one size between two corners of a rectangle.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub(crate) from: Place,
+    pub(crate) to: Place,
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    /// Column by column from the left, each from bottom to top; `None` is not drawn.
+    pub(crate) fills: Vec<Option<Colour>>,
+}
+
+impl Cells {
+    /// Returns the colour of a cell; rows are numbered from the top.
+    pub(crate) fn fill(&self, column: usize, row: usize) -> Option<Colour> {
+        self.fills[column * self.rows + self.rows - 1 - row]
+    }
+
+    /// Returns each cell as an area.
+    pub(crate) fn areas(&self) -> impl Iterator<Item = Thing> {
+        let (width, height) = (
+            (self.to.0 - self.from.0) / self.columns as f64,
+            (self.to.1 - self.from.1) / self.rows as f64,
+        );
+        let area = move |(at, fill): (usize, &Option<Colour>)| {
+            let (column, row) = (at / self.rows, at % self.rows);
+            let left = self.from.0 + width * column as f64;
+            let top = self.to.1 - height * (row + 1) as f64;
+            // Half a point of overlap avoids gaps.
+            let (right, bottom) = (left + width + 0.5, top + height + 0.5);
+            let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+            Some(Thing::Area { corners, fill: (*fill)?, opacity: 1.0 })
+        };
+        self.fills.iter().enumerate().filter_map(area)
     }
 }
 

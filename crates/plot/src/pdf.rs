@@ -175,6 +175,7 @@ impl Painter<'_> {
                 }
                 self.content.fill_nonzero();
             }
+            Thing::Cells(cells) => cells.areas().for_each(|area| self.thing(&area)),
             Thing::Words(words) => self.words(words),
         }
     }

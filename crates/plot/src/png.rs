@@ -1,11 +1,13 @@
 //! Figures as PNG.
 
-use tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+use tiny_skia::{
+    Color, ColorU8, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
+};
 
 use crate::{
     Error,
     colour::{Colour, whole},
-    drawing::{Drawing, Place, Thing, Words},
+    drawing::{Cells, Drawing, Place, Thing, Words},
     font::{self, Pen},
 };
 
@@ -25,6 +27,19 @@ pub(crate) fn bytes(drawing: &Drawing, is_sized: bool) -> Result<Vec<u8>, Error>
         paint(&mut pixmap, thing, (is_dark, scale));
     }
     pixmap.encode_png().map_err(|error| Error::Png(Box::new(error)))
+}
+
+/// Returns a PNG with a pixel for each cell; `None` if there is no memory for it.
+pub(crate) fn of_cells(cells: &Cells, is_dark: bool) -> Option<Vec<u8>> {
+    let Cells { columns, rows, .. } = *cells;
+    let mut pixmap = Pixmap::new(u32::try_from(columns).ok()?, u32::try_from(rows).ok()?)?;
+    for (at, pixel) in pixmap.pixels_mut().iter_mut().enumerate() {
+        if let Some(fill) = cells.fill(at % columns, at / columns) {
+            let [red, green, blue] = fill.rgb(is_dark);
+            *pixel = ColorU8::from_rgba(red, green, blue, u8::MAX).premultiply();
+        }
+    }
+    pixmap.encode_png().ok()
 }
 
 fn paint(pixmap: &mut Pixmap, thing: &Thing, (is_dark, scale): (bool, f32)) {
@@ -49,6 +64,11 @@ fn paint(pixmap: &mut Pixmap, thing: &Thing, (is_dark, scale): (bool, f32)) {
                 circles.push_circle(points(*x), points(*y), points(*radius));
             }
             fill_path(pixmap, circles.finish().as_ref(), &paint_of(*fill, 1.0, is_dark), scale);
+        }
+        Thing::Cells(cells) => {
+            for area in cells.areas() {
+                paint(pixmap, &area, (is_dark, scale));
+            }
         }
         Thing::Words(words) => {
             let paint = paint_of(words.colour, 1.0, is_dark);

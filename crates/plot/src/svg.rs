@@ -2,10 +2,16 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use crate::{
     colour::Colour,
-    drawing::{Anchor, Dash, Drawing, Place, Thing, Words},
+    drawing::{Anchor, Cells, Dash, Drawing, Place, Thing, Words},
+    png,
 };
+
+/// Most cells that are areas; more are one picture.
+const CELLS: usize = 4_096;
 
 /// Fonts that readers may have installed; the first one was used to measure the text, and the others
 /// are not wider.
@@ -65,8 +71,29 @@ fn write_thing(text: &mut String, thing: &Thing, is_dark: bool) {
             }
             text.push_str("</g>\n");
         }
+        Thing::Cells(cells) => write_cells(text, cells, is_dark),
         Thing::Words(words) => write_words(text, words, is_dark),
     }
+}
+
+/// Writes cells as areas, and many of them as one picture.
+fn write_cells(text: &mut String, cells: &Cells, is_dark: bool) {
+    let picture = (cells.fills.len() > CELLS).then(|| png::of_cells(cells, is_dark)).flatten();
+    let Some(picture) = picture else {
+        cells.areas().for_each(|area| write_thing(text, &area, is_dark));
+        return;
+    };
+    let Cells { from: (x, y), to: (right, bottom), .. } = *cells;
+    let _ = writeln!(
+        text,
+        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
+         style=\"image-rendering:optimizeSpeed;image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>",
+        number(x),
+        number(y),
+        number(right - x),
+        number(bottom - y),
+        STANDARD.encode(picture)
+    );
 }
 
 fn write_words(text: &mut String, words: &Words, is_dark: bool) {

@@ -653,6 +653,31 @@ fn a_logarithmic_axis_begins_near_the_values() {
     assert!((matrix.axis().low - 400.0).abs() < 1e-9, "{:?}", matrix.axis());
 }
 
+/// Returns an image of these counts, with so many pixels a line.
+fn image(pixels: u32, counts: &[u64]) -> Answer {
+    let rows = Table::default().with(Column::counts("count", counts.to_vec().into()));
+    let lines = u32::try_from(counts.len()).unwrap() / pixels;
+    answer(FigureKind::Image { title: "Image".into(), pixels, lines, pixel_um: None }, rows)
+}
+
+#[test]
+fn many_cells_are_one_picture_in_a_file() {
+    let counts: Vec<u64> = (0..40_000).map(|at| at * 7_919 % 101).collect();
+    let of = image(200, &counts);
+    let svg = String::from_utf8(Picture::Svg.draw(&Figure::of(&of), &of).unwrap()).unwrap();
+    let start = "data:image/png;base64,";
+    assert_eq!((svg.matches("<image ").count(), svg.matches(start).count()), (1, 1));
+    assert!(
+        svg.len() < 200_000 && !svg.contains("crispEdges\"/>\n<path class=\"map"),
+        "{}",
+        svg.len()
+    );
+    roxmltree::Document::parse(&svg).unwrap();
+    let few = image(20, &counts[..400]);
+    let svg = String::from_utf8(Picture::Svg.draw(&Figure::of(&few), &few).unwrap()).unwrap();
+    assert!(!svg.contains("<image "));
+}
+
 #[test]
 fn names_are_no_orders() {
     let bad = "x\u{1b}[2J\n</text><script>\u{202e}";

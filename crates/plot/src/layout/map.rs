@@ -4,7 +4,7 @@ use super::{Frame, LABEL, MARGIN, Space, TICK, draw_x, scale, ticks_across, wide
 use crate::{
     Map,
     colour::Colour,
-    drawing::{Anchor, Drawing},
+    drawing::{Anchor, Cells, Drawing, Thing},
 };
 
 /// Width and height of all cells together, and width of the scale beside them.
@@ -40,16 +40,14 @@ pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
     let frame = Frame { left, right, top, bottom: top + high };
     let mut below = draw_x(drawing, &map.x, frame);
     let map_drawn = map.at_most(CELLS, CELLS);
-    let (columns, rows) = (map_drawn.columns.max(1), map_drawn.rows().max(1));
-    let (width, height) = ((right - left) / columns as f64, high / rows as f64);
-    for (at, value) in map_drawn.cells.iter().enumerate() {
-        let Some(value) = value else { continue };
-        let (column, row) = (at / rows, at % rows);
-        let from = (left + width * column as f64, frame.bottom - height * (row + 1) as f64);
-        // Half a point of overlap avoids gaps.
-        let to = (from.0 + width + 0.5, from.1 + height + 0.5);
-        drawing.rectangle(from, to, Colour::Map(map_drawn.values.place(*value).clamp(0.0, 1.0)));
-    }
+    let colour = |value: f64| Colour::Map(map_drawn.values.place(value).clamp(0.0, 1.0));
+    drawing.things.push(Thing::Cells(Cells {
+        from: (left, top),
+        to: (right, frame.bottom),
+        columns: map_drawn.columns.max(1),
+        rows: map_drawn.rows().max(1),
+        fills: map_drawn.cells.iter().map(|value| value.map(colour)).collect(),
+    }));
     for mark in &ticks.marks {
         let y = frame.bottom - map.y.place(map.beside(mark.at)).clamp(0.0, 1.0) * high;
         drawing.line((left - 6.0, y), (left, y), Colour::Faint, 1.0);

@@ -62,16 +62,7 @@ export class CanvasPen implements Pen {
   }
 
   grid(box: Box, columns: number, rows: number, colour: (column: number, row: number) => Rgb | null): void {
-    const image = new ImageData(columns, rows);
-    for (let row = 0; row < rows; row += 1) {
-      for (let column = 0; column < columns; column += 1) {
-        const rgb = colour(column, row);
-        if (rgb) image.data.set([...rgb, 255], 4 * (row * columns + column));
-      }
-    }
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [columns, rows];
-    canvas.getContext("2d")!.putImageData(image, 0, 0);
+    const canvas = gridPicture(columns, rows, colour);
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(canvas, box.left, box.top, box.right - box.left, box.bottom - box.top);
   }
@@ -133,6 +124,25 @@ export class CanvasPen implements Pen {
       line.forEach(([x, y], number) => (number === 0 ? this.context.moveTo(x, y) : this.context.lineTo(x, y)));
     }
   }
+}
+
+/** Returns a picture with a pixel for each cell. */
+export function gridPicture(
+  columns: number,
+  rows: number,
+  colour: (column: number, row: number) => Rgb | null,
+): HTMLCanvasElement {
+  const image = new ImageData(columns, rows);
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      const rgb = colour(column, row);
+      if (rgb) image.data.set([...rgb, 255], 4 * (row * columns + column));
+    }
+  }
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [columns, rows];
+  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  return canvas;
 }
 
 let measuring: CanvasPen | undefined;

@@ -1,7 +1,7 @@
 /** The pen that writes SVG. */
 
 import { hexOf, type Rgb } from "./colour";
-import { FONT, measuringPen, type Anchor, type Box, type Dash, type Pen, type Place } from "./pen";
+import { FONT, gridPicture, measuringPen, type Anchor, type Box, type Dash, type Pen, type Place } from "./pen";
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
@@ -17,6 +17,12 @@ function number(value: number): string {
 const path = (places: Place[]) =>
   places.map(([x, y], at) => `${at === 0 ? "M" : "L"}${number(x)} ${number(y)}`).join("");
 
+const sizeOf = ({ left, top, right, bottom }: Box) =>
+  `width="${number(right - left)}" height="${number(bottom - top)}"`;
+
+/** Most cells that are elements; more are one picture. */
+const CELLS = 4096;
+
 /** Collects the elements of a document. */
 export class SvgPen implements Pen {
   private readonly parts: string[] = [];
@@ -28,13 +34,19 @@ export class SvgPen implements Pen {
     this.parts.push(`<path d="${path(corners)}Z" fill="${colour}"${solid}/>`);
   }
 
-  cell({ left, top, right, bottom }: Box, colour: string): void {
-    const size = `width="${number(right - left)}" height="${number(bottom - top)}"`;
-    const at = `x="${number(left)}" y="${number(top)}"`;
-    this.parts.push(`<rect ${at} ${size} fill="${colour}" shape-rendering="crispEdges"/>`);
+  cell(box: Box, colour: string): void {
+    const at = `x="${number(box.left)}" y="${number(box.top)}"`;
+    this.parts.push(`<rect ${at} ${sizeOf(box)} fill="${colour}" shape-rendering="crispEdges"/>`);
   }
 
   grid(box: Box, columns: number, rows: number, colour: (column: number, row: number) => Rgb | null): void {
+    if (columns * rows > CELLS) {
+      const [size, at] = [sizeOf(box), `x="${number(box.left)}" y="${number(box.top)}"`];
+      const style = "image-rendering:optimizeSpeed;image-rendering:pixelated";
+      const picture = gridPicture(columns, rows, colour).toDataURL();
+      this.parts.push(`<image ${at} ${size} preserveAspectRatio="none" style="${style}" href="${picture}"/>`);
+      return;
+    }
     const [wide, high] = [(box.right - box.left) / columns, (box.bottom - box.top) / rows];
     for (let row = 0; row < rows; row += 1) {
       for (let column = 0; column < columns; column += 1) {
