@@ -19,7 +19,7 @@ use crate::{
 impl Figure {
     /// Creates the figure of an answer; empty bars if it has no figure.
     pub fn of(answer: &Answer) -> Self {
-        Self::of_values(answer, None)
+        Self::of_values(answer, None).noted()
     }
 
     /// Creates the figure of an answer as `look` says.
@@ -28,7 +28,7 @@ impl Figure {
     /// [`Error::NoQuantity`], and those of [`Figure::with`].
     pub fn of_look(answer: &Answer, look: &Look) -> Result<Self, Error> {
         let values = look.quantity.as_ref().map(|name| Values::named(&answer.rows, name));
-        Self::of_values(answer, values.transpose()?.as_ref()).with(look)
+        Self::of_values(answer, values.transpose()?.as_ref()).noted().with(look)
     }
 
     /// Creates the figure of the values that were asked for; by default of those that the answer is about.

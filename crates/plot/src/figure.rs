@@ -1,13 +1,15 @@
 //! The content of a figure, independent of the renderer.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use tagq::{RunFacts, Table, escaped};
 
 use crate::{
-    axis::Axis,
+    axis::{Axis, Scale},
     page::Page,
     quantity::{Quantity, unit_of},
-    words::{fixed, places, with_err},
+    words::{fixed, places, thousands, with_err},
 };
 
 /// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
@@ -199,6 +201,20 @@ impl Map {
     /// Returns the place on the vertical axis of a number that stands beside it.
     pub(crate) fn beside(&self, number: f64) -> f64 {
         if self.image.is_some() { self.y.low + self.y.high - number } else { number }
+    }
+
+    /// Says how many cells have a value beyond the ends of the colours; zeros of a logarithmic scale are not counted.
+    pub(crate) fn beyond(&self) -> Option<String> {
+        let is_beyond = |value: &&f64| match self.values.side(**value) {
+            Ordering::Equal => false,
+            Ordering::Less => self.values.scale == Scale::Linear,
+            Ordering::Greater => true,
+        };
+        let number = self.cells.iter().flatten().filter(is_beyond).count() as u64;
+        let verb = if number == 1 { "is" } else { "are" };
+        let all = thousands(self.cells.len() as u64);
+        (number > 0)
+            .then(|| format!("{} of {all} cells {verb} beyond the scale", thousands(number)))
     }
 
     /// Returns the number of cells along the vertical axis.

@@ -29,6 +29,14 @@ pub struct Look {
 }
 
 impl Figure {
+    /// Adds a note on cells beyond the ends of the colours.
+    pub(crate) fn noted(mut self) -> Self {
+        if let Plot::Map(map) = &self.plot {
+            self.note = joined(self.note.into_iter().chain(map.beyond()));
+        }
+        self
+    }
+
     /// Returns the figure as `look` says.
     ///
     /// # Errors
@@ -60,13 +68,24 @@ impl Figure {
             }
             Plot::Map(map) => {
                 let values: Vec<f64> = map.cells.iter().flatten().copied().collect();
+                let before = map.beyond().unwrap_or_default();
                 map.values = axis(&map.values, look, &values)?;
+                let own = self.note.take().unwrap_or_default();
+                let own = own.trim_end_matches(&before).trim_end_matches("; ");
+                let all = [own, &map.beyond().unwrap_or_default()];
+                self.note = joined(all.iter().map(|note| (*note).to_owned()));
             }
             Plot::Matrix(matrix) if look.limits.is_none() => matrix.is_logarithmic = true,
             Plot::Matrix(_) | Plot::Bars(_) => return Err(Error::NoAxis),
         }
         Ok(self)
     }
+}
+
+/// Returns the notes as one; `None` without any.
+fn joined(notes: impl Iterator<Item = String>) -> Option<String> {
+    let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// The axis of these values.

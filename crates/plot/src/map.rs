@@ -6,6 +6,7 @@ use tagq::{Answer, Cell, store::Tick};
 
 use crate::{
     axis::Axis,
+    colour::whole,
     figure::{ImageScale, Map, Plot, ScaleBar, floats},
     quantity::Quantity,
     values::Values,
@@ -111,7 +112,7 @@ pub(crate) fn image(
     let map = Map {
         x: axis("pixel", pixels),
         y: axis("line", lines),
-        values: axis_of(&values.label, values.quantity, &cells),
+        values: colours(&values.label, values.quantity, &cells),
         columns: wide,
         cells,
         image: Some(ImageScale { bar }),
@@ -133,6 +134,31 @@ fn bar(pixel_um: f64, pixels: u32) -> Option<ScaleBar> {
     let number = length / size;
     let number = if number < 1.0 { format!("{number:.3}") } else { format!("{number:.0}") };
     Some(ScaleBar { cells: length / pixel_um, label: format!("{number} {unit}") })
+}
+
+/// The part of the pixels with a value that is between the ends of the colours, if other pixels are far from them.
+const SHOWN: f64 = 0.995;
+/// How far above them counts are then, as a factor.
+const HOT: f64 = 2.0;
+
+/// Returns the axis of the values in pixels. Counts begin at zero and end at the highest, or, if it is more than [`HOT`] times as
+/// high, at the value that 995 of 1,000 pixels with photons do not exceed. Other values leave out 5 of 1,000 pixels at each end.
+fn colours(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
+    let is_count = quantity == Quantity::Count;
+    let mut values: Vec<f64> =
+        cells.iter().flatten().copied().filter(|&value| !is_count || value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    let (Some(&least), Some(&most)) = (values.first(), values.last()) else {
+        return Axis::linear(label, quantity, 0.0, 1.0);
+    };
+    let beyond = whole(((1.0 - SHOWN) * values.len() as f64 + 1e-9).floor());
+    let (low, high) = (values[beyond], values[values.len() - 1 - beyond]);
+    match is_count {
+        true if most > HOT * high => Axis::linear(label, quantity, 0.0, high),
+        true => Axis::linear(label, quantity, 0.0, most),
+        false if low < high => Axis::linear(label, quantity, low, high),
+        false => Axis::linear(label, quantity, least, most),
+    }
 }
 
 /// Returns the axis of these values, from zero on.

@@ -661,6 +661,60 @@ fn image(pixels: u32, counts: &[u64]) -> Answer {
 }
 
 #[test]
+fn a_hot_pixel_does_not_hide_an_image() {
+    let mut counts: Vec<u64> = (0..10_000).map(|at| at % 11).collect();
+    let ends = |counts: &[u64]| {
+        let figure = Figure::of(&image(if counts.len() > 4 { 100 } else { 2 }, counts));
+        let Plot::Map(map) = figure.plot else { panic!("a map") };
+        (map.values.low, map.values.high, figure.note)
+    };
+    assert_eq!(ends(&counts), (0.0, 10.0, None));
+    counts[777] = 1_000_000;
+    let (low, high, note) = ends(&counts);
+    assert_eq!((low, high), (0.0, 10.0));
+    assert!(note.is_some_and(|note| note.contains("1 of 10,000 cells is beyond the scale")));
+    // With the end that was asked for, nothing is said of one that is not drawn.
+    let look = Look { limits: Some((0.0, 2e6)), ..Look::default() };
+    assert_eq!(Figure::of_look(&image(100, &counts), &look).unwrap().note, None);
+    let look = Look { limits: Some((0.0, 9.0)), ..Look::default() };
+    let note = Figure::of_look(&image(100, &counts), &look).unwrap().note;
+    assert!(note.is_some_and(|note| note.contains("910 of 10,000 cells are beyond the scale")));
+    // Few pixels have no percentiles.
+    assert_eq!(ends(&[1, 2, 3, 400]), (0.0, 400.0, None));
+}
+
+#[test]
+fn mean_micro_times_have_the_colours_of_most_pixels() {
+    let means: Vec<Option<f64>> = (0..10_000)
+        .map(|at| match at {
+            0 => None,
+            1..=20 => Some(0.0),
+            21..=40 => Some(12e-9),
+            at => Some(3e-9 + 1e-13 * f64::from(at)),
+        })
+        .collect();
+    let counts = (0..10_000).map(|_| 1).collect::<Vec<u64>>();
+    let Answer { rows, .. } = image(100, &counts);
+    let rows = rows
+        .with(
+            Column::floats("micro_mean_s", means.into())
+                .unit(tagq::Unit::Seconds)
+                .err("micro_mean_s_err"),
+        )
+        .with(Column::floats("micro_mean_s_err", floats(counts.iter().map(|_| 1e-9))).hidden());
+    let answer = Answer { rows, ..image(100, &counts) };
+    let look = Look { quantity: Some("micro".into()), ..Look::default() };
+    let figure = Figure::of_look(&answer, &look).unwrap();
+    let Plot::Map(map) = &figure.plot else { panic!("a map") };
+    assert!(map.values.low > 2.9e-9 && map.values.high < 4.1e-9, "{:?}", map.values);
+    let terminal = text(&figure, PLAIN);
+    assert!(
+        !terminal.contains(": 0 to") && terminal.contains("(ns): 3.2 to about 3.8"),
+        "{terminal}"
+    );
+}
+
+#[test]
 fn many_cells_are_one_picture_in_a_file() {
     let counts: Vec<u64> = (0..40_000).map(|at| at * 7_919 % 101).collect();
     let of = image(200, &counts);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Room, canvas::on_map, right, widest};
 use crate::{
-    Map, Scale,
+    Map,
     colour::whole,
     words::{cut, fixed},
 };
@@ -56,13 +56,14 @@ pub(super) fn text(map: &Map, room: Room) -> String {
     }
     let left = " ".repeat(numbers + 1);
     let _ = writeln!(text, "{left}{}", map.x.title(&across));
-    let ticks = map.values.ticks(2);
-    let least = match (map.values.scale, ticks.marks.first()) {
-        (Scale::Logarithmic, Some(mark)) => mark.label.clone(),
+    let is_from_zero = map.values.low.abs() < f64::MIN_POSITIVE;
+    let ticks = map.values.ticks(if is_from_zero { 2 } else { 8 });
+    let least = match ticks.marks.first() {
+        Some(mark) if !is_from_zero => mark.label.clone(),
         _ => "0".to_owned(),
     };
     let most = ticks.marks.last().map_or(String::new(), |mark| mark.label.clone());
-    let values = &map.values.label;
+    let values = map.values.title(&ticks);
     if let Some(bar) = map.image.as_ref().and_then(|image| image.bar.as_ref()) {
         let _ = writeln!(text, "{left}{} pixels are {}", fixed(bar.cells, 1), bar.label);
     }
