@@ -104,6 +104,13 @@ fn a_header_that_states_the_scan_needs_no_options() {
     assert!((first["micro_mean_s"].as_f64().unwrap() - 6e-9).abs() < 1e-20, "{first}");
     assert!((first["micro_mean_s_err"].as_f64().unwrap() - 3e-9).abs() < 1e-20, "{first}");
     assert_eq!(answer["rows"][2]["micro_mean_s_err"], Value::Null);
+    // The other pixels have one photon.
+    let bright = ask(folder.path(), "--min-photons 2 scan.ptu").json();
+    let means: Vec<&Value> =
+        bright["rows"].as_array().unwrap().iter().map(|row| &row["micro_mean_s"]).collect();
+    assert_eq!(means[0], &first["micro_mean_s"]);
+    assert!(means[1..].iter().all(|mean| mean.is_null()), "{means:?}");
+    assert_eq!(column(&bright, "count"), column(&answer, "count"));
     let cube = ask(folder.path(), "--micro --bin 5ns --range 0ns..10ns scan.ptu").json();
     assert_eq!(cube["rows"][0]["micro_counts"], json!([1, 1]));
     assert_eq!(cube["query"]["bin_ticks"], 5);

@@ -459,6 +459,7 @@ class Requests:
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
         range_s: float | tuple[float, float] | None = None,
+        min_photons: int | None = None,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
@@ -509,6 +510,8 @@ class Requests:
             With micro: width of a bin, rounded to units of the micro times [default: one unit].
         range
             With micro: micro times to count, LO..HI [default: 0 to the largest].
+        min_photons
+            Leave out mean micro times of pixels with fewer photons [default: 1].
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
@@ -1001,6 +1004,7 @@ if TYPE_CHECKING:
         bin_s: float | None
         range: Duration | tuple[Duration, Duration] | None
         range_s: float | tuple[float, float] | None
+        min_photons: int | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None

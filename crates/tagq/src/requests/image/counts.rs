@@ -86,8 +86,8 @@ impl ImageCounts {
     }
 
     /// Returns one row for each pixel: frame by frame if they are apart, line by line. Errors are those of counts,
-    /// √max(C, 1).
-    pub(super) fn table(self, raster: Raster, is_apart: bool, micro: Option<Tick>) -> Table {
+    /// √max(C, 1). Means of micro times, in these units, are those of pixels with so many photons.
+    pub(super) fn table(self, raster: Raster, is_apart: bool, micro: Option<(Tick, u64)>) -> Table {
         let side = raster.pixels as usize;
         let of_frame = side * raster.lines as usize;
         let frames = if is_apart { self.frames_shown(of_frame) } else { 0..1 };
@@ -122,10 +122,13 @@ impl ImageCounts {
             .with(Column::integers("pixel", Cells::made(rows, move |row| number(row % side))).key())
             .with(Column::counts("count", count).err("count_err").compared())
             .with(Column::floats("count_err", err).hidden());
-        let Some(unit) = micro else { return table };
+        let Some((unit, least)) = micro else { return table };
         let mean = {
             let counts = Arc::clone(&counts);
-            Cells::made(rows, move |row| mean_of(PixelCounts(&counts[of_row(row)]), unit))
+            Cells::made(rows, move |row| {
+                let pixel = PixelCounts(&counts[of_row(row)]);
+                mean_of(pixel, unit).filter(|_| pixel.count() >= least)
+            })
         };
         table = table
             .with(

@@ -63,6 +63,9 @@ pub(super) struct Used {
     bin_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     range_ticks: Option<[i64; 2]>,
+    /// The fewest photons of a pixel that has a mean micro time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_photons: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<Seen>,
     #[serde(flatten)]
@@ -145,6 +148,10 @@ impl RequestKind for Image {
             PixelMicro::Bins(bins)
         } else if run.store().manifest().micro_tick.is_some() {
             PixelMicro::Mean
+        } else if self.min_photons.is_some() {
+            return Err(Error::Request(
+                "`min_photons` is for mean micro times, and the run has no micro times".into(),
+            ));
         } else {
             PixelMicro::None
         };
@@ -246,6 +253,7 @@ impl RequestKind for Image {
         used.seen = Some(Seen::of(&counts));
         let has_micro = !matches!(query.micro, PixelMicro::None);
         let micro = has_micro.then(|| micro_tick(first.run)).transpose()?;
+        let micro = micro.map(|unit| (unit, self.min_photons.unwrap_or(1)));
         let rows = counts.table(query.raster, query.is_apart, micro);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
@@ -380,6 +388,7 @@ impl Image {
             bin_ticks: bin,
             bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
             range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
+            min_photons: self.min_photons.filter(|_| has_micro),
             seen: None,
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
                 .of_runs(runs),
@@ -407,8 +416,11 @@ impl Image {
             }
             _ => String::new(),
         };
+        let least = used
+            .min_photons
+            .map_or(String::new(), |least| format!("; mean micro times from {least} photons on"));
         format!(
-            "image of {} x {} pixels, lines from {}{end}{frame}{scan}; frames {}; photons of {}{micro}{}",
+            "image of {} x {} pixels, lines from {}{end}{frame}{scan}; frames {}; photons of {}{micro}{least}{}",
             used.pixels,
             used.lines,
             name(used.line),

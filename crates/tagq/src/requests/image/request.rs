@@ -40,6 +40,8 @@ pub struct Image {
     pub exact_bins: bool,
     /// Range of micro times; by default from 0 to the largest one.
     pub range: Option<Reach>,
+    /// Mean micro times are those of pixels with so many photons; by default of all.
+    pub min_photons: Option<u64>,
     /// The tags that are used: photons are those of its channels.
     pub selection: Selection,
 }
@@ -100,10 +102,11 @@ fn cases() -> Vec<Value> {
         json!({
             "line": "4", "line_end": "3", "pixels": 2, "lines": 2, "micro": true, "bin": "9t", "range": "0t..27t",
         }),
+        json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "min_photons": 13}),
     ]
 }
 
-const OPTIONS: [RequestOption; 11] = [
+const OPTIONS: [RequestOption; 12] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -159,6 +162,11 @@ const OPTIONS: [RequestOption; 11] = [
     )
     .requires("micro")
     .signed(),
+    RequestOption::new(
+        "min_photons",
+        ValueType::Number("N"),
+        "Leave out mean micro times of pixels with fewer photons [default: 1]",
+    ),
 ];
 
 const SCANS: [(ScanPath, [&str; 2]); 4] = [
