@@ -86,8 +86,8 @@ impl Figure {
                 let (note, plot) = map::image(answer, (*pixels, *lines), *pixel_um, &values);
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Lanes { names, times_s }) => {
-                ("Tags and gates".to_owned(), None, lanes::of(answer, names, *times_s))
+            Some(FigureKind::Lanes { names, times_s, gates }) => {
+                ("Tags and gates".to_owned(), None, lanes::of(answer, names, *times_s, *gates))
             }
             Some(FigureKind::Trace { title, label, width_s }) => {
                 trace::of(answer, *title, *width_s, &or(Values::rate(label)))

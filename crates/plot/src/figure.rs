@@ -82,6 +82,8 @@ pub enum Shape {
     Points,
     /// A line.
     Line,
+    /// Intervals in which something holds: the share of each bin, 1 if it holds in all of it. They have a panel of their own.
+    Intervals,
 }
 
 /// Values in axis order.
@@ -293,6 +295,19 @@ impl Chart {
             series,
             below: None,
         })
+    }
+
+    /// Returns how the values of a series are drawn.
+    pub(crate) fn shape_of(&self, series: &Series) -> Shape {
+        series.shape.unwrap_or(self.shape)
+    }
+
+    /// Returns the vertical axis of a series: of intervals from 0 to 1.
+    pub(crate) fn axis_of(&self, series: &Series) -> Axis {
+        match self.shape_of(series) {
+            Shape::Intervals => Axis::linear("", Quantity::Ratio, 0.0, 1.0),
+            Shape::Columns | Shape::Points | Shape::Line => self.y.clone(),
+        }
     }
 
     /// Whether any value is defined.

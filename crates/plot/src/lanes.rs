@@ -8,8 +8,9 @@ use crate::{
     quantity::Quantity,
 };
 
-/// Returns a panel for each lane: the tags in each column of time, and full height where a gate is open.
-pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Plot {
+/// Returns a panel for each lane: the tags in each column of time, and the intervals in which each of the last `gates` lanes is
+/// open.
+pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2], gates: usize) -> Plot {
     let rows = &answer.rows;
     let most = floats(rows, "count").into_iter().flatten().fold(1.0, f64::max);
     let starts = floats(rows, "start_s");
@@ -17,10 +18,12 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
     let values = floats(rows, "count").into_iter().zip(floats(rows, "open"));
     // Columns that touch differ by rounding.
     let touch = 1e-6 * (high - low);
-    let mut series: Vec<Series> = names
-        .iter()
-        .map(|name| Series { name: name.clone(), shape: None, points: Vec::new() })
-        .collect();
+    let first_gate = names.len().saturating_sub(gates);
+    let lane = |(number, name): (usize, &String)| {
+        let shape = (number >= first_gate).then_some(Shape::Intervals);
+        Series { name: name.clone(), shape, points: Vec::new() }
+    };
+    let mut series: Vec<Series> = names.iter().enumerate().map(lane).collect();
     let lanes = rows.get("lane").map(|column| column.cells.iter().collect::<Vec<Cell>>());
     let lanes = lanes.unwrap_or_default().into_iter();
     for (((lane, start), length), value) in lanes.zip(starts).zip(lengths).zip(values) {
@@ -38,7 +41,7 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2]) -> Pl
             of.points.push(point(before, start, 0.0));
         }
         let (count, open) = value;
-        let value = count.unwrap_or(0.0) + most * open.unwrap_or(0.0);
+        let value = if of.shape.is_some() { open } else { count }.unwrap_or(0.0);
         of.points.push(point(start, to, value));
     }
     for of in &mut series {

@@ -86,7 +86,7 @@ impl Chart {
 
     fn marks_of(&self, number: usize, wide: f64) -> SeriesMarks {
         let series = &self.series[number];
-        let shape = series.shape.unwrap_or(self.shape);
+        let shape = self.shape_of(series);
         let runs = runs(&series.points, &self.x, wide);
         let steps = || runs.iter().flatten();
         let at = |value: f64| self.x.place(value).clamp(0.0, 1.0) * wide;
@@ -98,7 +98,7 @@ impl Chart {
         let line = match shape {
             Shape::Points if is_wide => Line::Hidden,
             Shape::Line => Line::Straight,
-            Shape::Points | Shape::Columns => Line::Steps,
+            Shape::Points | Shape::Columns | Shape::Intervals => Line::Steps,
         };
         let has_room = self.has_panels || shape != Shape::Line || self.series.len() <= ERRORS_MAX;
         // The errors of a line would hide the columns below it.
@@ -110,11 +110,11 @@ impl Chart {
             colour: Colour::Series(number).hex(false),
             is_dashed: number >= COLOURS,
             line,
-            is_filled: shape == Shape::Columns,
+            is_filled: shape == Shape::Columns || shape == Shape::Intervals,
             has_envelope: is_crowded,
             has_errors,
             has_band: !has_errors && !is_crowded && self.series.len() == 1,
-            has_points: is_wide && shape != Shape::Columns && !is_over,
+            has_points: is_wide && matches!(shape, Shape::Points | Shape::Line) && !is_over,
             point_size: (0.8 * width).min(6.0),
             runs,
         }

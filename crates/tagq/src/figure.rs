@@ -130,6 +130,8 @@ pub enum FigureKind {
         names: Vec<String>,
         /// The first and the last time, in seconds after the first tag of the run.
         times_s: [f64; 2],
+        /// So many of the last lanes are gates, the others tags.
+        gates: usize,
     },
     /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
     Groups {

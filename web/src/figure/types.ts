@@ -33,7 +33,8 @@ export interface Axis {
   units: Unit[];
 }
 
-export type Shape = "columns" | "points" | "line";
+/** Of intervals, values are shares: 1 where something holds in all of a bin. They have a panel of their own. */
+export type Shape = "columns" | "points" | "line" | "intervals";
 
 /** Values over an axis. */
 export interface Chart {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Frame, HEADER, LABEL, MARGIN, Space, TICK, draw_nothing, draw_x, widest};
 use crate::{
-    Axis, Chart, Line, SeriesMarks, Step, Ticks,
+    Axis, Chart, Line, SeriesMarks, Shape, Step, Ticks,
     colour::{Colour, whole},
     drawing::{Anchor, Dash, Drawing, Place, fitted},
 };
@@ -22,7 +22,9 @@ const ARROW: (f64, f64) = (4.0, 8.0);
 
 /// The area of the values on the page.
 struct Area<'a> {
-    chart: &'a Chart,
+    x: &'a Axis,
+    y: &'a Axis,
+    reference: Option<f64>,
     frame: Frame,
 }
 
@@ -30,19 +32,19 @@ impl Area<'_> {
     /// Returns the horizontal position of a value.
     fn across(&self, value: f64) -> f64 {
         let Frame { left, right, .. } = self.frame;
-        left + self.chart.x.place(value).clamp(0.0, 1.0) * (right - left)
+        left + self.x.place(value).clamp(0.0, 1.0) * (right - left)
     }
 
     /// Returns the vertical position of a value; one beyond the axis is at its end.
     fn up(&self, value: f64) -> f64 {
         let Frame { top, bottom, .. } = self.frame;
-        bottom - self.chart.y.place(value).clamp(0.0, 1.0) * (bottom - top)
+        bottom - self.y.place(value).clamp(0.0, 1.0) * (bottom - top)
     }
 
     /// Returns the vertical position of a value, also of one beyond the axis.
     fn up_beyond(&self, value: f64) -> f64 {
         let Frame { top, bottom, .. } = self.frame;
-        bottom - self.chart.y.place(value).clamp(-9.0, 10.0) * (bottom - top)
+        bottom - self.y.place(value).clamp(-9.0, 10.0) * (bottom - top)
     }
 
     /// Returns the parts of lines that are on the axis.
@@ -126,12 +128,21 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     let whole = if below.is_some() { Frame { bottom: lower.bottom, ..above } } else { above };
     let bottom = draw_x(drawing, &chart.x, whole);
     let all_marks = chart.marks(right - left);
+    // Intervals have no numbers.
+    let nothing = Ticks { marks: Vec::new(), between: Vec::new(), unit: "" };
     for panel in 0..panels {
         let frame = of_panel(panel);
         let is_own = |number: usize| panels == 1 || number == panel;
         let own: Vec<&SeriesMarks> =
             all_marks.iter().filter(|marks| is_own(marks.number)).collect();
-        draw_panel(drawing, &Area { chart, frame }, &ticks, &own);
+        let (y, ticks_own) = match chart.series.get(panel).filter(|_| panels > 1) {
+            Some(series) if chart.shape_of(series) == Shape::Intervals => {
+                (chart.axis_of(series), &nothing)
+            }
+            _ => (chart.y.clone(), &ticks),
+        };
+        let area = Area { x: &chart.x, y: &y, reference: chart.reference, frame };
+        draw_panel(drawing, &area, ticks_own, &own);
         for marks in own.into_iter().filter(|_| has_legend) {
             let line = if panels > 1 { 0 } else { marks.number };
             let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * line as f64);
@@ -145,7 +156,8 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, space: Space) -> f64 {
     if let (Some(below), Some(ticks)) = (&below, &ticks_below) {
         let marks = below.marks(right - left);
         let marks: Vec<&SeriesMarks> = marks.iter().collect();
-        draw_panel(drawing, &Area { chart: below, frame: lower }, ticks, &marks);
+        let area = Area { x: &below.x, y: &below.y, reference: below.reference, frame: lower };
+        draw_panel(drawing, &area, ticks, &marks);
         title(drawing, &below.y, ticks, lower);
     }
     let steps = || all_marks.iter().flat_map(|marks| marks.runs.iter().flatten());
@@ -171,8 +183,8 @@ fn draw_panel(drawing: &mut Drawing, area: &Area<'_>, ticks: &Ticks, marks: &[&S
         let at = (frame.left - 9.0, y + 0.36 * TICK);
         drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
     }
-    let on_axis = |value: &f64| area.chart.y.side(*value) == Ordering::Equal;
-    if let Some(value) = area.chart.reference.filter(on_axis) {
+    let on_axis = |value: &f64| area.y.side(*value) == Ordering::Equal;
+    if let Some(value) = area.reference.filter(on_axis) {
         let line = vec![(frame.left, area.up(value)), (frame.right, area.up(value))];
         drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
     }
@@ -224,7 +236,7 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
             let x = middle(step, area).0;
             vec![(x, area.up(step.mean + step.err)), (x, area.up(step.mean - step.err))]
         };
-        let inside = steps().filter(|step| area.chart.y.side(step.mean) == Ordering::Equal);
+        let inside = steps().filter(|step| area.y.side(step.mean) == Ordering::Equal);
         drawing.lines(inside.map(of).collect(), colour, 1.1, Dash::None);
     } else if marks.has_band {
         for run in runs {
@@ -233,7 +245,7 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
     }
     draw_arrows(drawing, area, marks);
     let dots = |run: &Vec<Step>| {
-        let inside = run.iter().filter(|step| area.chart.y.side(step.mean) == Ordering::Equal);
+        let inside = run.iter().filter(|step| area.y.side(step.mean) == Ordering::Equal);
         inside.map(|step| middle(step, area)).collect::<Vec<_>>()
     };
     if marks.has_points {
@@ -258,7 +270,7 @@ fn draw_arrows(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
         }
         let mut before = f64::NEG_INFINITY;
         let steps = marks.runs.iter().flatten();
-        for step in steps.filter(|step| area.chart.y.side(step.mean) == side) {
+        for step in steps.filter(|step| area.y.side(step.mean) == side) {
             let x = middle(step, area).0;
             if x >= before + 2.0 * half {
                 let corners = vec![(x, edge), (x - half, edge + down), (x + half, edge + down)];

@@ -101,9 +101,12 @@ fn lanes(chart: &Chart, room: Room) -> String {
     let left = widest(names.iter().map(String::as_str));
     let columns = room.columns.saturating_sub(left + 2).max(10);
     let mut text = String::new();
+    let empty =
+        Chart { x: chart.x.clone(), y: chart.y.clone(), series: Vec::new(), below: None, ..*chart };
     for (number, (series, name)) in chart.series.iter().zip(&names).enumerate() {
         let mut canvas = Canvas::new(columns, 1, room.is_coloured);
-        draw_series(&mut canvas, chart, series, Colour::Series(number));
+        let own = Chart { y: chart.axis_of(series), series: Vec::new(), ..empty.clone() };
+        draw_series(&mut canvas, &own, series, Colour::Series(number));
         let _ = writeln!(text, "{} \u{2502}{}", right(name, left), canvas.text(0));
     }
     text.push_str(&axis(&chart.x, left + 1, columns));
@@ -124,10 +127,10 @@ fn draw_reference(canvas: &mut Canvas, chart: &Chart) {
 }
 
 fn draw_series(canvas: &mut Canvas, chart: &Chart, series: &Series, colour: Colour) {
-    let (shape, points) = (series.shape.unwrap_or(chart.shape), &series.points);
-    match shape {
-        Shape::Columns => draw_columns(canvas, chart, points, colour),
-        Shape::Points | Shape::Line => draw_line(canvas, chart, (points, shape), colour),
+    let points = &series.points;
+    match chart.shape_of(series) {
+        shape @ (Shape::Points | Shape::Line) => draw_line(canvas, chart, (points, shape), colour),
+        Shape::Columns | Shape::Intervals => draw_columns(canvas, chart, points, colour),
     }
 }
 

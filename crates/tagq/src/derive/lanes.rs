@@ -58,6 +58,7 @@ pub fn lanes(
     if from >= to {
         return Err(Error::Request("there is no time between the start and the end".into()));
     }
+    let number = gates.len();
     let mut all = recorded(run, setup, of, range)?;
     all.extend(derived);
     all.extend(gates);
@@ -80,6 +81,7 @@ pub fn lanes(
         figure: Some(FigureKind::Lanes {
             names,
             times_s: [from, to].map(|time| tick.seconds_of(i128::from(time) - i128::from(first))),
+            gates: number,
         }),
     })
 }

@@ -8,8 +8,8 @@ import { COLOURS, type Palette } from "../paint/colour";
 import type { Choice, Content, Fraction, Reading, Spot } from "./content";
 import { firstWhere, marksOf, visible, type SeriesMarks, type Step } from "../paint/marks";
 import { LONG, SHORT, SOLID, cutTo, type Box, type Dash, type Pen, type Place } from "../paint/pen";
-import type { Axis, Chart, Series } from "../types";
-import { rangeText, valueText } from "../scales/words";
+import type { Axis, Chart, Point, Series } from "../types";
+import { fixed, rangeText, valueText } from "../scales/words";
 
 /** Space between panels, and the least height of one with it. */
 const PANEL_SPACE = 14;
@@ -81,7 +81,10 @@ export class ChartContent implements Content {
     const panels = this.panels(above);
     panels.forEach((panel, number) => {
       const own = panels.length > 1 ? marks.slice(number, number + 1) : marks;
-      drawPanel(new Sheet(pen, x, y, panel), palette, ticks, chart.reference, own);
+      // Intervals have no numbers.
+      const isGate = panels.length > 1 && isOfIntervals(this.shown[number]!);
+      const sheet = new Sheet(pen, x, isGate ? { ...y, low: 0, high: 1, is_logarithmic: false } : y, panel);
+      drawPanel(sheet, palette, isGate ? { ...ticks, marks: [] } : ticks, chart.reference, own);
       if (this.hasPanels && own[0]) this.drawName(pen, palette, own[0].name, panel, width);
     });
     if (below && lower) {
@@ -138,7 +141,8 @@ export class ChartContent implements Content {
       const point = one.points[here];
       const isHere = point !== undefined && point.from <= (from + to) / 2;
       const partial = isHere && point.is_partial ? " (partial)" : "";
-      const text = isHere ? valueText(this.chart.y, point.value, point.err) + partial : "\u2013";
+      const value = (of: Point) => (isOfIntervals(one) ? openText(of.value) : valueText(this.chart.y, of.value, of.err));
+      const text = isHere ? value(point) + partial : "\u2013";
       readings.push({ name: one.name, text, ...style(palette, at) });
     });
     return { column: number, row: 0, at: { x: middle, y: 0 }, heading: rangeText(view, from, to), readings };
@@ -160,7 +164,7 @@ export class ChartContent implements Content {
     let [low, high] = chart.reference === null ? [Infinity, -Infinity] : [chart.reference, chart.reference];
     const values: number[] = [];
     if (isZoomed || choice.isLogarithmic) {
-      for (const { points } of this.shown) {
+      for (const { points } of this.shown.filter((series) => !isOfIntervals(series))) {
         const [first, end] = visible(points, chart.x, x, false);
         for (let number = first; number < end; number += 1) {
           const { value, err, is_partial } = points[number]!;
@@ -258,6 +262,16 @@ function drawPanel(
   pen.lines(
     [[[panel.left, panel.top], [panel.left, panel.bottom], [panel.right, panel.bottom]]], palette.faint, 1.2, SOLID,
   );
+}
+
+function isOfIntervals(series: Series): boolean {
+  return series.shape === "intervals";
+}
+
+/** Returns the share of a bin in which a gate is open. */
+function openText(share: number | null): string {
+  if (share === null) return "\u2013";
+  return share <= 0 ? "closed" : share >= 1 ? "open" : `open for ${fixed(100 * share, 0)} %`;
 }
 
 /** Returns solid lines in all colours first, then the same colours with dashes. */

@@ -74,11 +74,11 @@ export function marksOf(
       colour: LIGHT.series[number % COLOURS]!,
       is_dashed: number >= COLOURS,
       line: shape === "line" ? "straight" : shape === "points" && isWide ? "hidden" : "steps",
-      is_filled: shape === "columns",
+      is_filled: shape === "columns" || shape === "intervals",
       has_envelope: isCrowded,
       has_errors: hasErrors,
       has_band: !hasErrors && !isCrowded && shown.length === 1,
-      has_points: isWide && shape !== "columns" && !isOver,
+      has_points: isWide && (shape === "points" || shape === "line") && !isOver,
       point_size: Math.min(0.8 * width, 6),
       runs,
     };

@@ -19,8 +19,11 @@ export interface Sheet {
 /** Lays a figure out on a page of some width. */
 export function sheetOf(figure: Figure, content: Content, palette: Palette, width: number, measure: Pen): Sheet {
   const room = width - 2 * MARGIN;
-  const lines = [...broken(measure, figure.header, HEADER, room), ...(figure.note === null ? [] : [figure.note])];
-  const top = MARGIN + TITLE + 4 + lines.length * HEADER * 1.45 + 16;
+  // A figure without a caption has neither.
+  const header = figure.header === "" ? [] : broken(measure, figure.header, HEADER, room);
+  const lines = [...header, ...(figure.note === null ? [] : [figure.note])];
+  const head = figure.title === "" ? MARGIN : MARGIN + TITLE + 4;
+  const top = head + lines.length * HEADER * 1.45 + 16;
   const legend = content.hasPanels ? [] : content.legend(palette);
   const names = legend.length > 0 ? Math.min(widest(measure, legend.map(({ name }) => name), TICK), NAMES) + 52 : 0;
   const wide = room - names;
@@ -31,7 +34,7 @@ export function sheetOf(figure: Figure, content: Content, palette: Palette, widt
     paint: (pen) => {
       pen.words(cutTo(pen, figure.title, TITLE, room), [MARGIN, MARGIN + TITLE], TITLE, palette.ink, "start");
       lines.forEach((line, number) => {
-        const y = MARGIN + TITLE + 4 + (number + 1) * HEADER * 1.45;
+        const y = head + (number + 1) * HEADER * 1.45;
         pen.words(line, [MARGIN, y], HEADER, palette.faint, "start");
       });
       const area = content.area(pen, wide, high);
