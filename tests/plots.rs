@@ -188,6 +188,55 @@ fn colours_are_on_a_terminal_and_never_with_no_color() {
     assert!(!text.contains("\u{1b}[48") && text.contains('\u{2588}'), "{text:?}");
 }
 
+#[test]
+fn ends_of_an_axis_have_its_unit() {
+    let folder = place();
+    let words = "scan coincidences 1,2 --window 1ns..3ns:3 run --format csv --force";
+    let drawn = |words: &str| {
+        let asked = ask(folder.path(), &format!("{words} --plot=a.svg"));
+        assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+        fs::read_to_string(folder.path().join("a.svg")).unwrap()
+    };
+    let ends =
+        |limits: &str| drawn(&format!("rates --bin 50ms --channels 1 run --force --ylim {limits}"));
+    assert_eq!(ends("20kHz..0.05MHz"), ends("20000..50000"));
+    assert!(ends("20kHz..0.05MHz").contains(">50</text>"));
+    for (asked, said) in [
+        (
+            "rates --bin 50ms run --plot --ylim 3ns..5ns",
+            "`3ns` has the unit ns, and the axis is in GHz, MHz, kHz or Hz",
+        ),
+        (&format!("{words} --plot --ylim 3Hz..5Hz"), "has no unit"),
+        ("g2 1,2 run --plot --ylim 3..", "write it as 0..1.5"),
+        ("g2 1,2 run --plot --ylim 3xy..5", "has the unit xy, and the axis has no unit"),
+        ("rates --bin 50ms run --plot --ylim 3kHz..2kHz", "LO below HI"),
+    ] {
+        let refused = ask(folder.path(), asked);
+        assert!(refused.code != 0 && refused.stderr.contains(said), "{asked}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_figure_for_a_paper_has_no_caption() {
+    let folder = place();
+    for end in ["svg", "html"] {
+        let drawn = |more: &str| {
+            let words = format!("rates --bin 50ms run --plot=a.{end} --force {more}");
+            assert_eq!(ask(folder.path(), &words).code, 0, "{words}");
+            fs::read_to_string(folder.path().join(format!("a.{end}"))).unwrap()
+        };
+        let svg =
+            |text: &str| text[text.find("<svg").unwrap()..text.find("</svg>").unwrap()].to_owned();
+        assert!(svg(&drawn("")).contains("bins of"));
+        let plain = svg(&drawn("--no-caption"));
+        assert!(
+            !plain.contains("bins of") && !plain.contains("Rates") && plain.contains("rate (kHz)")
+        );
+        let titled = svg(&drawn("--no-caption --title Mine"));
+        assert!(titled.contains(">Mine</text>") && !titled.contains("bins of"));
+    }
+}
+
 /// The ends and the scale of the axis of values, and the title, as they are in the picture.
 #[test]
 fn a_figure_looks_as_it_is_asked_to() {

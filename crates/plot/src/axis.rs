@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Axis {
 
 impl Axis {
     /// Returns the unit of its numbers, and the size of the unit.
-    fn unit(&self) -> (&'static str, f64) {
+    pub(crate) fn unit(&self) -> (&'static str, f64) {
         unit_of(self.quantity, self.low.abs().max(self.high.abs()))
     }
 

@@ -22,6 +22,16 @@ pub enum Error {
         /// The upper end.
         high: f64,
     },
+    /// An end of an axis has a unit of another quantity, or none.
+    #[error("--ylim: `{text}` has {has}, and the axis {axis}")]
+    LimitUnit {
+        /// The end.
+        text: String,
+        /// What it has: `no unit`, or its unit.
+        has: String,
+        /// The units of the axis.
+        axis: String,
+    },
     /// The figure has no axis of values that can be changed.
     #[error(
         "this figure has bars, which start at zero, or counts in cells: --log-y and --ylim are for values over an axis"

@@ -92,7 +92,8 @@ fn dark_style(figure: &Figure) -> String {
 
 /// Returns the page.
 pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> String {
-    let title = svg::escaped(&figure.title);
+    let title = if figure.title.is_empty() { &answer.run.path } else { &figure.title };
+    let title = svg::escaped(title);
     let table = answer.rows_with_totals();
     // Channels are written as names already.
     let columns = || table.columns().iter().filter(|column| column.of != CellType::Name);

@@ -59,7 +59,7 @@ pub use error::Error;
 pub use figure::{
     Bar, Bars, Chart, Figure, ImageScale, Map, Matrix, Panel, Plot, Point, ScaleBar, Series, Shape,
 };
-pub use look::Look;
+pub use look::{Limit, Look};
 pub use marks::{Line, SeriesMarks, Step};
 pub use page::Page;
 pub use picture::Picture;

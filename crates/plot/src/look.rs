@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{Axis, Error, Figure, Plot, Scale, words::cut};
+use crate::{Axis, Error, Figure, Plot, Quantity, Scale, quantity::units, words::cut};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
@@ -18,14 +18,89 @@ pub struct Look {
     pub title: Option<String>,
     /// Whether values are on a logarithmic axis, or in logarithmic colours.
     pub is_logarithmic: bool,
-    /// The ends of the axis of values, in counts, Hz or as a ratio.
-    pub limits: Option<(f64, f64)>,
+    /// The ends of the axis of values.
+    pub limits: Option<(Limit, Limit)>,
     /// The column whose values are drawn, or the beginning of its name, in place of that which the answer is about.
     pub quantity: Option<String>,
     /// Width and height in pixels.
     pub size: Option<(f64, f64)>,
     /// Whether the figure is for a dark background.
     pub is_dark: bool,
+    /// Whether the header and the note are left out, and the title unless it is given.
+    pub no_caption: bool,
+}
+
+/// An end of an axis.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Limit {
+    /// In counts, hertz or as a ratio. A time needs a unit.
+    Number(f64),
+    /// A number with a unit of the axis, as `3ns` or `5kHz`, or without.
+    Text(String),
+}
+
+impl From<f64> for Limit {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl Limit {
+    /// Returns the number and its unit, which is empty without one; `None` if it is no number.
+    fn parts(&self) -> Option<(f64, &str)> {
+        match self {
+            Self::Number(number) => Some((*number, "")),
+            Self::Text(text) => {
+                let text = text.trim();
+                let end = text.rfind(|letter: char| letter.is_ascii_digit() || letter == '.')? + 1;
+                Some((text[..end].parse().ok()?, text[end..].trim()))
+            }
+        }
+    }
+
+    /// Returns whether it is a number, with a unit or without.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        self.parts().is_some_and(|(number, _)| number.is_finite())
+    }
+
+    /// Returns its value on an axis.
+    ///
+    /// # Errors
+    /// [`Error::LimitUnit`] if it has a unit of another quantity, or is a time without one.
+    fn on(&self, axis: &Axis) -> Result<f64, Error> {
+        let (number, unit) = self.parts().unwrap_or((f64::NAN, ""));
+        // The letter of the unit, which keyboards lack.
+        let name = if unit == "us" || unit == "\u{3bc}s" { "\u{b5}s" } else { unit };
+        let known = units(axis.quantity);
+        let size = match name {
+            "" if axis.quantity == Quantity::Time && number != 0.0 => None,
+            "" => Some(1.0),
+            name => known.iter().find(|(of, ..)| *of == name).map(|(_, size, _)| *size),
+        };
+        size.map(|size| number * size).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, ..)| *name).collect();
+            let has_units = matches!(axis.quantity, Quantity::Time | Quantity::Rate);
+            let text = match self {
+                Self::Number(number) => number.to_string(),
+                Self::Text(text) => tagq::escaped(text).into_owned(),
+            };
+            Error::LimitUnit {
+                has: match name {
+                    "" => "no unit".into(),
+                    _ => format!("the unit {}", tagq::escaped(unit)),
+                },
+                text,
+                axis: match names.split_last() {
+                    Some((last, others)) if has_units => {
+                        format!("is in {} or {last}, as in 3{}", others.join(", "), axis.unit().0)
+                    }
+                    _ => "has no unit".into(),
+                },
+            }
+        })
+    }
 }
 
 impl Figure {
@@ -45,10 +120,9 @@ impl Figure {
         if let Some(title) = &look.title {
             self.title = cut(&tagq::escaped(title), TITLE_CHARS_MAX);
         }
-        if let Some((low, high)) = look.limits
-            && !(low.is_finite() && high.is_finite() && low < high)
-        {
-            return Err(Error::Limits { low, high });
+        if look.no_caption {
+            self.title = look.title.as_ref().map_or(String::new(), |_| self.title);
+            (self.header, self.note) = (String::new(), None);
         }
         self.page.is_dark = look.is_dark;
         if let Some((width, height)) = look.size {
@@ -90,11 +164,18 @@ fn joined(notes: impl Iterator<Item = String>) -> Option<String> {
 
 /// The axis of these values.
 fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
-    let (low, high) = look.limits.unwrap_or((axis.low, axis.high));
+    let limits = look.limits.as_ref().map(|(low, high)| Ok((low.on(axis)?, high.on(axis)?)));
+    let limits = limits.transpose()?;
+    if let Some((low, high)) = limits
+        && !(low.is_finite() && high.is_finite() && low < high)
+    {
+        return Err(Error::Limits { low, high });
+    }
+    let (low, high) = limits.unwrap_or((axis.low, axis.high));
     if !look.is_logarithmic {
         return Ok(Axis { low, high, scale: Scale::Linear, ..axis.clone() });
     }
-    match look.limits {
+    match limits {
         Some((low, high)) if low <= 0.0 => Err(Error::Limits { low, high }),
         Some((low, _)) => Ok(Axis::logarithmic(axis.label.clone(), axis.quantity, low, high)),
         None => Ok(axis.clone().around(values.iter().copied())),
@@ -104,7 +185,7 @@ fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bars, Chart, Page, Point, Quantity, Series, Shape};
+    use crate::{Bars, Chart, Page, Point, Series, Shape};
 
     fn figure(values: &[f64]) -> Figure {
         let point = |&value: &f64| Point {
@@ -136,7 +217,11 @@ mod tests {
 
     #[test]
     fn an_axis_ends_where_it_was_asked_to() {
-        let with = |limits, is_logarithmic| Look { is_logarithmic, limits, ..Look::default() };
+        let with = |limits: Option<(f64, f64)>, is_logarithmic| Look {
+            is_logarithmic,
+            limits: limits.map(|(low, high)| (low.into(), high.into())),
+            ..Look::default()
+        };
         assert_eq!(ends(&with(Some((-1.0, 2.5)), false), &[1.0]), Ok((-1.0, 2.5, Scale::Linear)));
         assert_eq!(
             ends(&with(Some((0.1, 10.0)), true), &[1.0]),
@@ -151,6 +236,16 @@ mod tests {
             let refused = ends(&with(Some(limits), is_logarithmic), &[1.0]).unwrap_err();
             assert!(refused.contains("LO..HI"), "{refused}");
         }
+        // A number alone could be seconds or nanoseconds.
+        let time = Axis::linear("delay", Quantity::Time, 0.0, 1e-8);
+        let limit = |text: &str| Limit::Text(text.into());
+        let close =
+            |value: Result<f64, Error>, to: f64| (value.unwrap() - to).abs() < 1e-9 * to.abs();
+        assert!(close(limit("3ns").on(&time), 3e-9) && close(limit("-2.5 us").on(&time), -2.5e-6));
+        assert!(close(limit("1e3ps").on(&time), 1e-9) && limit("0").on(&time).unwrap() == 0.0);
+        let refused = Limit::Number(3.0).on(&time).unwrap_err().to_string();
+        assert!(refused.contains("`3` has no unit, and the axis is in h, min, s,"), "{refused}");
+        assert!(limit("3kHz").on(&time).is_err() && !limit("x").is_number());
         let bars = Bars { axis: Axis::linear("", Quantity::Rate, 0.0, 1.0), bars: Vec::new() };
         let bars = Figure { plot: Plot::Bars(bars), ..figure(&[]) };
         assert!(bars.clone().with(&with(None, true)).is_err());

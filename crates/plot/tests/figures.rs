@@ -593,7 +593,7 @@ fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
 fn a_value_beyond_its_axis_is_an_arrow_at_the_edge() {
     let values = [Some(1.0), Some(17.0), Some(2.0), Some(-3.0)];
     let answer = g2(&values, false);
-    let look = Look { limits: Some((0.0, 5.0)), ..Look::default() };
+    let look = Look { limits: Some((0.0.into(), 5.0.into())), ..Look::default() };
     let figure = Figure::of_look(&answer, &look).unwrap();
     let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
     let document = roxmltree::Document::parse(&svg).unwrap();
@@ -629,7 +629,7 @@ fn a_value_beyond_its_axis_is_an_arrow_at_the_edge() {
 #[test]
 fn an_expected_value_beyond_the_axis_is_not_drawn() {
     let answer = g2(&[Some(3.0), Some(4.0)], false);
-    let look = Look { limits: Some((2.0, 5.0)), ..Look::default() };
+    let look = Look { limits: Some((2.0.into(), 5.0.into())), ..Look::default() };
     let figure = Figure::of_look(&answer, &look).unwrap();
     let svg = String::from_utf8(Picture::Svg.draw(&figure, &answer).unwrap()).unwrap();
     assert!(!svg.contains("stroke-dasharray=\"7 4\""), "{svg}");
@@ -674,9 +674,9 @@ fn a_hot_pixel_does_not_hide_an_image() {
     assert_eq!((low, high), (0.0, 10.0));
     assert!(note.is_some_and(|note| note.contains("1 of 10,000 cells is beyond the scale")));
     // With the end that was asked for, nothing is said of one that is not drawn.
-    let look = Look { limits: Some((0.0, 2e6)), ..Look::default() };
+    let look = Look { limits: Some((0.0.into(), 2e6.into())), ..Look::default() };
     assert_eq!(Figure::of_look(&image(100, &counts), &look).unwrap().note, None);
-    let look = Look { limits: Some((0.0, 9.0)), ..Look::default() };
+    let look = Look { limits: Some((0.0.into(), 9.0.into())), ..Look::default() };
     let note = Figure::of_look(&image(100, &counts), &look).unwrap().note;
     assert!(note.is_some_and(|note| note.contains("910 of 10,000 cells are beyond the scale")));
     // Few pixels have no percentiles.
@@ -730,6 +730,31 @@ fn many_cells_are_one_picture_in_a_file() {
     let few = image(20, &counts[..400]);
     let svg = String::from_utf8(Picture::Svg.draw(&Figure::of(&few), &few).unwrap()).unwrap();
     assert!(!svg.contains("<image "));
+}
+
+#[test]
+fn a_gate_is_open_or_not_and_has_no_tags() {
+    let rows = Table::default()
+        .with(Column::integers("lane", vec![0, 0, 1].into()))
+        .with(Column::floats("start_s", floats([0.0, 2.0, 1.0].into_iter())))
+        .with(Column::floats("length_s", floats([1.0, 1.0, 3.0].into_iter())))
+        .with(Column::counts("count", vec![3, 1, 0].into()))
+        .with(Column::floats("open", floats([0.0, 0.0, 1.0].into_iter())));
+    let names = vec!["7".to_owned(), "8 for 3s".to_owned()];
+    let answer = answer(FigureKind::Lanes { names, times_s: [0.0, 10.0], gates: 1 }, rows);
+    let of = chart(&answer);
+    assert_eq!((of.series[0].shape, of.series[1].shape), (None, Some(Shape::Intervals)));
+    let open: Vec<f64> = of.series[1].points.iter().filter_map(|point| point.value).collect();
+    assert_eq!(open, [0.0, 1.0, 0.0]);
+    let svg = String::from_utf8(Picture::Svg.draw(&Figure::of(&answer), &answer).unwrap()).unwrap();
+    // The numbers of tags stand beside the first panel alone.
+    assert_eq!(
+        svg.matches("font-size=\"14\" fill=\"#1a1a1a\" text-anchor=\"end\">2<").count(),
+        1,
+        "{svg}"
+    );
+    let terminal = text(&Figure::of(&answer), PLAIN);
+    assert!(terminal.lines().nth(1).unwrap().contains('\u{2588}'), "{terminal}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use tagq_export::report::{
     json,
     table::{self, TableStyle},
 };
-use tagq_plot::{Figure, Look, Picture};
+use tagq_plot::{Figure, Limit, Look, Picture};
 
 use crate::{
     errors, options,
@@ -46,17 +46,42 @@ pub(crate) struct Answer {
 pub(crate) struct FigureLook {
     title: Option<String>,
     log_y: bool,
-    limits: Option<(f64, f64)>,
+    limits: Option<(FigureLimit, FigureLimit)>,
     quantity: Option<String>,
     /// In pixels.
     size: Option<(f64, f64)>,
     dark: bool,
+    caption: bool,
+}
+
+/// An end of an axis.
+#[derive(FromPyObject)]
+enum FigureLimit {
+    Number(f64),
+    Text(String),
+}
+
+impl From<FigureLimit> for Limit {
+    fn from(limit: FigureLimit) -> Self {
+        match limit {
+            FigureLimit::Number(number) => Self::Number(number),
+            FigureLimit::Text(text) => Self::Text(text),
+        }
+    }
 }
 
 impl FigureLook {
     fn apply(self, answer: &Answer) -> PyResult<Figure> {
-        let Self { title, log_y: is_logarithmic, limits, quantity, size, dark: is_dark } = self;
-        let look = Look { title, is_logarithmic, limits, quantity, size, is_dark };
+        let Self { title, log_y, limits, quantity, size, dark, caption } = self;
+        let look = Look {
+            title,
+            is_logarithmic: log_y,
+            limits: limits.map(|(low, high)| (low.into(), high.into())),
+            quantity,
+            size,
+            is_dark: dark,
+            no_caption: !caption,
+        };
         let figure = match (&look.quantity, &answer.content.figure) {
             (Some(quantity), None) => {
                 return Err(errors::question(format!(

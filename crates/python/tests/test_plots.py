@@ -110,6 +110,11 @@ def test_words_of_the_command_line_and_of_matplotlib(run: tagq.Run) -> None:
     assert g2.plot(ax=axes[0], limits=(0, 20), title="Mine", color="black") is axes[0]
     assert axes[0].get_ylim() == (0, 20) and axes[0].get_title() == "Mine"
     assert axes[0].lines[0].get_color() == "black" and page.get_supxlabel() == ""
+    # Ends with units, and a figure for a paper.
+    rates = run.rates(bin="20ms", channels=1)
+    assert rates.plot(limits=("20kHz", "0.1MHz")).get_ylim() == (20, 100)
+    plain = rates.plot(caption=False)
+    assert plain.get_title() == "" and plain.figure.get_supxlabel() == ""
     # Panels on one axes, on a list of them, and on too few.
     trace = run.rates(bin="20ms", channels=[1, 2])
     assert trace.plot(ax=axes[1]) is axes[1] and len(axes[1].get_legend().get_texts()) == 2
@@ -121,6 +126,7 @@ def test_words_of_the_command_line_and_of_matplotlib(run: tagq.Run) -> None:
         (lambda: g2.plot(ax=3), TypeError, "ax: axes of matplotlib are wanted"),
         (lambda: g2.plot(size=8), TypeError, r"size: two numbers are wanted, as \(8, 5\)"),
         (lambda: g2.plot(limits=(2, 1)), ValueError, r"write limits=\(LO, HI\)"),
+        (lambda: g2.plot(limits=("0ns", "3ns")), ValueError, "limits: `0ns` has the unit ns, and the axis has no unit"),
         (lambda: g2.plot(title=3), TypeError, "title: a text is wanted"),
         (lambda: g2.plot(log_y=1), TypeError, "log_y: True or False"),
         (lambda: run.rates().plot(log_y=True), ValueError, "has bars"),

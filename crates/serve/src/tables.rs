@@ -93,8 +93,8 @@ fn look() -> Value {
             "title": property(json!({"type": "string"}), "The title, in place of the figure's own"),
             "is_logarithmic": property(flag(), "Values on a logarithmic axis, or in logarithmic colours"),
             "limits": property(
-                pair(json!({"type": "number"})),
-                "The ends of the axis of values, in counts, Hz or as a ratio",
+                pair(json!({"anyOf": [{"type": "number"}, {"type": "string"}]})),
+                "The ends of the axis of values, in counts, Hz or as a ratio, or with units, as 3ns",
             ),
             "quantity": property(
                 json!({"type": "string"}),
@@ -105,6 +105,7 @@ fn look() -> Value {
                 "Width and height in pixels",
             ),
             "is_dark": property(flag(), "For a dark background"),
+            "no_caption": property(flag(), "Without header and note, and without a title unless it is given"),
         },
         "additionalProperties": false,
     })

@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use tagq_plot::{Look, Picture, Room};
+use tagq_plot::{Limit, Look, Picture, Room};
 
 /// Option to draw an answer.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct PlotArgs {
     /// Draw values on a logarithmic axis, and counts of pairs and maps in logarithmic colours
     #[arg(long, requires = "plot")]
     pub log_y: bool,
-    /// Draw values from LO to HI, in counts, hertz or as a ratio
+    /// Draw values from LO to HI, in counts, hertz or as a ratio, or with units, as 3ns..5ns or 10kHz..1MHz
     #[arg(long, value_name = "LO..HI", requires = "plot", allow_hyphen_values = true)]
     pub ylim: Option<Limits>,
     /// Write TEXT over the figure
@@ -40,6 +40,9 @@ pub(crate) struct PlotArgs {
     /// Draw for a dark background
     #[arg(long, requires = "plot")]
     pub dark: bool,
+    /// Draw without title, header and note, as for a paper; --title gives a title
+    #[arg(long, requires = "plot")]
+    pub no_caption: bool,
 }
 
 /// Width and height of a figure.
@@ -59,18 +62,23 @@ impl FromStr for Size {
 }
 
 /// The ends of an axis.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Limits(f64, f64);
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limits(Limit, Limit);
 
 impl FromStr for Limits {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let ends = text.split_once("..").and_then(|(low, high)| {
-            Some(Self(low.trim().parse().ok()?, high.trim().parse().ok()?))
-        });
-        let ends = ends.filter(|Self(low, high)| low < high);
-        ends.ok_or_else(|| {
+        let end = |text: &str| match text.trim().parse() {
+            Ok(number) => Limit::Number(number),
+            Err(_) => Limit::Text(text.trim().to_owned()),
+        };
+        let ends = text.split_once("..").map(|(low, high)| Self(end(low), end(high)));
+        let can_be = |Self(low, high): &Self| match (low, high) {
+            (Limit::Number(low), Limit::Number(high)) => low < high,
+            (low, high) => low.is_number() && high.is_number(),
+        };
+        ends.filter(can_be).ok_or_else(|| {
             format!("`{text}` is no range of values; write it as 0..1.5 or 1e3..1e6")
         })
     }
@@ -88,6 +96,7 @@ impl PlotArgs {
             quantity: None,
             size: None,
             dark: false,
+            no_caption: false,
         }
     }
 
@@ -103,7 +112,7 @@ impl PlotArgs {
 
     /// How figures shall look.
     pub(crate) fn look(&self) -> Look {
-        let limits = self.ylim.map(|Limits(low, high)| (low, high));
+        let limits = self.ylim.clone().map(|Limits(low, high)| (low, high));
         // A size in the terminal is in characters.
         let size = self.size.filter(|_| self.plot != Some(PlotTo::Terminal));
         Look {
@@ -113,6 +122,7 @@ impl PlotArgs {
             quantity: self.quantity.clone(),
             size: size.map(|Size(width, height)| (width.into(), height.into())),
             is_dark: self.dark,
+            no_caption: self.no_caption,
         }
     }
 }

@@ -153,7 +153,9 @@ fn drawn(
 /// Returns the title and the drawing.
 fn titled(figure: &Figure, room: Room) -> String {
     let mut title: String = figure.title.chars().take(room.columns).collect();
-    title.push('\n');
+    if !title.is_empty() {
+        title.push('\n');
+    }
     title + &text(figure, room)
 }
 

@@ -47,15 +47,13 @@ pub(crate) fn drawn(figure: &Figure) -> Drawing {
     let Page { width, height, is_dark } = figure.page;
     let mut drawing = Drawing { width, height: 0.0, is_dark, things: Vec::new() };
     let room = width - 2.0 * MARGIN;
-    let mut down = MARGIN + TITLE;
-    drawing.words(
-        &fitted(&figure.title, TITLE, room),
-        (MARGIN, down),
-        TITLE,
-        Colour::Ink,
-        Anchor::Start,
-    );
-    down += 4.0;
+    let mut down = MARGIN;
+    if !figure.title.is_empty() {
+        down += TITLE;
+        let title = fitted(&figure.title, TITLE, room);
+        drawing.words(&title, (MARGIN, down), TITLE, Colour::Ink, Anchor::Start);
+        down += 4.0;
+    }
     let header = broken(&figure.header, HEADER, room);
     for line in header.into_iter().chain(figure.note.clone()) {
         down += HEADER * 1.45;

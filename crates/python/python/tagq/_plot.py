@@ -47,10 +47,11 @@ class Picture:
 def look_of(
     title: str | None,
     log_y: bool,
-    limits: tuple[float, float] | None,
+    limits: tuple[float | str, float | str] | None,
     quantity: str | None = None,
     size: tuple[float, float] | None = None,
     dark: bool = False,
+    caption: bool = True,
 ) -> dict[str, Any]:
     """Returns how a figure shall look, as the extension module takes it."""
     if title is not None and not isinstance(title, str):
@@ -61,14 +62,26 @@ def look_of(
         raise WrongTypeError(f"quantity: the name of a column is wanted, not {type(quantity).__name__}")
     if not isinstance(dark, bool):
         raise WrongTypeError(f"dark: True or False is wanted, not {dark!r}")
+    if not isinstance(caption, bool):
+        raise WrongTypeError(f"caption: True or False is wanted, not {caption!r}")
     return {
         "title": title,
         "log_y": log_y,
-        "limits": None if limits is None else _pair("limits", limits, "(0, 1.5)"),
+        "limits": None if limits is None else _limits(limits),
         "quantity": quantity,
         "size": None if size is None else _pair("size", size, "(1200, 800)"),
         "dark": dark,
+        "caption": caption,
     }
+
+
+def _limits(limits: object) -> tuple[float | str, float | str]:
+    """Returns two ends of an axis: numbers, or texts with a unit."""
+    if isinstance(limits, Sequence) and not isinstance(limits, str) and len(limits) == 2:
+        low, high = limits
+        if isinstance(low, str) or isinstance(high, str):
+            return (low if isinstance(low, str) else float(low)), (high if isinstance(high, str) else float(high))
+    return _pair("limits", limits, "(0, 1.5)")
 
 
 def _pair(name: str, pair: object, example: str) -> tuple[float, float]:
@@ -135,6 +148,9 @@ def _set_title(page: Any, ax: Any, figure: dict[str, Any]) -> None:
     marks = figure["plot"].get("chart", {}).get("drawn", [])
     if any(step["bins"] > 1 for series in marks for run in series["runs"] for step in run):
         notes.append("bins together: lowest to highest, and their mean")
+    if not figure["header"]:
+        # Without a caption.
+        notes = []
     lines = [line for text in [figure["header"], *notes] for line in textwrap.wrap(text, letters)]
     ax.set_title(figure["title"])
     page.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=FAINT)
@@ -202,7 +218,12 @@ def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new
         _prepare(ax.xaxis, x, ax.set_xlim, ax.set_xscale, is_fresh)
         _prepare(ax.yaxis, y, ax.set_ylim, ax.set_yscale, is_fresh)
         for series in drawn if len(axes) == 1 else [drawn[number]]:
-            _series(ax, series, chart, style, is_fresh)
+            of = next(of for of in chart["series"] if of["name"] == series["name"])
+            is_gate = of.get("shape") == "intervals"
+            if is_gate:
+                ax.tick_params(axis="y", left=False, labelleft=False)
+                ax.grid(visible=False, axis="y")
+            _series(ax, series, chart, style, is_fresh, y["high"] if is_gate else 1.0)
         if chart["reference"] is not None:
             ax.axhline(chart["reference"] / _size(y), color=INK, linewidth=0.9, dashes=(7, 4), zorder=1)
         if len(drawn) > 1:
@@ -212,8 +233,11 @@ def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new
     axes[-1].set_xlabel(_label(x))
 
 
-def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[str, Any], has_ends: bool) -> None:
-    """Draws the marks of a series. Values beyond the ends of the axis, if it has those of the figure, are arrows at its edge."""
+def _series(
+    ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[str, Any], has_ends: bool, by: float
+) -> None:
+    """Draws the marks of a series, `by` times as high. Values beyond the ends of the axis, if it has those of the figure, are
+    arrows at its edge."""
     import numpy
 
     x, y = chart["x"], chart["y"]
@@ -223,6 +247,8 @@ def _series(ax: Any, series: dict[str, Any], chart: dict[str, Any], style: dict[
     columns: list[dict[str, Any]] = []
     for run in series["runs"]:
         steps = {name: numpy.array([step[name] for step in run]) for name in run[0]}
+        # The share of time in which a gate is open, as a height.
+        steps.update({name: by * steps[name] for name in ("low", "high", "mean")})
         left, right = steps["left"] / _size(x), steps["right"] / _size(x)
         # The first bins of a logarithmic axis may begin at zero.
         left = numpy.maximum(left, x["low"]) if _is_logarithmic(x) else left

@@ -36,6 +36,7 @@ PLAIN: dict[str, Any] = {
     "quantity": None,
     "size": None,
     "dark": False,
+    "caption": True,
 }
 #: Larger drawings are left out of notebooks.
 DRAWING_CHARACTERS = 1 << 20
@@ -152,18 +153,20 @@ class Result(Table):
         replace: bool = False,
         title: str | None = None,
         log_y: bool = False,
-        limits: tuple[float, float] | None = None,
+        limits: tuple[float | str, float | str] | None = None,
         quantity: str | None = None,
         size: tuple[float, float] | None = None,
         dark: bool = False,
+        caption: bool = True,
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
         the rows, or .tif with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
         allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
-        pixels, and ``dark`` draws for a dark background."""
+        pixels, ``dark`` draws for a dark background, and without ``caption`` header and note are left out, and the title
+        unless it is given."""
         from ._plot import look_of
 
-        self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark))
+        self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark, caption))
 
     def fit(
         self,
@@ -271,8 +274,9 @@ class Result(Table):
         size: tuple[float, float] | None = None,
         title: str | None = None,
         log_y: bool = False,
-        limits: tuple[float, float] | None = None,
+        limits: tuple[float | str, float | str] | None = None,
         quantity: str | None = None,
+        caption: bool = True,
         **style: Any,
     ) -> Any:
         """Draws the figure of ``--plot`` by matplotlib, and returns the axes; those of a trace of several channels are a
@@ -287,10 +291,12 @@ class Result(Table):
             Text over the figure, in place of its own.
         log_y, limits
             Whether values are on a logarithmic axis, or in logarithmic colours; the ends of that axis, in counts, hertz
-            or as a ratio.
+            or as a ratio, or with units, as ``("3ns", "5ns")``.
         quantity
             The column whose values are drawn, or the beginning of its name: ``"count"``, ``"rate"``, ``"car"``
             [default: what the result is about].
+        caption
+            Whether header and note are below the figure, and its own title above it.
         style
             Keywords of matplotlib for the lines and points, such as ``color="black"``.
 
@@ -298,7 +304,7 @@ class Result(Table):
         """
         from ._plot import look_of, plot
 
-        return plot(self, ax, size, look_of(title, log_y, limits, quantity), style)
+        return plot(self, ax, size, look_of(title, log_y, limits, quantity, caption=caption), style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return self._answer.fields(ROWS_SHOWN)
