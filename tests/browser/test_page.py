@@ -419,6 +419,73 @@ def test_a_token_leaves_the_address(browser, still):
         other.wait_for_selector(".panel")
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_nothing_is_cut_and_nothing_overlaps(browser, still, width):
+    # A note is below the answers: there is no channel 9.
+    options = {"window": "2ns", "groups": [[1, 2], [1, 9]]}
+    panels = [
+        {"view": "number", "query": "coincidences", "options": options, "column": "rate_hz", "width": 3, "height": 3},
+        {"view": "figure", "query": "coincidences", "options": options, "width": 4, "height": 2},
+        {"view": "figure", "query": "rates", "options": {"bin": "100ms"}, "width": 5, "height": 2},
+    ]
+    with Server(still) as server:
+        page = opened(browser, f"{server.url}#{layout(panels, mode='all')}", viewport={"width": width, "height": 740})
+        answered(page)
+        said = page.locator(".panel .message").all_inner_texts()
+        assert all("channel 9 has no tags" in text for text in said[:2]), said
+        for name in ("settings, copy, move, remove", "Channels"):
+            opener = page.locator(f"button[title='{name}']") if "," in name else page.get_by_role("button", name=name)
+            opener.first.click()
+            drawn(page)
+            wrong = page.evaluate(
+                """() => {
+                  const wrong = [];
+                  const box = (element) => element.getBoundingClientRect();
+                  const drawer = document.querySelector(".drawer");
+                  for (const element of drawer.querySelectorAll("*")) {
+                    if (box(element).right > box(drawer).right + 1) wrong.push(`cut: ${element.outerHTML.slice(0, 90)}`);
+                    if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible"
+                      && element.tagName !== "INPUT" && element.tagName !== "SELECT") wrong.push(`scrolled: ${element.outerHTML.slice(0, 90)}`);
+                  }
+                  for (const panel of document.querySelectorAll(".panel")) {
+                    for (const element of panel.querySelectorAll("button, select, input")) {
+                      if (box(element).right > box(panel).right + 1) wrong.push(`out of its panel: ${element.outerHTML.slice(0, 90)}`);
+                    }
+                    const parts = [...panel.children].filter((part) => part.textContent || part.querySelector("canvas"));
+                    parts.slice(1).forEach((part, at) => {
+                      if (box(parts[at]).bottom > box(part).top + 1) wrong.push(`${parts[at].className} lies over ${part.className}`);
+                    });
+                    const message = panel.querySelector(".message");
+                    if (message.scrollHeight > message.clientHeight + 1) wrong.push("a note is cut");
+                    const canvas = panel.querySelector(".tagq-canvas");
+                    if (canvas && message.textContent && box(canvas).bottom > box(message).top + 1) {
+                      wrong.push(`the note lies over the figure: ${box(canvas).bottom} > ${box(message).top}`);
+                    }
+                    if (canvas && box(canvas).height < 150) wrong.push(`a figure of ${box(canvas).height} points`);
+                  }
+                  if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page has to be scrolled to the side");
+                  return wrong;
+                }"""
+            )
+            assert wrong == [], name
+        page.context.close()
+
+
+def test_delays_are_found(browser, still):
+    # Channel 2 is simulated with a delay of 5 ns.
+    with Server(still) as server:
+        page = opened(browser, server.url)
+        answered(page)
+        page.get_by_role("button", name="Channels").click()
+        page.get_by_role("button", name="Find delays").click()
+        found = page.locator("input[aria-label='delay of 2']")
+        until(lambda: found.input_value() != "", what="a delay")
+        text = found.input_value()
+        assert text.endswith("ns") and abs(float(text[:-2]) + 5) < 0.5, text
+        until(lambda: "delays found" in page.locator(".drawer .message").inner_text(), what="what was found")
+        page.context.close()
+
+
 def test_names_cannot_run(browser, still, tmp_path):
     name = "<img src=x onerror=document.title='run'>"
     strange = tmp_path / name

@@ -106,8 +106,11 @@ export class Refused extends Error {
 /** Time after which a server is said not to answer. */
 const TIMEOUT_MS = 5000;
 
-async function asked(path: string, init?: RequestInit): Promise<unknown> {
-  const response = await fetch(`api/${path}`, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+/** Time that an answer to a query may take. */
+const ANSWER_MS = 120_000;
+
+async function asked(path: string, init?: RequestInit, timeout = TIMEOUT_MS): Promise<unknown> {
+  const response = await fetch(`api/${path}`, { ...init, signal: AbortSignal.timeout(timeout) });
   if (response.status === 204) return undefined;
   const body: unknown = await response.json().catch(() => undefined);
   if (!response.ok) {
@@ -117,11 +120,12 @@ async function asked(path: string, init?: RequestInit): Promise<unknown> {
   return body;
 }
 
-const post = (path: string, body: unknown) =>
-  asked(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+const post = (path: string, body: unknown, timeout?: number) =>
+  asked(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }, timeout);
 
 export const kinds = async () => ((await asked("kinds")) as { kinds: Kind[] }).kinds;
 export const runs = async () => ((await asked("run")) as { runs: RunState[] }).runs;
 export const info = async (run: number) => (await asked(`info?run=${run}`)) as Record<string, unknown>;
 export const command = async (question: Question) => (await post("command", question)) as { command: string; python: string };
+export const answer = async (question: Question) => (await post("query", question, ANSWER_MS)) as Answer & { notes: string[] };
 export const login = (token: string) => post("login", { token });

@@ -4,7 +4,7 @@ import type { Kind, Question, RunState, Update } from "./api";
 import * as api from "./api";
 import { Refused } from "./api";
 import { Alarms } from "./alarm";
-import { channelForm, Strip } from "./channels";
+import { channelForm, type Found, Strip } from "./channels";
 import { button, field, h, select, setText } from "./dom";
 import { form, written } from "./form";
 import { infoView } from "./info";
@@ -421,7 +421,15 @@ export class App {
 
   private editChannels(): void {
     const channels = this.runs[this.layout.run]?.facts?.channels ?? [];
-    this.open("Channels", channelForm(channels, this.layout, () => this.changed(true), () => this.editChannels()));
+    this.open("Channels", channelForm(channels, this.layout, () => this.changed(true), () => this.editChannels(), () => this.findDelays()));
+  }
+
+  /** Finds the delays of the run of the page. */
+  private async findDelays(): Promise<Found> {
+    const options = { window: "2ns", delays: ["auto"] };
+    const { query, notes } = await api.answer({ run: this.layout.run, query: "coincidences", options });
+    const delays = query.delays as { channel: number; seconds: number }[] | undefined;
+    return { delays: new Map(delays?.map(({ channel, seconds }) => [channel, seconds])), notes };
   }
 
   private editPanel(panel: Panel): void {

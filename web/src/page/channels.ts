@@ -3,7 +3,7 @@
 import type { Answer, Channel } from "./api";
 import { button, field, h, setText } from "./dom";
 import { limitsText, outside } from "./alarm";
-import { knob } from "./knob";
+import { knob, type Knob } from "./knob";
 import type { Layout } from "./layout";
 import { added, duration, line } from "./numbers";
 import { valueOf } from "./rows";
@@ -80,11 +80,23 @@ export class Strip {
   }
 }
 
-/** Returns the form in which names, delays, limits and groups are edited, for this page only. */
-export function channelForm(channels: Channel[], layout: Layout, changed: () => void, again: () => void): HTMLElement {
-  const head = ["channel", "name", "delay", "alarm below", "alarm above"].map((name) => h("th", { scope: "col" }, name));
+/** Delays that were found, in seconds by channel, and what is said of them. */
+export interface Found {
+  delays: Map<number, number>;
+  notes: string[];
+}
+
+/** Returns the form in which names, delays, limits and groups are edited, for this page only; `find` finds delays. */
+export function channelForm(
+  channels: Channel[],
+  layout: Layout,
+  changed: () => void,
+  again: () => void,
+  find: () => Promise<Found>,
+): HTMLElement {
   let step = "100ps";
   const nameOf = (channel: number) => Object.entries(layout.names).find(([, of]) => of === channel)?.[0];
+  const delays = new Map<number, Knob>();
   const rows = channels.map((of) => {
     const name = h("input", { type: "text", size: 8, value: nameOf(of.channel) ?? of.name ?? "", "aria-label": `name of channel ${of.channel}` });
     name.addEventListener("change", () => {
@@ -114,10 +126,32 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
         else delete layout.alarms[of.channel];
         changed();
       });
-      return h("td", {}, input);
+      return field(`alarm ${key}`, input);
     };
-    return h("tr", {}, h("th", { scope: "row" }, String(of.channel)), h("td", {}, name), h("td", {}, delay.element), limit("below"), limit("above"));
+    delays.set(of.channel, delay);
+    const legend = h("legend", {}, `channel ${of.channel}`);
+    return h("fieldset", { class: "channel" }, legend, field("name", name), field("delay", delay.element), limit("below"), limit("above"));
   });
+  const said = h("p", { class: "message", role: "status" });
+  const finder = button("Find delays", "find the delays of all channels by their coincidences, in the whole run", () => void found());
+  const found = async () => {
+    finder.disabled = true;
+    setText(said, "looking for peaks …");
+    try {
+      const { delays: all, notes } = await find();
+      for (const [channel, seconds] of all) {
+        // Twelve digits are exact for ticks, and keep away what is added by floats.
+        layout.delays[channel] = `${Number((seconds * 1e9).toPrecision(12))}ns`;
+        delays.get(channel)?.set(layout.delays[channel]);
+      }
+      setText(said, notes.join(" · "));
+      changed();
+    } catch (error) {
+      setText(said, error instanceof Error ? error.message : String(error));
+    } finally {
+      finder.disabled = false;
+    }
+  };
   const steps = h("input", { type: "text", value: step, size: 7 });
   steps.addEventListener("change", () => {
     if (duration(steps.value)) step = steps.value;
@@ -137,7 +171,7 @@ export function channelForm(channels: Channel[], layout: Layout, changed: () => 
   });
   return h("div", { class: "form" },
     h("p", {}, "These hold for this page and its address; tagq.toml is not changed."),
-    h("div", { class: "scrolled" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+    ...rows, finder, said,
     field("step of delays", steps),
     field("groups, such as 1,2 1,2,3", groups),
     button("No delays, names, groups and alarms", "forget all of these", () => {
