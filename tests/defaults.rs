@@ -74,14 +74,13 @@ fn bins_are_chosen_by_what_the_channels_hold() {
 fn bins_show_the_peak_of_pairs() {
     let folder = tempfile::tempdir().unwrap();
     let run = two_channels(folder.path(), true);
-    // All pairs are at 20 ticks, between 16 and 31. Bins of 2 ticks reach to four times 32. They are doubled,
-    // because 4 chance pairs per tick do not give a hundred per bin.
-    assert_eq!(bin_and_range(&ask("g2 1,2", &run).json()), (4, [-258, 258]));
+    // All pairs are at 20 ticks, so that the finest bins are chosen.
+    assert_eq!(bin_and_range(&ask("g2 1,2", &run).json()), (1, [-64, 65]));
     // Several runs use the bins of the first one.
     let copy = folder.path().join("copy.tsv");
     fs::copy(&run, &copy).unwrap();
     let sum = output(command().args(["g2", "1,2", "--sum"]).args([&run, &copy])).json();
-    assert_eq!(bin_and_range(&sum), (4, [-258, 258]));
+    assert_eq!(bin_and_range(&sum), (1, [-64, 65]));
 }
 
 #[test]

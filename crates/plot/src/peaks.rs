@@ -1,4 +1,5 @@
-//! The peaks of pulsed light: the counts of each as a column, over the histogram of all differences.
+//! The peaks of pulsed light: the counts of each as a column, over the histogram of all differences. A low peak that is not at zero
+//! has a mark.
 
 use tagq::{Answer, store::Tick};
 
@@ -6,11 +7,17 @@ use crate::{
     axis::Axis,
     bins::DELAY,
     figure::{Chart, Plot, Point, Series, Shape, floats},
-    quantity::Quantity,
+    quantity::{Quantity, unit_of},
 };
 
 /// Returns the values. A column is as high as the mean of the bins in its peak.
-pub(crate) fn of(answer: &Answer, unit: Tick, (low, width): (i64, i64), counts: &[u64]) -> Plot {
+pub(crate) fn of(
+    answer: &Answer,
+    unit: Tick,
+    (low, width): (i64, i64),
+    counts: &[u64],
+    low_peak: Option<[i64; 2]>,
+) -> Plot {
     let half = |twice: i128| unit.seconds_of(twice) / 2.0;
     let edge = |bin: usize| half(2 * (i128::from(low) + i128::from(width) * bin as i128) - 1);
     let points = counts.iter().enumerate().map(|(bin, &count)| Point {
@@ -39,6 +46,26 @@ pub(crate) fn of(answer: &Answer, unit: Tick, (low, width): (i64, i64), counts: 
         before = Some(to);
     }
     let areas = Series { name: "mean of a peak".into(), shape: None, points: areas };
+    let mut series = vec![areas, histogram];
+    series.extend(low_peak.map(|[first, last]| {
+        let [from, to] = [2 * i128::from(first) - 1, 2 * i128::from(last) + 1].map(half);
+        let within = counts.iter().enumerate().filter(|(bin, _)| {
+            let middle = f64::midpoint(edge(*bin), edge(bin + 1));
+            (from..to).contains(&middle)
+        });
+        let (sum, bins) =
+            within.fold((0, 0_u32), |(sum, bins), (_, count)| (sum + count, bins + 1));
+        let share = 1.0 / f64::from(bins.max(1));
+        let (value, err) = (Some(sum as f64 * share), (sum.max(1) as f64).sqrt() * share);
+        let point = Point { from, to, value, err, is_partial: false };
+        let at = f64::midpoint(from, to);
+        let (suffix, size) = unit_of(Quantity::Time, at.abs());
+        Series {
+            name: format!("low peak, {:.1} {suffix}", at / size),
+            shape: Some(Shape::Points),
+            points: vec![point],
+        }
+    }));
     let ends = [0, counts.len()].map(edge);
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     Plot::Chart(Chart {
@@ -47,7 +74,7 @@ pub(crate) fn of(answer: &Answer, unit: Tick, (low, width): (i64, i64), counts: 
         shape: Shape::Columns,
         reference: None,
         has_panels: false,
-        series: vec![areas, histogram],
+        series,
         below: None,
     })
 }

@@ -50,6 +50,8 @@ pub enum FigureKind {
         bins: [i64; 2],
         /// The counts of the histogram.
         counts: Vec<u64>,
+        /// The first and the last tick of the one peak that is far lower than those beside it, if it is not at zero.
+        low_peak: Option<[i64; 2]>,
     },
     /// Values with the curve that was fitted to them, and the residuals.
     Fit {

@@ -45,7 +45,7 @@ impl Histogram {
     }
 
     /// Takes the bins that were chosen for a saved answer, from its `query`.
-    pub(in crate::requests) fn state_bins(&self, query: &serde_json::Value) {
+    pub(crate) fn state_bins(&self, query: &serde_json::Value) {
         self.kept.state(query);
     }
 

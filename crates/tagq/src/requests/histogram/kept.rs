@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,7 +18,7 @@ const RANGES: i128 = 8;
 const BINS: f64 = 3.0;
 
 /// The bins that a request has chosen, by the path of the run. Requests that are copies of each other share them.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct KeptBins(Arc<Mutex<Kept>>);
 
 #[derive(Debug, Default)]
@@ -25,6 +26,13 @@ struct Kept {
     runs: HashMap<PathBuf, Bins>,
     /// The bins of a saved answer.
     stated: Option<Bins>,
+}
+
+/// They are not a part of what is asked.
+impl fmt::Debug for KeptBins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeptBins")
+    }
 }
 
 impl KeptBins {

@@ -308,12 +308,11 @@ impl RequestKind for Histogram {
             (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
             (None, Some(peaks)) => {
                 let fine = tallied.fine.as_ref();
-                let is_elsewhere =
-                    fine.is_some_and(|fine| peaks.note_aside(query, fine, tick, context));
+                let low = fine.and_then(|fine| peaks.note_aside(query, fine, tick, context));
                 if let (FigureKind::Bins { title, .. }, Some(fine)) = (&figure, &tallied.fine) {
-                    figure = pulsed::figure(title.clone(), fine, tick);
+                    figure = pulsed::figure(title.clone(), fine, tick, low);
                 }
-                let (rows, zero) = peaks.rows(tallied, tick, context, is_elsewhere);
+                let (rows, zero) = peaks.rows(tallied, tick, context, low.is_some());
                 header = format!("{header}; {zero}");
                 rows
             }

@@ -70,14 +70,20 @@ pub(super) fn fine(peaks: &Bins) -> Result<Bins, tagq_query::Error> {
     Bins::linear(low, high, (high - low) / most + 1)
 }
 
-/// Returns the figure of peaks over the histogram of all differences.
-pub(super) fn figure(title: String, fine: &Binned, unit: Tick) -> FigureKind {
+/// Returns the figure of peaks over the histogram of all differences. `low_peak` has the ends of one that is not at zero.
+pub(super) fn figure(
+    title: String,
+    fine: &Binned,
+    unit: Tick,
+    low_peak: Option<[i64; 2]>,
+) -> FigureKind {
     let low = fine.bins.edge(0);
     FigureKind::Peaks {
         title,
         unit,
         bins: [low, fine.bins.edge(1) - low],
         counts: fine.counts.clone(),
+        low_peak,
     }
 }
 
@@ -242,14 +248,15 @@ impl Peaks {
     }
 
     /// Notes peaks that are not at multiples of the period, and a peak other than that at zero that lies far below its neighbours, as
-    /// that of a single emitter at equal times does. Returns whether there is such a peak. Peaks are where the phases of all differences in the period have their mean.
+    /// that of a single emitter at equal times does. Returns the ends of such a
+    /// peak. Peaks are where the phases of all differences in the period have their mean.
     pub(super) fn note_aside(
         &self,
         query: &Query,
         fine: &Binned,
         tick: Tick,
         context: &QueryContext<'_>,
-    ) -> bool {
+    ) -> Option<[i64; 2]> {
         let (mut cosine, mut sine, mut pairs) = (0.0, 0.0, 0.0);
         for (middle, count) in middles(fine) {
             let (sin, cos) = libm::sincos(TAU * middle / self.period);
@@ -261,7 +268,7 @@ impl Peaks {
         let aside = libm::atan2(sine, cosine) / TAU * self.period;
         // Of light without pulses, the square of the strength has the mean `pairs`.
         if self.is_same || strength < PULSED * f64::sqrt(pairs) {
-            return false;
+            return None;
         }
         let err = self.period / TAU * (pairs / 2.0).sqrt() / strength;
         let text = |ticks: f64| {
@@ -281,7 +288,9 @@ impl Peaks {
                     text(delay - at)
                 ));
             }
-            return is_elsewhere;
+            #[expect(clippy::cast_possible_truncation, reason = "within the histogram")]
+            let ends = [-0.5, 0.5].map(|half| (at + half * self.width).round() as i64);
+            return is_elsewhere.then_some(ends);
         }
         if aside.abs() >= self.period / 16.0 {
             context.progress.note(&format!(
@@ -291,7 +300,7 @@ impl Peaks {
                 text(delay - aside)
             ));
         }
-        false
+        None
     }
 
     /// Returns the one peak that lies far below those beside it, if there is one. The peaks are `aside` ticks from multiples of the
