@@ -100,3 +100,43 @@ fn the_last_of_a_trace_begins_at_the_edge_of_a_bin() {
     let plain = ask(folder.path(), "rates --last 150t a.tsv --format json").json();
     assert_eq!(plain["query"]["from_ticks"], 1255);
 }
+
+#[test]
+fn delays_make_no_rows_without_recorded_time() {
+    let folder = tempfile::tempdir().unwrap();
+    // Channel 2 at -3, 7, 17 …: less than a bin before the first tag. Channel 3 is far away, and in no group.
+    fs::write(folder.path().join("a.tsv"), format!("3\t0\n{}", written())).unwrap();
+    let setup = "tick = \"156.25ps\"\n[delays]\n2 = \"-4t\"\n3 = \"-250t\"\n";
+    fs::write(folder.path().join("tagq.toml"), setup).unwrap();
+    for (words, whole) in [
+        ("rates 1,2 --bin 100t", "rates 1,2"),
+        ("rates 2 --bin 100t --errors blocks:4", "rates 2"),
+        ("coincidences 1,2 --window 4t --bin 100t", "coincidences 1,2 --window 4t"),
+        (
+            "coincidences 2,1 --window 4t --bin 100t --veto 3",
+            "coincidences 2,1 --window 4t --veto 3",
+        ),
+    ] {
+        let of = |words: &str| ask(folder.path(), &format!("{words} --format json a.tsv")).json();
+        let (trace, whole) = (of(words), of(whole));
+        let rows = trace["rows"].as_array().unwrap();
+        assert_eq!((&rows[0]["start_ticks"], &rows[0]["partial"]), (&0.into(), &false.into()));
+        // The last bin holds one tag, 401 ticks after the first.
+        let mut whole_bins = rows.iter().filter(|row| row["start_ticks"] != 400);
+        assert!(whole_bins.all(|row| row["rate_hz"].is_f64()), "{words}: {rows:?}");
+        let sum = |rows: &Value| -> u64 {
+            rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(sum(&trace["rows"]), sum(&whole["rows"]), "{words}");
+    }
+    // A tag each 10 ticks in all bins, and of channel 2 so moved that it is one of the bin before.
+    let rates = |words: &str| -> Vec<f64> {
+        let words = format!("rates 2 --bin 100t {words} --format json a.tsv");
+        let rows = ask(folder.path(), &words).json()["rows"].as_array().unwrap().clone();
+        let tags_per_tick = |row: &Value| row["rate_hz"].as_f64().map(|hz| hz * 156.25e-12);
+        rows.iter().filter_map(tags_per_tick).collect()
+    };
+    for words in ["", "--delay 2=-54t", "--delay 2=54t", "--delay 2=-254t"] {
+        assert!(rates(words).iter().all(|rate| (rate - 0.1).abs() < 0.03), "{:?}", rates(words));
+    }
+}

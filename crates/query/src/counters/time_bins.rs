@@ -17,7 +17,8 @@ const COUNTS_MAX: u64 = 1 << 27;
 /// How a query divides the time of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeDivision {
-    /// Bins of this many ticks. Bin k begins k widths after the first tag of the run; delays can put tags before bin 0.
+    /// Bins of this many ticks. Bin k begins k widths after the first tag of the run. If delays can put tags less than a
+    /// width before the first bin, it holds them, too.
     Width(i64),
     /// These intervals, numbered from 0.
     Intervals(Arc<[TimeInterval]>),
@@ -45,6 +46,8 @@ pub struct TimeBins {
     /// No future tag can change counts before this time; `None` if no bin is final.
     frontier: Option<i64>,
     numbers: RangeInclusive<i64>,
+    /// The first bin that can have tags, and the time at which they can begin; `None` for intervals.
+    first: Option<(i64, i64)>,
     /// The bin of the last recorded time.
     last: i64,
 }
@@ -54,11 +57,12 @@ pub struct TimeBins {
 pub struct TimeBin {
     /// Its number.
     pub number: i64,
-    /// The time at which it begins, in ticks after the first tag of the run; the selection does not cut it.
+    /// The time at which it begins, in ticks after the first tag of the run; neither the selection nor a delay moves it.
     pub start: i64,
-    /// Its length in ticks; the selection does not cut it.
+    /// Its length in ticks, likewise.
     pub length: i64,
-    /// Its times, cut to the selection. A start or end beyond 64 bits is open.
+    /// Its times, cut to the selection; those of the first bin begin where delays can put tags. A start or end beyond 64
+    /// bits is open.
     pub range: TimeRange,
     /// Whether the selection leaves out a part of the bin, or the recording begins or ends inside of it.
     pub is_cut: bool,
@@ -95,8 +99,16 @@ impl TimeBins {
             return Ok(None);
         };
         let channels = scope.in_use(facts);
+        let first = match division {
+            TimeDivision::Width(width) => Some(first_of(*width, origin, scope)),
+            TimeDivision::Intervals(_) => None,
+        };
         let numbers = match division {
-            TimeDivision::Width(width) => numbers_of(*width, (origin, last), &channels, scope)?,
+            TimeDivision::Width(width) => {
+                let numbers = numbers_of(*width, (origin, last), &channels, scope)?;
+                let first = first.map_or(i64::MIN, |(number, _)| number);
+                first.max(*numbers.start())..=first.max(*numbers.end())
+            }
             TimeDivision::Intervals(_) if scope.range.is_empty() => NO_BINS,
             TimeDivision::Intervals(intervals) => {
                 // Those that are not in the selection are at the ends.
@@ -124,7 +136,7 @@ impl TimeBins {
         };
         let frontier = spans().map(|(_, last)| last).max().and_then(frontier);
         let (division, range) = (division.clone(), scope.range);
-        Ok(Some(Self { origin, division, range, frontier, numbers, last }))
+        Ok(Some(Self { origin, division, range, frontier, numbers, first, last }))
     }
 
     /// Returns the numbers of the bins.
@@ -171,9 +183,10 @@ impl TimeBins {
 
     /// Returns the time at which a bin begins, if it fits in 64 bits.
     pub(crate) fn start(&self, number: i64) -> Option<i64> {
-        match &self.division {
-            TimeDivision::Width(width) => number.checked_mul(*width)?.checked_add(self.origin),
-            TimeDivision::Intervals(_) => Some(self.interval(number)?.begin),
+        match (&self.division, self.first) {
+            (_, Some((first, begin))) if first == number => Some(begin),
+            (TimeDivision::Width(width), _) => number.checked_mul(*width)?.checked_add(self.origin),
+            (TimeDivision::Intervals(_), _) => Some(self.interval(number)?.begin),
         }
     }
 
@@ -226,6 +239,20 @@ impl TimeBins {
 /// The numbers of no bins.
 #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
 const NO_BINS: RangeInclusive<i64> = 1..=0;
+
+/// Returns the first bin of `width` ticks that can have tags of a run that begins at `origin`, and the time from which it
+/// has them: that of the earliest delay. The delays of all channels count, whether they have tags or not, so that a bin
+/// does not change when the run grows.
+fn first_of(width: i64, origin: i64, scope: &Scope) -> (i64, i64) {
+    let is_in = |channel: u16| scope.channels.as_ref().is_none_or(|all| all.contains(&channel));
+    let delays = scope.delays.iter().filter(|delay| is_in(delay.channel));
+    let earliest = delays.map(|delay| delay.ticks).min().unwrap_or(0).min(0);
+    let first = earliest / width;
+    let start = origin.saturating_add(first * width);
+    // A selection from the beginning of a bin on leaves nothing before it.
+    let is_selected = scope.range.from == Some(start);
+    (first, if is_selected { start } else { origin.saturating_add(earliest) })
+}
 
 /// Returns the numbers of the bins of `width` ticks of a run between two times that tags of these channels can be in.
 fn numbers_of(

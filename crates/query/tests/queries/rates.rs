@@ -14,6 +14,17 @@ fn rates(delays: &[(u16, i64)], range: [Option<i64>; 2], bin: Option<i64>) -> Ra
     Rates { scope: Scope { channels: None, delays, range }, trace: bin.map(TimeDivision::Width) }
 }
 
+/// Returns the recorded ticks of a range, if the recorded time is moved by the delay of a channel.
+fn live_moved(
+    sources: &Sources,
+    channel: u16,
+    delays: &[(u16, i64)],
+    range: [Option<i64>; 2],
+) -> i128 {
+    let delay = delays.iter().find(|&&(of, _)| of == channel).map_or(0, |of| of.1);
+    oracle::live(sources, range.map(|time| time.map(|time| time.saturating_sub(delay))))
+}
+
 fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
     let delays: Vec<(u16, i64)> =
         query.scope.delays.iter().map(|delay| (delay.channel, delay.ticks)).collect();
@@ -30,22 +41,32 @@ fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
                 .collect();
             assert_eq!(rated.counts(), expected, "{simd:?} {query:?} {sources:?}");
             assert_eq!(rated.live(), oracle::live(sources, range));
+            for (&channel, live) in rated.channels.iter().zip(rated.live_of()) {
+                assert_eq!(live, live_moved(sources, channel, &delays, range));
+            }
             let Some(trace) = &rated.trace else { continue };
             let Some(TimeDivision::Width(width)) = query.trace else { continue };
             let origin = sources.iter().flatten().map(|tag| tag.0).min();
             let mut sums = vec![0; rated.channels.len()];
             let mut live = 0;
-            let rows = trace.counts.chunks(rated.channels.len().max(1));
-            for (bin, counts) in trace.bins.iter().zip(rows) {
-                let start = origin.unwrap() + bin.of.number * width;
+            let len = rated.channels.len().max(1);
+            let rows = trace.counts.chunks(len).zip(trace.live.chunks(len));
+            let earliest = delays.iter().map(|&(_, ticks)| ticks).min().unwrap_or(0).min(0);
+            for (bin, (counts, of_channels)) in trace.bins.iter().zip(rows) {
+                let nominal = origin.unwrap() + bin.of.number * width;
+                // Tags that delays put less than a bin before the first one belong to it.
+                let is_first = bin.of.number == earliest / width && range[0] != Some(nominal);
+                let start = if is_first { origin.unwrap() + earliest } else { nominal };
                 let from = query.scope.range.from.map_or(start, |from| from.max(start));
-                let end = start + width;
+                let end = nominal + width;
                 let to = query.scope.range.to.map_or(end, |to| to.min(end));
                 assert_eq!(i128::from(bin.live), oracle::live(sources, [Some(from), Some(to)]));
                 for (i, &channel) in rated.channels.iter().enumerate() {
                     let expected =
                         oracle::singles(sources, channel, &delays, [Some(from), Some(to)]);
                     assert_eq!(counts[i], expected, "{simd:?} {bin:?} {query:?} {sources:?}");
+                    let moved = live_moved(sources, channel, &delays, [Some(from), Some(to)]);
+                    assert_eq!(i128::from(of_channels[i]), moved);
                     sums[i] += counts[i];
                 }
                 live += i128::from(bin.live);
@@ -107,6 +128,38 @@ fn bins_begin_at_the_first_tag_and_the_cut_ones_are_marked() {
     assert_eq!(counts[..2], [0, 1]);
     assert_eq!((bins[4], bins[5]), ((0, 10, false), (1, 10, true)));
     assert_eq!(counts[8..10], [1, 1]);
+}
+
+#[test]
+fn tags_that_a_delay_puts_before_the_first_bin_belong_to_it() {
+    let sources = vec![vec![(100, 2), (105, 1), (119, 1), (120, 2), (130, 1)]];
+    let of = |delay: i64, range: [Option<i64>; 2]| {
+        let query = rates(&[(2, delay)], range, Some(10));
+        let trace = query.run(&recording(&sources), &Execution::best()).unwrap().trace.unwrap();
+        let bins = trace.bins.iter().map(|bin| (bin.of.number, bin.of.start, bin.of.is_partial()));
+        (bins.collect::<Vec<_>>(), trace.counts, trace.live)
+    };
+    // Channel 2 at 96 and 116: it was recorded from 96 to 126, channel 1 from 100 to 130.
+    let (bins, counts, live) = of(-4, [None, None]);
+    assert_eq!(bins, [(0, 0, false), (1, 10, false), (2, 20, true), (3, 30, true)]);
+    assert_eq!(counts, [1, 1, 1, 1, 0, 0, 1, 0]);
+    assert_eq!(live, [10, 14, 10, 10, 10, 6, 0, 0]);
+    // At 76 and 96: from bin -2 on, which begins at 76 and not at 80, to 106.
+    let (bins, counts, live) = of(-24, [None, None]);
+    assert_eq!((bins[0], bins[1], bins.len()), ((-2, -20, false), (-1, -10, false), 6));
+    assert_eq!(counts[..6], [0, 1, 0, 1, 1, 0]);
+    assert_eq!(live[..6], [0, 14, 0, 10, 10, 6]);
+    // A selection from the beginning of the bin on leaves them out; a later one cuts the bin.
+    let (bins, counts, live) = of(-4, [Some(100), Some(120)]);
+    assert_eq!(bins, [(0, 0, false), (1, 10, false)]);
+    assert_eq!((counts, live), (vec![1, 0, 1, 1], vec![10, 10, 10, 10]));
+    let (bins, counts, _) = of(-4, [Some(97), Some(110)]);
+    assert_eq!((bins, counts), (vec![(0, 0, true)], vec![1, 0]));
+    // Moved to 104 and 124, and recorded up to 134: the row after the last bin is of real tags.
+    let (bins, counts, live) = of(14, [None, None]);
+    assert_eq!((bins[0], bins.len()), ((0, 0, false), 4));
+    assert_eq!(counts, [1, 0, 1, 1, 0, 0, 1, 1]);
+    assert_eq!(live, [10, 0, 10, 6, 10, 10, 0, 10]);
 }
 
 #[test]

@@ -109,7 +109,9 @@ proptest! {
         let mut expected = BTreeMap::new();
         for rows in [&first, &second].into_iter().take(runs.len()) {
             let origin = rows[0].0;
-            let number = |time: i64| (time - origin).div_euclid(interval);
+            // Tags that the delay puts less than an interval before the first one belong to it.
+            let first = delay.min(0) / interval;
+            let number = |time: i64| (time - origin).div_euclid(interval).max(first);
             let times = || rows.iter().map(|&(time, ..)| time);
             let delayed = |&(time, channel, micro): &Row| {
                 (time + if channel == 2 { delay } else { 0 }, channel, micro)

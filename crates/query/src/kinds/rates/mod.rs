@@ -56,6 +56,8 @@ pub struct SourceRates {
     pub live: i64,
     /// The number of tags of each channel in use.
     pub counts: Vec<u64>,
+    /// The ticks of the range in which tags of each channel can be: the live time, moved by the delay of the channel.
+    pub live_of: Vec<i64>,
 }
 
 /// Tags in contiguous bins of time.
@@ -66,6 +68,9 @@ pub struct Trace {
     pub bins: Vec<TraceBin>,
     /// The counts of all bins, one after the other; each bin holds one count per channel in use.
     pub counts: Vec<u64>,
+    /// Likewise the ticks of each bin, cut to the range, in which tags of a channel can be: the live time of all sources,
+    /// moved by the delay of the channel.
+    pub live: Vec<i64>,
 }
 
 /// One bin of a trace.
@@ -81,6 +86,12 @@ impl Rated {
     /// Returns the number of tags of each channel in use, over all sources.
     pub fn counts(&self) -> Vec<u64> {
         let of = |i: usize| self.sources.iter().map(|source| source.counts[i]).sum();
+        (0..self.channels.len()).map(of).collect()
+    }
+
+    /// Returns the ticks in which tags of each channel in use can be, over all sources.
+    pub fn live_of(&self) -> Vec<i128> {
+        let of = |i: usize| self.sources.iter().map(|source| i128::from(source.live_of[i])).sum();
         (0..self.channels.len()).map(of).collect()
     }
 
@@ -112,14 +123,14 @@ impl Rates {
         let counting = Counting::new(&self.scope, channels);
         let all = self.time_bins(ledger.facts(), division)?;
         let Some(all) = all.filter(|all| !all.numbers().is_empty()) else {
-            return Ok(Trace { bins: vec![], counts: vec![] });
+            return Ok(Trace { bins: vec![], counts: vec![], live: vec![] });
         };
         let first = *all.numbers().start();
         let len = all.numbers().count();
         // Without channels, each bin still has one place, which stays empty.
         let stride = counting.channels.max(1);
-        let empty = TraceBin { of: all.bin(first), live: 0 };
-        let (mut bins, mut counts) = (vec![empty; len], vec![0; len * stride]);
+        let mut bins = vec![TraceBin { of: all.bin(first), live: 0 }; len];
+        let mut counts = vec![(0, 0); len * stride];
         let pieces = bins.par_chunks_mut(TOGETHER).zip(counts.par_chunks_mut(TOGETHER * stride));
         pieces.enumerate().for_each(|(piece, (bins, counts))| {
             #[expect(clippy::cast_possible_wrap, reason = "below 2^27")]
@@ -131,22 +142,27 @@ impl Rates {
             {
                 let of = all.bin(number);
                 *bin = TraceBin { of, live: 0 };
+                let mut tags = vec![0; counting.channels];
                 for (number, source) in ledger.facts().iter().enumerate() {
                     bin.live += source.live().ticks_in(of.range);
-                    counting.add(ledger, number, of.range, &mut counts[..counting.channels]);
+                    for (delay, channels) in &counting.delays {
+                        let live = source.live().overlap(&[*delay], of.range);
+                        for &(_, place) in channels {
+                            counts[place].1 += live;
+                        }
+                    }
+                    counting.add(ledger, number, of.range, &mut tags);
                 }
+                counts.iter_mut().zip(tags).for_each(|((count, _), tags)| *count = tags);
             }
         });
-        let has_tags = counts.chunks(stride).map(|counts| counts.iter().any(|&count| count != 0));
+        let has_tags = counts.chunks(stride).map(|of| of.iter().any(|&(count, _)| count != 0));
         let needed = all.needed_of(has_tags);
-        bins.truncate(needed.end);
-        bins.drain(..needed.start);
-        counts.truncate(needed.end * stride);
-        counts.drain(..needed.start * stride);
-        if counting.channels == 0 {
-            counts.clear();
-        }
-        Ok(Trace { bins, counts })
+        let bins = bins[needed.clone()].to_vec();
+        let stride = counting.channels;
+        let (counts, live) =
+            counts[needed.start * stride..needed.end * stride].iter().copied().unzip();
+        Ok(Trace { bins, counts, live })
     }
 }
 
@@ -225,7 +241,10 @@ impl Kind for Rates {
         let of_source = |(number, source): (u32, &Arc<SourceFacts>)| {
             let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
             let counts = channels.iter().map(of).collect();
-            SourceRates { live: source.live().ticks_in(self.scope.range), counts }
+            let (live, range) = (source.live(), self.scope.range);
+            let live_of = |&channel| live.overlap(&[self.scope.delay_of(channel)], range);
+            let live_of = channels.iter().map(live_of).collect();
+            SourceRates { live: live.ticks_in(range), counts, live_of }
         };
         let sources = (0..).zip(ledger.facts().iter()).map(of_source).collect();
         let trace = self.trace.as_ref().map(|of| self.trace(ledger, &channels, of)).transpose()?;

@@ -286,7 +286,7 @@ impl Counts {
             GroupCounts::of(ledger, &query_of(bin), Some(counted_bin(bin)), how)
         };
         let frontier = |last| frontier(query, how.shift, last);
-        for (bin, counted) in each_bin(ledger, &query.scope, division, frontier, of_bin)? {
+        for (bin, counted) in each_bin(ledger, &scope_of_bins(query), division, frontier, of_bin)? {
             all.add_bin(query, Some(Place::of(&bin)), counted);
         }
         Ok(all)
@@ -334,6 +334,14 @@ impl Counts {
 fn frontier(query: &Query, shift: Option<Shift>, last: i64) -> Option<i64> {
     let longest = shift.map_or(Some(0), |shift| i64::try_from(shift.longest()).ok());
     query.frontier(last)?.checked_sub(longest?)
+}
+
+/// Returns the scope whose tags decide which bins of time there are: that of the channels of the groups, if they are named.
+pub(super) fn scope_of_bins(query: &Query) -> Scope {
+    match &query.groups {
+        Groups::Listed(groups) => Scope { channels: Some(groups.concat()), ..query.scope.clone() },
+        Groups::EveryPair | Groups::EveryFold(_) => query.scope.clone(),
+    }
 }
 
 /// Returns the query of each bin.

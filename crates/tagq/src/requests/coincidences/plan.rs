@@ -6,7 +6,11 @@ use tagq_query::{
     Rule, TimeBins, TimeDivision,
 };
 
-use crate::requests::coincidences::{counts::query_of, heralds, shifted::Shift};
+use crate::requests::coincidences::{
+    counts::{query_of, scope_of_bins},
+    heralds,
+    shifted::Shift,
+};
 
 /// Plans all queries of a coincidence request: bin by bin, with channels moved, and the pairs of herald
 /// groups.
@@ -20,7 +24,7 @@ pub(super) fn planned(
     let Some(division) = trace else { return plan_one(recording, query, shift) };
     let mut plan = ReadPlan::new(recording, &execution);
     let facts = recording.facts();
-    let all = TimeBins::of(&facts, &query.scope, division, |_| None)?;
+    let all = TimeBins::of(&facts, &scope_of_bins(query), division, |_| None)?;
     let bins = all.map_or_else(Vec::new, |all| all.bins());
     let query_of = query_of(query, &facts);
     let of = |bin| plan_one(recording, &query_of(bin), shift);

@@ -28,6 +28,8 @@ struct Bins {
     each: Vec<RateBin>,
     /// The counts bin by bin, with those of all channels in each.
     counts: Vec<u64>,
+    /// Likewise the ticks in which tags of a channel can be.
+    live: Vec<i128>,
     /// The blocks of time of each bin; empty without block errors.
     blocks: Vec<Vec<Block>>,
 }
@@ -36,6 +38,7 @@ struct Bins {
 #[derive(Clone, Copy, Default)]
 struct RateBin {
     place: Place,
+    /// Recorded ticks.
     live: i128,
     is_partial: bool,
 }
@@ -53,7 +56,8 @@ impl RateCounts {
         let whole = RateBin { live: rated.live(), ..RateBin::default() };
         let (whole_blocks, bins_blocks) =
             if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
-        let whole = Bins { each: vec![whole], counts: rated.counts(), blocks: whole_blocks };
+        let live = rated.live_of();
+        let whole = Bins { each: vec![whole], counts: rated.counts(), live, blocks: whole_blocks };
         let bins = rated.trace.map_or_else(Bins::default, |trace| {
             let bin = |of: &TraceBin| RateBin {
                 place: Place::of(&of.of),
@@ -61,7 +65,8 @@ impl RateCounts {
                 is_partial: of.of.is_partial(),
             };
             let each = trace.bins.iter().map(bin).collect();
-            Bins { each, counts: trace.counts, blocks: bins_blocks }
+            let live = trace.live.into_iter().map(i128::from).collect();
+            Bins { each, counts: trace.counts, live, blocks: bins_blocks }
         });
         Self { channels: rated.channels, whole, bins }
     }
@@ -89,7 +94,7 @@ impl RateCounts {
     pub(super) fn tables(
         self,
         trace: Option<&TimeDivision>,
-        live_s: f64,
+        live_s: Option<f64>,
         tick: Tick,
     ) -> (Table, Table) {
         let Self { channels, whole, bins } = self;
@@ -107,7 +112,8 @@ struct RateRows {
     bins: Arc<Bins>,
     /// The bins of a trace.
     trace: Option<TimeDivision>,
-    live_s: f64,
+    /// The live time, if it is given.
+    live_s: Option<f64>,
     tick: Tick,
 }
 
@@ -149,36 +155,54 @@ impl RateRows {
         self.channels.get(place).copied()
     }
 
-    fn count(&self, (bin, place): (usize, usize)) -> u64 {
+    /// Returns the counts of the channel at `place`, or of each channel if it is after the last one, with their live ticks.
+    fn counts(&self, (bin, place): (usize, usize)) -> impl Iterator<Item = (u64, i128)> {
         let len = self.channels.len();
-        of_channel(&self.bins.counts[bin * len..][..len], place)
+        let places = if place < len { place..place + 1 } else { 0..len };
+        let own = bin * len + places.start..bin * len + places.end;
+        self.bins.counts[own.clone()].iter().copied().zip(self.bins.live[own].iter().copied())
+    }
+
+    fn count(&self, at: (usize, usize)) -> u64 {
+        self.counts(at).map(|(count, _)| count).sum()
     }
 
     fn is_partial(&self, (bin, _): (usize, usize)) -> bool {
         self.bins.each[bin].is_partial
     }
 
-    fn live_s(&self, bin: usize) -> f64 {
-        let of_bin = || self.tick.seconds_of(self.bins.each[bin].live);
-        if self.trace.is_some() { of_bin() } else { self.live_s }
+    fn seconds_of(&self, live: i128) -> f64 {
+        self.live_s.unwrap_or_else(|| self.tick.seconds_of(live))
+    }
+
+    /// Returns counts with their live time in seconds; counts with the same live time are added up.
+    fn counts_of_times(&self, at: (usize, usize)) -> Vec<(u64, f64)> {
+        let mut all: Vec<(u64, i128)> = Vec::new();
+        for (count, live) in self.counts(at) {
+            match all.iter_mut().find(|(_, known)| *known == live) {
+                Some((known, _)) => *known += count,
+                None => all.push((count, live)),
+            }
+        }
+        let times = all.into_iter().map(|(count, live)| (count, self.seconds_of(live)));
+        times.filter(|&(_, live_s)| live_s > 0.0).collect()
     }
 
     fn rate(&self, at: (usize, usize)) -> Option<f64> {
-        let live_s = self.live_s(at.0);
-        (live_s > 0.0).then(|| self.count(at) as f64 / live_s)
+        let rates = self.counts_of_times(at).into_iter();
+        rates.map(|(count, live_s)| count as f64 / live_s).reduce(|sum, rate| sum + rate)
     }
 
     fn rate_err(&self, at: (usize, usize)) -> Option<f64> {
-        let (live_s, count) = (self.live_s(at.0), self.count(at));
-        let is_live = live_s > 0.0;
-        match self.bins.blocks.get(at.0).filter(|_| is_live) {
-            None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
-            Some(blocks) => {
-                let live = self.bins.each[at.0].live;
-                // With the same seconds per tick as the whole selection.
-                error_of(blocks, at.1, count, live).map(|per_tick| per_tick * live as f64 / live_s)
-            }
-        }
+        let Some(blocks) = self.bins.blocks.get(at.0) else {
+            let err = |(count, live_s): (u64, f64)| (count.max(1) as f64).sqrt() / live_s;
+            return self.counts_of_times(at).into_iter().map(err).reduce(f64::hypot);
+        };
+        let live = self.bins.each[at.0].live;
+        let live_s = self.seconds_of(live);
+        let per_tick = error_of(blocks, at.1, self.count(at), live).filter(|_| live_s > 0.0);
+        // With the same seconds per tick as the whole selection.
+        per_tick.map(|per_tick| per_tick * live as f64 / live_s)
     }
 }
 
@@ -205,10 +229,10 @@ pub(super) fn add_to(counts: &mut [u64], more: &[u64]) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
-/// Reorders the counts of the channels `of` to the order of `channels`.
-fn spread(channels: &[u16], of: &[u16], counts: &[u64]) -> Vec<u64> {
-    let count = |channel: &u16| of.iter().position(|known| known == channel).map(|at| counts[at]);
-    channels.iter().map(|channel| count(channel).unwrap_or(0)).collect()
+/// Reorders the values of the channels `of` to the order of `channels`; others have the value `none`.
+fn spread<T: Copy>(channels: &[u16], of: &[u16], values: &[T], none: T) -> Vec<T> {
+    let value = |channel: &u16| of.iter().position(|known| known == channel).map(|at| values[at]);
+    channels.iter().map(|channel| value(channel).unwrap_or(none)).collect()
 }
 
 /// Returns the bins of both parts, with their counts added.
@@ -222,7 +246,7 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
     let mut sum = Bins::default();
     for number in first..=last {
         let mut bin = RateBin::default();
-        let mut of_bin = vec![0; channels.len()];
+        let (mut of_bin, mut live) = (vec![0; channels.len()], vec![0; channels.len()]);
         let mut of_blocks: Vec<Block> = Vec::new();
         let mut is_there = false;
         for (of, bins) in parts {
@@ -233,13 +257,16 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
             bin.place = bins.each[at].place;
             bin.live += bins.each[at].live;
             bin.is_partial |= bins.each[at].is_partial;
-            let counts = &bins.counts[at * of.len()..][..of.len()];
-            add_to(&mut of_bin, &spread(channels, of, counts));
+            let own = at * of.len()..(at + 1) * of.len();
+            add_to(&mut of_bin, &spread(channels, of, &bins.counts[own.clone()], 0));
+            // A channel without tags in one part was recorded there nevertheless.
+            let more = spread(channels, of, &bins.live[own], bins.each[at].live);
+            live.iter_mut().zip(more).for_each(|(live, more)| *live += more);
             let blocks = bins.blocks.get(at).map_or(&[][..], Vec::as_slice);
             let nothing = Block { counts: vec![0; channels.len()], live: 0 };
             of_blocks.resize(of_blocks.len().max(blocks.len()), nothing);
             for (block, more) in of_blocks.iter_mut().zip(blocks) {
-                add_to(&mut block.counts, &spread(channels, of, &more.counts));
+                add_to(&mut block.counts, &spread(channels, of, &more.counts, 0));
                 block.live += more.live;
             }
         }
@@ -247,6 +274,7 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
         if is_there {
             sum.each.push(bin);
             sum.counts.extend(of_bin);
+            sum.live.extend(live);
             sum.blocks.push(of_blocks);
         }
     }

@@ -104,7 +104,7 @@ impl RequestKind for Rates {
         // Sums hold the bins of two runs and of their sum.
         let copies = if runs > 1 { 3 } else { 1 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
-        let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
+        let bytes = BIN_BYTES + 24 * channels + blocks * (BIN_BYTES + 8 * channels);
         let scans = resolved.check_trace(span, copies, bytes, "bin")? * (blocks + 1) as f64;
         limits::note_long(context, scans / 4.0, 0.0);
         Ok(())
@@ -165,7 +165,6 @@ impl RequestKind for Rates {
             None => tick.format(counts.live()),
         };
         let header = format!("{words}; {}", header_end(first.run, &live));
-        let live_s = live_s.unwrap_or_else(|| tick.seconds_of(counts.live()));
         let figure = match first.trace {
             Some(_) => {
                 let width_s = first.bin_s();
