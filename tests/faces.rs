@@ -16,7 +16,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     (
         "coincidences",
         "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \
-         `accidentals`, `car` (count over accidentals), `p_a_given_b`, `p_b_given_a` and their errors; of a trace \
+         `accidentals`, `car` ((count − accidentals) / accidentals; below zero if there are fewer than by chance), `p_a_given_b`, `p_b_given_a` and their errors; of a trace \
          `start_s`, `start_ticks` and `partial`.",
         ">>> pairs = run.coincidences(window=\"2ns\", groups=[(1, 2)])\n\
          >>> pairs[0].count\n\
@@ -26,7 +26,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "histogram",
-        "One row for each bin: `delay_ticks` (its start), `width_ticks`, `delay_s` (its middle), `count` with \
+        "One row for each bin: `delay_ticks` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
          `count_err`.",
         ">>> counts = run.histogram(1, 2, bin=\"5ns\", range=\"20ns\")\n\
          >>> int(counts[\"count\"].sum())\n\
@@ -34,7 +34,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "g2",
-        "One row for each bin: `delay_ticks` (its start), `width_ticks`, `delay_s` (its middle), `count` with \
+        "One row for each bin: `delay_ticks` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
          `count_err`, and `g2` (1 by chance) with `g2_err`.",
         ">>> g2 = run.g2(1, 2, bin=\"5ns\", range=(\"-20ns\", \"20ns\"))\n\
          >>> len(g2), max(g2, key=lambda row: row.g2).delay_ticks\n\
@@ -42,8 +42,8 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "histogram2d",
-        "One row for each cell: `delay_a_ticks`, `delay_b_ticks` (its start), `delay_a_s`, `delay_b_s` (its middle) and \
-         `count`; with `g2` the normalised value and its error.",
+        "One row for each cell: `delay_a_ticks`, `delay_b_ticks` (its first ticks), `delay_a_s`, `delay_b_s` (its middle) and \
+         `count`; with `g3` the normalised value and its error.",
         ">>> cells = run.histogram2d(1, 2, 3, bin=\"10ns\", range=\"50ns\")\n\
          >>> int(cells[\"count\"].sum())\n\
          3",
@@ -59,8 +59,8 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "micro",
-        "One row for each channel and bin: `channel`, `delay_ticks` (its start, in units of the micro times), \
-         `width_ticks`, `delay_s` (its middle) and `count` with `count_err`.",
+        "One row for each channel and bin: `channel`, `delay_ticks` (its first micro time) and `width_ticks`, in ticks of \
+         micro times, `delay_s` (its middle) and `count` with `count_err`.",
         ">>> run.micro(1)\n\
          Traceback (most recent call last):\n\
          tagq._errors.QuestionError: this run has no micro times",
@@ -77,7 +77,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "delays",
-        "One row for each pair: `channels`, `peak_ticks`, `peak_s`, of a fit `centre_s`, `width_s` and `coincidences` with \
+        "One row for each pair: `channels`, `peak_ticks` (`peak_s`, rounded), `peak_s`, of a fit `centre_s`, `width_s` and `coincidences` with \
          their errors, `sigmas`, and of pulsed light `comb_s`, its period. `query[\"delays\"]` has the delay of each channel \
          that aligns them.",
         ">>> delays = run.delays([1, 2])\n\
@@ -86,7 +86,8 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "tuples",
-        "A stream of rows: `time` in ticks, and of each channel `row_CH`, `time_CH` and `dt_CH`.",
+        "A stream of rows: `time` (delayed, of the latest tag) in ticks, and of each channel `row_CH`, `time_CH` (as recorded) \
+         and `dt_CH`.",
         ">>> run.tuples(window=\"2ns\", groups=(1, 2)).to_arrow().num_rows\n\
          1976",
     ),

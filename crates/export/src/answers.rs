@@ -43,7 +43,11 @@ pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
     let mut fields: Vec<Field> = Vec::new();
     for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
         if fields.iter().all(|field| *field.name() != column.key) {
-            fields.push(Field::new(&*column.key, type_of(column), true));
+            let field = Field::new(&*column.key, type_of(column), true);
+            fields.push(match &*column.shown.about {
+                "" => field,
+                about => field.with_metadata(pairs([("tagq.about", about.into())])),
+            });
         }
     }
     if answers.len() > 1 {
@@ -258,6 +262,16 @@ mod tests {
         assert_eq!(metadata["tagq.header"], "of a");
         assert_eq!(metadata["tagq.query"], r#"{"kind":"test"}"#);
         assert!(metadata["tagq.run"].contains(r#""commit":7"#));
+    }
+
+    #[test]
+    fn fields_say_what_their_keys_do_not() {
+        let low = Column::integers("delay_ticks", vec![1].into()).about("first tick of the bin");
+        let rows = Table::default().with(low).with(Column::counts("count", vec![1].into()));
+        let batch = answers(&[answer("a", rows)]).unwrap();
+        let schema = batch.schema();
+        assert_eq!(schema.field(0).metadata()["tagq.about"], "first tick of the bin");
+        assert!(schema.field(1).metadata().is_empty());
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub enum Cell {
 pub struct Shown {
     /// Its heading, without the unit.
     pub heading: Cow<'static, str>,
+    /// Says what its values are where its key alone can be misread; else empty. Not shown in a table, which has a heading.
+    pub about: Cow<'static, str>,
     /// The unit of its values, and the number of digits.
     pub unit: Unit,
     /// The key of the column with the standard errors.
@@ -121,6 +123,7 @@ impl Column {
         let key = key.into();
         let shown = Shown {
             heading: key.clone(),
+            about: "".into(),
             unit: Unit::None,
             err: None,
             priority: Priority::Always,
@@ -191,6 +194,13 @@ impl Column {
     #[must_use]
     pub fn heading(mut self, heading: impl Into<Cow<'static, str>>) -> Self {
         self.shown.heading = heading.into();
+        self
+    }
+
+    /// Sets what its values are, for CSV and Arrow: where its key alone can be misread.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<Cow<'static, str>>) -> Self {
+        self.shown.about = about.into();
         self
     }
 

@@ -54,7 +54,10 @@ impl QuestionArgs for AnswerArgs {
 const LONG_HELP: [(&str, &str); 2] = [
     (
         "coincidences",
-        "`tagq help rules` and `tagq help windows` show with pictures which tags count.",
+        "CAR is (C - A)/A, with C the coincidences and A the accidentals: the true coincidences for each\n\
+         accidental one. It is below zero if there are fewer coincidences than by chance: because of dead\n\
+         time, a wrong delay, or accidentals that are estimated too high.\n\n\
+         `tagq help rules` and `tagq help windows` show with pictures which tags count.",
     ),
     ("g2", include_str!("topics/g2.txt")),
 ];

@@ -20,6 +20,9 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
             columns.push((column, widths.max().unwrap_or(1)));
         }
     }
+    for (column, _) in &columns {
+        out.write_all(about(column).as_bytes())?;
+    }
     let mut names = Vec::new();
     if answers.len() > 1 {
         names.push("run".to_owned());
@@ -101,6 +104,14 @@ pub fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
 /// Returns the path and the header of an answer as one comment line.
 pub(crate) fn comment(answer: &Answer) -> String {
     format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
+}
+
+/// Returns the comment line that says what the values of a column are, or nothing where its key says it.
+pub(crate) fn about(column: &Column) -> String {
+    match &*column.shown.about {
+        "" => String::new(),
+        about => format!("# {}: {about}\n", column.key),
+    }
 }
 
 /// Returns a field with any content on one line, quoted if necessary.

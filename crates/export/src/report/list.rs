@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tagq::{Provenance, SCHEMA_VERSION, Table, escaped, requests::Listing};
 
 use super::{
-    csv::{comment, fields_of, names_of, quoted},
+    csv::{about, comment, fields_of, names_of, quoted},
     json::{RowOfSeveral, RunOfSeveral, text_of},
     table::text,
 };
@@ -32,6 +32,13 @@ pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<()
             }
         }
     }
+    let mut abouts: Vec<String> = Vec::new();
+    for line in heads().flat_map(|head| head.rows.columns()).map(about) {
+        if !abouts.contains(&line) {
+            abouts.push(line);
+        }
+    }
+    out.write_all(abouts.concat().as_bytes()).map_err(tagq::Error::Output)?;
     let run = if is_several { "run," } else { "" };
     writeln!(out, "{run}{}", names.join(",")).map_err(tagq::Error::Output)?;
     for listing in listings {

@@ -119,7 +119,7 @@ class Fits:
         - ``shape``: of a dip.
         - ``between``: the fitted range; ``fix`` and ``guess``: values of parameters by name, ``{"tau": "2.3ns"}``.
 
-        Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.Error`` if the counts determine
+        Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.TagqError`` if the counts determine
         no parameters."""
         from ._result import Result
         from ._run import _named

@@ -139,8 +139,9 @@ class Requests:
 
         Returns
             One row for each group, or for each bin of time and group: ``channels``, ``count`` with
-            ``count_err``, ``rate_hz``, ``accidentals``, ``car`` (count over accidentals), ``p_a_given_b``,
-            ``p_b_given_a`` and their errors; of a trace ``start_s``, ``start_ticks`` and ``partial``.
+            ``count_err``, ``rate_hz``, ``accidentals``, ``car`` ((count − accidentals) / accidentals; below
+            zero if there are fewer than by chance), ``p_a_given_b``, ``p_b_given_a`` and their errors; of a
+            trace ``start_s``, ``start_ticks`` and ``partial``.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
@@ -248,7 +249,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each bin: ``delay_ticks`` (its start), ``width_ticks``, ``delay_s`` (its middle),
+            One row for each bin: ``delay_ticks`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
             ``count`` with ``count_err``.
 
         Raises
@@ -346,7 +347,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each bin: ``delay_ticks`` (its start), ``width_ticks``, ``delay_s`` (its middle),
+            One row for each bin: ``delay_ticks`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
             ``count`` with ``count_err``, and ``g2`` (1 by chance) with ``g2_err``.
 
         Raises
@@ -428,8 +429,8 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each cell: ``delay_a_ticks``, ``delay_b_ticks`` (its start), ``delay_a_s``,
-            ``delay_b_s`` (its middle) and ``count``; with ``g2`` the normalised value and its error.
+            One row for each cell: ``delay_a_ticks``, ``delay_b_ticks`` (its first ticks), ``delay_a_s``,
+            ``delay_b_s`` (its middle) and ``count``; with ``g3`` the normalised value and its error.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
@@ -613,8 +614,9 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each channel and bin: ``channel``, ``delay_ticks`` (its start, in units of the micro
-            times), ``width_ticks``, ``delay_s`` (its middle) and ``count`` with ``count_err``.
+            One row for each channel and bin: ``channel``, ``delay_ticks`` (its first micro time) and
+            ``width_ticks``, in ticks of micro times, ``delay_s`` (its middle) and ``count`` with
+            ``count_err``.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
@@ -779,7 +781,8 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            A stream of rows: ``time`` in ticks, and of each channel ``row_CH``, ``time_CH`` and ``dt_CH``.
+            A stream of rows: ``time`` (delayed, of the latest tag) in ticks, and of each channel ``row_CH``,
+            ``time_CH`` (as recorded) and ``dt_CH``.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.
@@ -834,9 +837,9 @@ class Searches:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each pair: ``channels``, ``peak_ticks``, ``peak_s``, of a fit ``centre_s``,
-            ``width_s`` and ``coincidences`` with their errors, ``sigmas``, and of pulsed light ``comb_s``,
-            its period. ``query["delays"]`` has the delay of each channel that aligns them.
+            One row for each pair: ``channels``, ``peak_ticks`` (``peak_s``, rounded), ``peak_s``, of a fit
+            ``centre_s``, ``width_s`` and ``coincidences`` with their errors, ``sigmas``, and of pulsed light
+            ``comb_s``, its period. ``query["delays"]`` has the delay of each channel that aligns them.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.

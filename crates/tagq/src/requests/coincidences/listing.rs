@@ -131,8 +131,8 @@ fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Table
         let of = batch.iter().map(|tuple| groups[tuple.group].clone());
         columns = columns.with(Column::groups("channels", of.collect()));
     }
-    columns =
-        columns.with(Column::integers("time", batch.iter().map(|tuple| tuple.time).collect()));
+    let time = Column::integers("time", batch.iter().map(|tuple| tuple.time).collect());
+    columns = columns.with(time.about("delayed time of the latest tag, in ticks"));
     // The position of a channel in each group.
     for &(channel, delay) in channels {
         let places: Vec<Option<usize>> =
@@ -153,8 +153,13 @@ fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Table
             let first = tuple.tags[0].time + first_delays[tuple.group];
             dt.push(tag.map(|tag| tag.time + delay - first));
         }
-        for (name, values) in [("row", row), ("time", time), ("dt", dt)] {
-            columns = columns.with(integers(format!("{name}_{channel}"), values, groups.len()));
+        for (name, values, about) in [
+            ("row", row, ""),
+            ("time", time, "time as recorded, in ticks"),
+            ("dt", dt, "delayed time after that of the first channel of the group, in ticks"),
+        ] {
+            let values = integers(format!("{name}_{channel}"), values, groups.len());
+            columns = columns.with(values.about(about));
         }
     }
     columns
@@ -176,9 +181,15 @@ fn clusters(batch: &[ClusterTag], query: &Query) -> Table {
     let cluster = Column::counts("cluster", batch.iter().map(|of| of.cluster).collect());
     Table::default()
         .with(cluster.unit(Unit::Plain))
-        .with(of("time", |of| of.time))
+        .with(
+            of("time", |of| of.time)
+                .about("delayed time of the first tag of the cluster, in ticks"),
+        )
         .with(Column::channels("channel", batch.iter().map(|of| Some(of.channel)).collect()))
         .with(of("row", |of| row_number(of.tag.row)))
         .with(of("time_recorded", |of| of.tag.time))
-        .with(Column::integers("dt", batch.iter().map(dt).collect()))
+        .with(
+            Column::integers("dt", batch.iter().map(dt).collect())
+                .about("delayed time after that of the first tag of the cluster, in ticks"),
+        )
 }

@@ -13,6 +13,10 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
+/// The meaning of `car`, which other programs define otherwise.
+const CAR: &str = "(count - accidentals) / accidentals; below zero if there are fewer coincidences than by chance: because of \
+                   dead time, a wrong delay, or accidentals that are estimated too high";
+
 /// The rows, collected one by one.
 #[derive(Default)]
 pub(super) struct GroupRows {
@@ -128,7 +132,7 @@ impl GroupRows {
             let independent = of("accidentals_independent", |e| e.accidentals_independent);
             table = table.with(independent.heading("independent").if_room(0));
         }
-        let car = of("car", |e| e.car.map(|m| m.value));
+        let car = of("car", |e| e.car.map(|m| m.value)).about(CAR);
         table = table
             .with(car.heading("CAR").err("car_err").if_room(3))
             .with(of("car_err", |e| e.car.map(|m| m.err)).hidden());

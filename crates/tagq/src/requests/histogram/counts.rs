@@ -10,7 +10,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::{DelayCells, Place, with_places},
+    requests::columns::{DelayCells, FIRST_TICK, MIDDLE, Place, with_places},
     table::{Column, Table, Unit},
 };
 
@@ -92,9 +92,19 @@ impl HistogramCounts {
         let DelayCells { low, width, middle } =
             DelayCells::of(rows, &bins, move |row| row % each, tick);
         with_places(Table::default(), &place, division, tick)
-            .with(Column::integers("delay_ticks", low).heading("from (ticks)").key())
+            .with(
+                Column::integers("delay_ticks", low)
+                    .heading("from (ticks)")
+                    .about(FIRST_TICK)
+                    .key(),
+            )
             .with(Column::integers("width_ticks", width).heading("ticks").hidden())
-            .with(Column::floats("delay_s", middle).heading("delay").unit(Unit::Seconds))
+            .with(
+                Column::floats("delay_s", middle)
+                    .heading("delay")
+                    .about(MIDDLE)
+                    .unit(Unit::Seconds),
+            )
             .with(Column::counts("count", Cells::made(rows, count)).err("count_err").compared())
             .with(Column::floats("count_err", Cells::made(rows, error)).hidden())
             .with(Column::flags("partial", Cells::made(rows, partial)))
@@ -256,8 +266,8 @@ fn columns(
     // The widths are shown only if they differ.
     let widths = Column::integers("width_ticks", width).heading("ticks");
     let widths = if is_uniform { widths.hidden() } else { widths };
-    let lows = Column::integers("delay_ticks", low);
-    let middles = Column::floats("delay_s", middle);
+    let lows = Column::integers("delay_ticks", low).about(FIRST_TICK);
+    let middles = Column::floats("delay_s", middle).about(MIDDLE);
     let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
     let table = Table::default()
         .with(lows.heading("from (ticks)").key())

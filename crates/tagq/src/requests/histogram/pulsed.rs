@@ -15,7 +15,10 @@ use crate::{
     error::Error,
     figure::FigureKind,
     pulses::{Effort, Pulses},
-    requests::{columns::DelayCells, context::QueryContext},
+    requests::{
+        columns::{DelayCells, FIRST_TICK, MIDDLE},
+        context::QueryContext,
+    },
     run::Run,
     table::{Column, Table, Unit},
 };
@@ -545,9 +548,19 @@ impl Peaks {
         };
         let table = Table::default()
             .with(Column::integers("peak", Cells::made(rows, move |peak| self.number(peak))).key())
-            .with(Column::integers("delay_ticks", low).heading("from (ticks)").if_room(1))
+            .with(
+                Column::integers("delay_ticks", low)
+                    .heading("from (ticks)")
+                    .about(FIRST_TICK)
+                    .if_room(1),
+            )
             .with(Column::integers("width_ticks", width).heading("ticks").hidden())
-            .with(Column::floats("delay_s", middle).heading("delay").unit(Unit::Seconds))
+            .with(
+                Column::floats("delay_s", middle)
+                    .heading("delay")
+                    .about(MIDDLE)
+                    .unit(Unit::Seconds),
+            )
             .with(
                 Column::counts("count", Cells::made(rows, move |peak| counts[Self::bin(peak)]))
                     .err("count_err")

@@ -7,7 +7,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::{DelayCells, Place, with_places},
+    requests::columns::{DelayCells, MIDDLE, Place, with_places},
     table::{Column, Table, Unit},
 };
 
@@ -79,9 +79,24 @@ impl MicroCounts {
         };
         table = table
             .with(Column::channels("channel", Cells::made(rows, channel)).key())
-            .with(Column::integers("delay_ticks", low).heading("from (ticks)").key())
-            .with(Column::integers("width_ticks", width).heading("ticks").hidden())
-            .with(Column::floats("delay_s", middle).heading("micro time").unit(Unit::Seconds))
+            .with(
+                Column::integers("delay_ticks", low)
+                    .heading("from (ticks)")
+                    .about("first micro time of the bin, in ticks of micro times")
+                    .key(),
+            )
+            .with(
+                Column::integers("width_ticks", width)
+                    .heading("ticks")
+                    .about("width of the bin, in ticks of micro times")
+                    .hidden(),
+            )
+            .with(
+                Column::floats("delay_s", middle)
+                    .heading("micro time")
+                    .about(MIDDLE)
+                    .unit(Unit::Seconds),
+            )
             .with(Column::counts("count", Cells::made(rows, count)).err("count_err").compared())
             .with(Column::floats("count_err", errors).hidden());
         if units.trace.is_none() {
