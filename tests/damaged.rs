@@ -162,7 +162,7 @@ fn copies_are_refused_at_a_damaged_block_or_leave_it_out() {
     for copy in ["copy.tags.zst", "copy.parquet", "copy.csv", "copy.tagq"] {
         assert!(!place.path(copy).exists(), "{copy}");
     }
-    let left_out = "1 damaged block is left out: 65536 tags, and a dead time of";
+    let left_out = "1 damaged block is left out: 65,536 tags, and a dead time of";
     let converted = place.done("convert --salvage run.tags.zst.tagq copy.tagbin.h5");
     assert!(converted.stderr.contains(left_out), "{}", converted.stderr);
     for out in ["copy.csv", "copy.parquet"] {

@@ -61,7 +61,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
     let mut told = String::new();
     follower.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     // On Windows it was ended by force.
-    assert!(cfg!(windows) || told.contains("of 1 sources"), "{told}");
+    assert!(cfg!(windows) || told.contains("of 1 source "), "{told}");
 }
 
 #[test]

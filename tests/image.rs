@@ -197,12 +197,13 @@ fn missing_and_double_markers_are_told() {
     });
     assert_eq!(answer["query"]["seen"], expected);
     for note in [
-        "2 of 6 line starts have no end",
-        "1 line ends are in no line",
+        "2 of 6 line starts without an end",
+        "1 line end is in no line",
         "frame 0 has 5, frame 2 has 1",
-        "1 photons are in lines after line 3",
-        "1 frame markers have no line",
-        "1 frame markers are inside",
+        "1 photon is in lines after line 3",
+        "of 2 frames, 1 with fewer than 4 lines and 1 with more",
+        "1 frame marker is followed by no line",
+        "1 frame marker is inside",
     ] {
         assert!(said.stderr.contains(note), "{note}: {}", said.stderr);
     }

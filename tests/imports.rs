@@ -129,7 +129,16 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "tagq",
         floors: &[
-            &["error", "escape", "progress", "shell_words", "notes", "remarks", "unfinished"],
+            &[
+                "counted",
+                "error",
+                "escape",
+                "progress",
+                "shell_words",
+                "notes",
+                "remarks",
+                "unfinished",
+            ],
             &["cells", "figure"],
             &["table"],
             &["run/options", "run/location", "run/memo"],

@@ -207,3 +207,53 @@ fn light_that_drifts_has_a_note_beside_accidentals_by_formula() {
         }
     }
 }
+
+#[test]
+fn one_thing_is_not_said_in_the_plural() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run_of(folder.path(), "run.tsv", vec![(5, 1)]);
+    let said = ask("ingest", &[&run]).stderr;
+    assert!(said.contains("1 tag of 1 source in"), "{said}");
+    let cut = folder.path().join("cut.tags.zst");
+    let made = output(command().arg("convert").args(["--tick", "1ps"]).args([&run, &cut]));
+    assert!(made.stderr.contains("1 tag of"), "{}", made.stderr);
+}
+
+#[test]
+fn a_reader_gets_few_digits_of_a_tick() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run_of(folder.path(), "run.tsv", pairs(7, 3));
+    fs::remove_file(folder.path().join("tagq.toml")).unwrap();
+    let asked =
+        |format: &str| ask(&format!("rates --tick 9696969697/100as --format {format}"), &[&run]);
+    let (table, csv, json) = (asked("table"), asked("csv"), asked("json"));
+    for text in [table.text(), csv.text()] {
+        assert!(text.contains("tick 96.97 ps") && !text.contains("/100"), "{text}");
+    }
+    assert_eq!(json.json()["run"]["tick"], "9696969697/100");
+}
+
+/// `delay_ticks` and `delay_s` of a bin are not the same delay.
+#[test]
+fn names_of_columns_that_can_be_misread_are_explained_in_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run_of(folder.path(), "run.tsv", pairs(8, 3));
+    for (args, said) in [
+        (
+            "histogram 1,2 --bin 4t --range 20t",
+            "# delay_ticks: first tick of the bin\n# delay_s: middle of the bin\n",
+        ),
+        (
+            "g2 1,2 --bin 4t --range 20t",
+            "# delay_ticks: first tick of the bin\n# delay_s: middle of the bin\n",
+        ),
+        (
+            "coincidences 1,2 --window 4t",
+            "# car: (count - accidentals) / accidentals; below zero if",
+        ),
+        ("coincidences 1,2 --window 4t --list", "# time_1: time as recorded, in ticks\n"),
+    ] {
+        let asked = ask(&format!("{args} --format csv"), &[&run]);
+        assert!(asked.text().contains(said), "{}", &asked.text()[..500]);
+    }
+}

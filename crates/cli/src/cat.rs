@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions, Progress as _, Run, Tags, escaped,
+    OpenOptions, Progress as _, Run, Tags, are, counted, escaped,
     files::{
         text::TextWriter,
         write::{Content, Form, Packing},
@@ -156,8 +156,8 @@ fn file(args: &CatArgs, tags: Tags<'_>, reporter: &dyn tagq::Progress) -> anyhow
         reporter.note(&format!("{}: {remark}", shown.display()));
     }
     if let Some(torn) = printed.torn {
-        let (shown, tags) = (shown.display(), printed.tags);
-        reporter.note(&format!("{shown}: {torn}; the {tags} tags before it are printed"));
+        let (tags, are) = (counted(printed.tags, "tag"), are(printed.tags));
+        reporter.note(&format!("{}: {torn}; the {tags} before it {are} printed", shown.display()));
     }
     Ok(())
 }

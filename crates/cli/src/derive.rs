@@ -1,7 +1,7 @@
 //! `tagq derive`: a new store with channels made from channels, or a picture of them.
 
 use tagq::{Derivation, NewStore, OpenOptions, Progress as _, Run, requests::Setup};
-use tagq_export::report::table::quantities::thousands;
+use tagq_export::report::table::quantities::counted;
 
 use crate::{
     args::{DeriveArgs, OutputArgs, PlotArgs},
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DeriveArgs) -> anyhow::Result<()> {
     let Some(output) = &args.output else { return show(args, (&run, &setup), &of, &reporter) };
     let derived = tagq::derive(&run, &setup, &of, Some(output), &reporter)?;
     let tags = derived.store().manifest().rows;
-    reporter.note(&format!("{}: {} tags", output.display(), thousands(tags)));
+    reporter.note(&format!("{}: {}", output.display(), counted(tags, "tag")));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use indicatif::ProgressBar;
 use tagq::{FollowChange, FollowLoop, Follower, HOLD_BACK, OpenOptions, Progress, Run, Waiter};
-use tagq_export::report::table::quantities::{hertz, thousands};
+use tagq_export::report::table::quantities::{counted, hertz};
 
 use crate::{args::IngestArgs, progress::Reporter, signals::Stop};
 
@@ -103,7 +103,7 @@ impl Line {
         let seconds = at.elapsed().as_secs_f64();
         if seconds >= 1.0 {
             let rate = hertz(rows.saturating_sub(before) as f64 / seconds);
-            bar.set_message(format!("{} tags, {rate}", thousands(rows)));
+            bar.set_message(format!("{}, {rate}", counted(rows, "tag")));
             bar.tick();
             self.before = Some((Instant::now(), rows));
         }
@@ -120,10 +120,10 @@ impl Line {
 pub(crate) fn tell(run: &Run, reporter: &Reporter) {
     let manifest = run.store().manifest();
     reporter.note(&format!(
-        "{}: {} tags of {} sources in {} (commit {})",
+        "{}: {} of {} in {} (commit {})",
         run.path().display(),
-        thousands(manifest.rows),
-        manifest.sources.len(),
+        counted(manifest.rows, "tag"),
+        counted(manifest.sources.len() as u64, "source"),
         run.store().folder().display(),
         manifest.commit
     ));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tagq::{Alignment, NewStore, OpenOptions, Plan, Progress as _};
-use tagq_export::report::table::quantities::thousands;
+use tagq_export::report::table::quantities::counted;
 
 use crate::{Usage, args::MergeArgs, input, parts, progress::Reporter};
 
@@ -46,6 +46,6 @@ fn merge_runs(args: &MergeArgs, first: &Path, second: &Path, out: &Path) -> anyh
     };
     let merged = tagq::merge(&a, &b, &alignment, out, &reporter)?;
     let tags = merged.run.store().manifest().rows;
-    reporter.note(&format!("{}: {} tags of both runs", out.display(), thousands(tags)));
+    reporter.note(&format!("{}: {} of both runs", out.display(), counted(tags, "tag")));
     Ok(())
 }

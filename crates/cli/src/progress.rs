@@ -20,7 +20,7 @@ use tagq::{
     query::{ProgressSnapshot, ScanProgress},
 };
 
-use tagq_export::report::table::quantities::thousands;
+use tagq_export::report::table::quantities::counted;
 
 use crate::{args::with_flags, signals, time_left::TimeLeft, wrapped::for_stderr};
 
@@ -77,7 +77,7 @@ impl Reporter {
     /// Shows a bar for queries over `tags` tags, pass by pass. Dropping the returned value removes the bar.
     pub(crate) fn counting(&self, what: &str, tags: u64) -> Waiting<'_> {
         let bar = hidden(Some(tags));
-        let what = format!("{what} {} tags", thousands(tags));
+        let what = format!("{what} {}", counted(tags, "tag"));
         bar.set_message(what.clone());
         let progress = Arc::clone(&self.progress);
         let mut pass = 1;
@@ -101,7 +101,7 @@ impl Reporter {
     /// the line.
     pub(crate) fn waiting(&self, what: &str, tags: u64) -> Waiting<'_> {
         let bar = hidden(None);
-        bar.set_message(format!("{what} {} tags", thousands(tags)));
+        bar.set_message(format!("{what} {}", counted(tags, "tag")));
         self.run(bar, "{spinner} {msg}, {elapsed}", BEFORE_SPINNER, ProgressBar::tick);
         Waiting(self)
     }

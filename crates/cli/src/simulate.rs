@@ -6,7 +6,7 @@ use std::{
 };
 
 use tagq::{Appended, Event, Progress as _, SimulationOptions};
-use tagq_export::{Layout, TagFormat, report::table::quantities::thousands};
+use tagq_export::{Layout, TagFormat, report::table::quantities::counted};
 
 use crate::{args::SimulateArgs, progress::Reporter};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         (&args.out, format.as_ref().map(TagFormat::as_tag_form)),
         &reporter,
         &mut |path, tags| {
-            reporter.note(&format!("{}: {} tags", path.display(), thousands(tags)));
+            reporter.note(&format!("{}: {}", path.display(), counted(tags, "tag")));
         },
         &mut |appended| {
             tell_appended(appended);
@@ -26,8 +26,8 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         },
     )?;
     if let Some(Appended { file, tags, .. }) = last {
-        let (out, tags) = (args.out.display(), thousands(tags));
-        reporter.note(&format!("{out}: {tags} tags in {} files", file + 1));
+        let (out, tags) = (args.out.display(), counted(tags, "tag"));
+        reporter.note(&format!("{out}: {tags} in {}", counted(file as u64 + 1, "file")));
     }
     Ok(())
 }

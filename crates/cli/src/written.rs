@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use tagq::{Converted, Progress as _, store::Tick};
-use tagq_export::{TimeUnit, report::table::quantities::thousands};
+use tagq_export::{
+    TimeUnit,
+    report::table::quantities::{are, counted, thousands},
+};
 
 use crate::progress::Reporter;
 
@@ -21,11 +24,15 @@ pub(crate) fn tell(
         reporter.note(&format!("{from}: {remark}"));
     }
     if let Some(torn) = torn {
-        reporter.note(&format!("{from}: {torn}; the {tags} tags before it are written"));
+        reporter.note(&format!(
+            "{from}: {torn}; the {} before it {} written",
+            counted(tags, "tag"),
+            are(tags)
+        ));
     }
     tell_blurred(blurred, tags, unit, reporter);
     let shown = out.map_or("text".into(), |out| out.display().to_string());
-    let given = unstated.map(|tick| format!(" (--tick {})", tick.to_string().replace(' ', "")));
+    let given = unstated.map(|tick| format!(" (--tick {})", tick.paste()));
     let given = given.unwrap_or_default();
     if !lost.is_empty() {
         let given = if kept.is_empty() { &*given } else { "" };
@@ -37,7 +44,7 @@ pub(crate) fn tell(
     }
     if out.is_some() {
         let tick = tick.map_or(String::new(), |tick| format!(", tick {tick}"));
-        reporter.note(&format!("{shown}: {} tags of {from}{tick}", thousands(tags)));
+        reporter.note(&format!("{shown}: {} of {from}{tick}", counted(tags, "tag")));
     }
 }
 

@@ -130,7 +130,7 @@ fn uncapitalised(title: &str) -> String {
 /// Returns the name of the run, shortened for a title.
 fn run_name(answer: &Answer) -> String {
     if let Some(runs) = answer.query["runs_summed"].as_u64() {
-        return format!("{runs} runs added up");
+        return format!("{} added up", tagq::counted(runs, "run"));
     }
     if answer.provenance.runs.len() > 1 {
         return format!("{} runs", answer.provenance.runs.len());

@@ -9,7 +9,7 @@ use crate::{
     drawing::Drawing,
     figure::group_name,
     svg,
-    words::{places, thousands},
+    words::{counted, places, thousands},
 };
 
 /// Maximum number of rows on a page.
@@ -104,20 +104,16 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
          <title>{title}</title>\n<style>\n{STYLE}{}{SCRIPT_STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <figure style=\"margin: 0\">\n{}</figure>\n<p>{}: {} tags, {}</p>\n<details{}>\n<summary>{} rows</summary>\n\
+         <figure style=\"margin: 0\">\n{}</figure>\n<p>{}: {}, {}</p>\n<details{}>\n<summary>{}</summary>\n\
          <div class=\"scrolled\">\n<table>\n<thead><tr>",
         rule(),
         dark_style(figure),
         svg::element(drawing),
         svg::escaped(&answer.run.path),
-        thousands(answer.run.tags),
-        if answer.run.sources == 1 {
-            "one source".to_owned()
-        } else {
-            format!("{} sources", answer.run.sources)
-        },
+        counted(answer.run.tags, "tag"),
+        counted(answer.run.sources as u64, "source"),
         if rows <= OPEN_ROWS { " open=\"open\"" } else { "" },
-        thousands(rows as u64)
+        counted(rows as u64, "row")
     );
     for column in columns() {
         let _ = write!(text, "<th>{}</th>", svg::escaped(&column.key));

@@ -159,7 +159,7 @@ impl Run {
     /// Returns the unit of micro times in the format of `tagq.open`.
     fn micro_tick(&self) -> PyResult<Option<String>> {
         let run = self.open()?.run;
-        Ok(run.store().manifest().micro_tick.map(|tick| tick.to_string()))
+        Ok(run.store().manifest().micro_tick.map(tagq::store::Tick::exact))
     }
 
     /// Returns for each time the first row at it or later: `times` and the result are the bytes of 64-bit numbers.
@@ -265,6 +265,11 @@ impl Run {
 
     /// Returns the tick in the format of `tagq.open`.
     fn tick(&self) -> PyResult<String> {
+        Ok(self.open()?.run.store().manifest().tick.exact())
+    }
+
+    /// Returns the tick for a reader, who needs no more than four digits.
+    fn tick_shown(&self) -> PyResult<String> {
         Ok(self.open()?.run.store().manifest().tick.to_string())
     }
 

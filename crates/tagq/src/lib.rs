@@ -20,6 +20,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod counted;
 mod error;
 mod escape;
 mod progress;
@@ -82,6 +83,7 @@ pub use convert::{
     Converted, OutForm, Projection, Stretch, TagSelection, Tags, TagsOfRun, Wrote, convert,
     stretches, write,
 };
+pub use counted::{are, counted, thousands};
 pub use delays::Delays;
 pub use derive::{Derivation, KeptView, derive, lanes};
 pub use destination::Destination;

@@ -7,6 +7,7 @@ use num_traits::{CheckedAdd as _, CheckedMul as _};
 use tagq_store::{Duration, Recording, SourceFacts, Store, Tick, TimeReader};
 
 use crate::{
+    counted::{are, counted},
     error::Error,
     new_store::{NewStore, micro_of},
     progress::Progress,
@@ -147,7 +148,9 @@ fn note_lost(described: &[Recorded; 2], skipped: [u64; 2], progress: &dyn Progre
     for ((one, other), skipped) in which.into_iter().zip(["second", "first"]).zip(skipped) {
         if skipped > 0 {
             progress.note(&format!(
-                "{skipped} tags of the {one} run are left out: the {other} run recorded nothing at their times"
+                "{} of the {one} run {} left out: the {other} run recorded nothing then",
+                counted(skipped, "tag"),
+                are(skipped)
             ));
         }
     }

@@ -3,6 +3,8 @@
 use tagq_ingest::ROUNDED;
 use tagq_store::{Recording, Source, Tick};
 
+use crate::counted::{are, counted, thousands};
+
 /// Fewer odd tags are noise: one in so many.
 const ODD_MIN: u64 = 1_000;
 
@@ -17,7 +19,8 @@ pub fn remarks(source: &Source, tick: Tick) -> Vec<String> {
     if let Some(torn) = &facts.torn {
         let can_salvage = !facts.salvaged && CUT.iter().any(|words| torn.contains(words));
         let salvage = if can_salvage { SALVAGE } else { "" };
-        remarks.push(format!("{torn}; the {} tags before it are kept{salvage}", source.rows));
+        let (tags, are) = (counted(source.rows, "tag"), are(source.rows));
+        remarks.push(format!("{torn}; the {tags} before it {are} kept{salvage}"));
     }
     if source.rows == 0 && facts.size == 0 && tagq_ingest::needs_header(facts.name.as_bytes()) {
         remarks.push("the file is empty: it has not even a header".into());
@@ -51,13 +54,14 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
             "its header says nothing about its end: the instrument did not finish the file".into(),
         ),
         (Some(stated), Some(found)) if found < stated => remarks.push(format!(
-            "{} of {} records are there: the file was cut",
+            "{} of {} {} there: the file was cut",
             thousands(found),
-            thousands(stated)
+            counted(stated, "record"),
+            are(found)
         )),
         (Some(stated), Some(found)) if found > stated => remarks.push(format!(
-            "the file has {} records, and its header says {}",
-            thousands(found),
+            "the file has {}, and its header says {}",
+            counted(found, "record"),
             thousands(stated)
         )),
         _ => {}
@@ -81,17 +85,6 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
         }
     }
     remarks
-}
-
-/// Returns `929,254`.
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let first = digits.len() % 3;
-    let (head, rest) = digits.split_at(first);
-    let groups = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let all: Vec<String> =
-        Some(head.to_owned()).filter(|head| !head.is_empty()).into_iter().chain(groups).collect();
-    all.join(",")
 }
 
 #[cfg(test)]

@@ -28,11 +28,11 @@ export function warnings(state: RunState, rates: Map<number, number>, info: Stor
     if (count > 0 && rates.get(channel) === 0) found.push(`channel ${name ?? channel} has no tags in the last second`);
   }
   if (state.facts?.tick_assumed) found.push("the tick is assumed; tagq set --tick states it");
-  if (info.reordered) found.push(`${count(info.reordered)} tags came late and were put in order`);
+  if (info.reordered) found.push(info.reordered === 1 ? "1 tag came late and was put in order" : `${count(info.reordered)} tags came late and were put in order`);
   for (const source of info.sources ?? []) {
     for (const remark of source.remarks ?? []) found.push(`${source.name}: ${remark}`);
   }
-  if (info.gaps?.count) found.push(`${info.gaps.count} gaps between files, ${span(info.gaps.total_s)} together`);
+  if (info.gaps?.count) found.push(`${info.gaps.count} gap${info.gaps.count === 1 ? "" : "s"} between files, ${span(info.gaps.total_s)} together`);
   return found;
 }
 
@@ -85,5 +85,8 @@ export function infoView(state: () => RunState | undefined, rates: () => Map<num
 /** Returns a tick, given in attoseconds as a fraction, as text. */
 function tickText(tick: string): string {
   const [over = 0, under = 1] = tick.split("/").map(Number);
-  return `${Number(((over / under) * 1e-6).toPrecision(8))} ps`;
+  const ps = over / under / 1e6;
+  // As tagq shows it: all digits, or four if there are many.
+  const all = ps.toPrecision(9);
+  return `${Number(Number(all) === ps ? all : ps.toPrecision(4))} ps`;
 }

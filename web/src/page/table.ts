@@ -36,7 +36,7 @@ export function tableView(): View {
           if (cell) setText(cell, line(column, value, err));
         }),
       );
-      setText(more, all.length > rows.length ? `and ${all.length - rows.length} more rows` : "");
+      setText(more, all.length > rows.length ? `and ${all.length - rows.length} more row${all.length - rows.length === 1 ? "" : "s"}` : "");
     },
   };
 }

@@ -39,7 +39,7 @@ impl AnswerArgs {
         ];
         let values = [
             ("--setup", setup.setup.as_ref().map(path)),
-            ("--tick", query.store.tick.map(|tick| tick.to_string().replace(' ', ""))),
+            ("--tick", query.store.tick.map(tagq::store::Tick::paste)),
             ("--store", query.store.store.as_ref().map(path)),
         ];
         let flags = flags.into_iter().filter(|(is_given, _)| *is_given);

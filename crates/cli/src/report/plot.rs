@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Context as _;
 use console::Term;
 use tagq::{Answer, Destination, NewFile, Progress as _};
-use tagq_export::report::table::{self, quantities::thousands};
+use tagq_export::report::table::{self, quantities::counted};
 use tagq_plot::{Figure, Look, Picture, Room, share_scale, text};
 
 use super::{
@@ -95,9 +95,9 @@ pub(crate) fn draw(
 fn heads(answers: &[Answer]) -> String {
     let style = style_of_stdout();
     let head = |answer: &Answer| {
-        let rows = thousands(answer.rows.len() as u64);
+        let rows = counted(answer.rows.len() as u64, "row");
         let head = table::head(answer, answers.len() > 1, style);
-        format!("{head}{rows} rows, as in the figure; --format table prints them\n")
+        format!("{head}{rows}, as in the figure; --format table prints them\n")
     };
     answers.iter().map(head).collect()
 }

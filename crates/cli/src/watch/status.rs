@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tagq_export::report::table::quantities::{hertz, thousands};
+use tagq_export::report::table::quantities::{counted, hertz};
 
 /// Age from which the line states that of the newest data.
 const AGING: Duration = Duration::from_secs(3);
@@ -34,8 +34,8 @@ impl Status {
             Some(rate) => format!(", {} recorded", hertz(rate)),
             None => String::new(),
         };
-        let (tags, took) = (thousands(self.tags), self.took.as_millis());
-        format!("{tags} tags{state}; update {} in {took} ms; {end}", self.number)
+        let (tags, took) = (counted(self.tags, "tag"), self.took.as_millis());
+        format!("{tags}{state}; update {} in {took} ms; {end}", self.number)
     }
 
     /// Returns a number that changes whenever the line does because of the time.

@@ -336,6 +336,7 @@ fn facts(of: &Looked, style: TableStyle) -> Vec<(&'static str, String)> {
     };
     let order = match of.reordered() {
         0 => "as recorded".to_owned(),
+        1 => "1 tag came late and was put in order".to_owned(),
         tags => format!("{} tags came late and were put in order", style.count(tags)),
     };
     let checksums = match of.sources().len() {
@@ -476,7 +477,8 @@ fn measurements(of: &Looked, style: TableStyle) -> String {
             let ticks = dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first));
             let (spans, total) =
                 (style.count(dead.len() as u64), style.time(of.tick(), ticks.sum()));
-            let _ = writeln!(text, "  {:<18} {spans} spans, {total}", "not recorded");
+            let s = if dead.len() == 1 { "" } else { "s" };
+            let _ = writeln!(text, "  {:<18} {spans} span{s}, {total}", "not recorded");
         }
     }
     text

@@ -52,7 +52,7 @@ fn tick(zip: &mut ZipWriter<BufWriter<File>>, name: &str, tick: Tick) -> io::Res
         zip.write_all(&header("<f8", "()"))?;
         return zip.write_all(&tick.seconds().to_le_bytes());
     }
-    let text = tick.to_string();
+    let text = tick.exact();
     zip.write_all(&header(&format!("<U{}", text.chars().count()), "()"))?;
     text.chars().try_for_each(|letter| zip.write_all(&u32::from(letter).to_le_bytes()))
 }

@@ -105,7 +105,10 @@ impl Content {
 }
 
 pub(super) fn no_tick(tick: Tick) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("it cannot state the tick {tick}"))
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("it cannot state the tick {}", tick.exact()),
+    )
 }
 
 /// The PTU file with these times; `None` if it cannot state them.

@@ -735,7 +735,7 @@ class Run(Requests, Searches, Fits):
         assumed = " (assumed)" if facts["tick_assumed"] else ""
         return (
             f"tagq.Run {facts['path']}: {facts['tags']:,} tags, {facts['live_s']:.6g} s live, "
-            f"tick {self.tick}{assumed}, commit {facts['commit']}"
+            f"tick {self._run.tick_shown()}{assumed}, commit {facts['commit']}"
         )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:

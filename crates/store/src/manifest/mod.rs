@@ -268,9 +268,9 @@ impl Manifest {
         if !self.tick_assumed && !overrule && self.tick != tick {
             return Err(Error::TickGiven {
                 path: folder.into(),
-                set: self.tick.to_string(),
-                asked: tick.to_string(),
-                paste: tick.format_paste(1),
+                set: self.tick.exact(),
+                asked: tick.exact(),
+                paste: tick.paste(),
             });
         }
         (self.tick, self.tick_assumed) = (tick, false);

@@ -32,7 +32,11 @@ pub(super) struct ShownTime {
 
 /// Returns a time with nine significant digits.
 pub(super) fn format_time(time: Attoseconds, space: &str) -> ShownTime {
-    const SIGNIFICANT: usize = 9;
+    format_digits(time, space, 9)
+}
+
+/// Returns a time with this many significant digits.
+pub(super) fn format_digits(time: Attoseconds, space: &str, significant: usize) -> ShownTime {
     if time.is_zero() {
         return ShownTime { text: format!("0{space}s"), is_exact: true };
     }
@@ -42,7 +46,7 @@ pub(super) fn format_time(time: Attoseconds, space: &str) -> ShownTime {
     let sign = if value < Zero::zero() { "-" } else { "" };
     let value = if value < Zero::zero() { -value } else { value };
     let digits_before = value.to_integer().to_string().len();
-    let places = SIGNIFICANT.saturating_sub(digits_before);
+    let places = significant.saturating_sub(digits_before);
     let scale = (0..places).fold(1_i128, |scale, _| scale * 10);
     let Some(scaled) = value.checked_mul(&Ratio::from_integer(scale)) else {
         let text = format!("{sign}{}{space}{name}", value.to_integer());

@@ -162,6 +162,18 @@ fn ticks_read_and_write() {
     // 1e18 / 12.288e9 = 81380208 1/3 as.
     let clock: Tick = "1/12.288GHz".parse().unwrap();
     assert_eq!(clock.fraction(), "244140625/3");
+    // A reader gets four digits where all of them are no help; a command gets all.
+    let clocked = Tick::from_fraction("9696969697/100").unwrap();
+    for (tick, shown, pasted) in [
+        (clock, "81.38 ps", "125/1536ns"),
+        (clocked, "96.97 ps", "9696969697/100as"),
+        (Tick::DEFAULT, "156.25 ps", "156.25ps"),
+        ("1/3ps".parse().unwrap(), "1/3 ps", "1/3ps"),
+        ("1.5us".parse().unwrap(), "1.5 µs", "1.5us"),
+    ] {
+        assert_eq!((tick.to_string().as_str(), tick.paste().as_str()), (shown, pasted));
+        assert_eq!((pasted.parse(), tick.exact().replace(' ', "").parse()), (Ok(tick), Ok(tick)));
+    }
     for bad in ["0ps", "-1ps", "12.288GHz", "1/0ps", "1/0Hz", "13t", "1ns/3", "", "x", "1/3"] {
         assert!(bad.parse::<Tick>().is_err(), "{bad}");
     }

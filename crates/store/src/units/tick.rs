@@ -11,10 +11,12 @@ use super::{
         ATTOSECONDS_PER_SECOND, Attoseconds, DIGITS_MAX, FREQUENCIES, number_and_unit, unit_length,
     },
     error::UnitError,
-    shown::{READERS, ShownTime, format_time},
+    shown::{READERS, ShownTime, format_digits, format_time},
 };
 
 const TICK_EXAMPLE: &str = "156.25ps, 1/3ps or 1/12.288GHz";
+/// The largest number in a fraction that is shown to a reader.
+const FRACTION_MAX: i128 = 999;
 /// The unit of all times of a run: an exact positive fraction of attoseconds.
 ///
 /// ```
@@ -109,6 +111,27 @@ impl Tick {
         }
     }
 
+    /// Returns the tick as text that is read as the same tick: `156.25 ps`, `9696969697/100 as`.
+    pub fn exact(self) -> String {
+        if let ShownTime { text, is_exact: true } = format_time(self.0, " ") {
+            return text;
+        }
+        let (time, name) = self.shortest_fraction();
+        format!("{}/{} {name}", time.numer(), time.denom())
+    }
+
+    /// Returns the tick as it can be pasted into a command: `156.25ps`, `9696969697/100as`.
+    pub fn paste(self) -> String {
+        self.exact().replace(' ', "").replace('µ', "u")
+    }
+
+    /// Returns the tick as a fraction of that unit in which it has the fewest digits.
+    fn shortest_fraction(self) -> (Attoseconds, &'static str) {
+        let fractions = READERS.map(|(name, length)| (self.0 / length, name));
+        let shortest = fractions.iter().min_by_key(|(time, _)| time.numer() + time.denom());
+        *shortest.unwrap_or(&fractions[0])
+    }
+
     /// `ticks` as they can be pasted into a command: `1.875ns` where that is exact, else `12t`.
     pub fn format_paste(self, ticks: i64) -> String {
         match self.0.checked_mul(&Ratio::from_integer(ticks.into())) {
@@ -126,16 +149,15 @@ impl Tick {
     }
 }
 
-/// The tick for a reader (`156.25 ps`, `1/3 ps`).
+/// The tick for a reader (`156.25 ps`, `1/3 ps`): with four digits if it has many. [`Tick::exact`] has all of them.
 impl fmt::Display for Tick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let ShownTime { text, is_exact: true } = format_time(self.0, " ") {
-            return f.write_str(&text);
+        let (time, _) = self.shortest_fraction();
+        let is_short = time.numer().max(time.denom()) <= &FRACTION_MAX;
+        if is_short || format_time(self.0, " ").is_exact {
+            return f.write_str(&self.exact());
         }
-        let fractions = READERS.map(|(name, length)| (self.0 / length, name));
-        let shortest = fractions.iter().min_by_key(|(time, _)| time.numer() + time.denom());
-        let (time, name) = shortest.unwrap_or(&fractions[0]);
-        write!(f, "{}/{} {name}", time.numer(), time.denom())
+        f.write_str(&format_digits(self.0, " ", 4).text)
     }
 }
 

@@ -161,7 +161,7 @@ impl Writer {
     pub fn set_micro_tick(&mut self, tick: Tick) -> Result<(), Error> {
         if let Some(set) = self.micro_tick.filter(|&set| set != tick) {
             let path = self.folder.path().into();
-            return Err(Error::MicroTick { path, set: set.to_string(), asked: tick.to_string() });
+            return Err(Error::MicroTick { path, set: set.exact(), asked: tick.exact() });
         }
         self.micro_tick = Some(tick);
         Ok(())

@@ -192,5 +192,6 @@ fn duration(ticks: i64) -> Result<Duration, Error> {
 }
 
 fn in_ticks(ticks: i64, tick: Tick) -> String {
-    format!("{ticks} ticks = {}", tick.format(ticks.into()))
+    let plural = if ticks == 1 { "" } else { "s" };
+    format!("{ticks} tick{plural} = {}", tick.format(ticks.into()))
 }

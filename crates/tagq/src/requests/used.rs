@@ -8,7 +8,7 @@ use tagq_store::Tick;
 
 use super::header::{in_ticks, spaced};
 use super::selection::Selected;
-use crate::setup::experiment::Setup;
+use crate::{counted::counted, setup::experiment::Setup};
 
 /// Reason why a request is counted from scratch each time.
 pub(super) const MOVES: &str =
@@ -93,7 +93,7 @@ impl SelectionUsed {
             words.push_str("; sources joined");
         }
         if let Some(runs) = self.runs_summed {
-            let _ = write!(words, "; sum of {runs} runs");
+            let _ = write!(words, "; sum of {}", counted(runs as u64, "run"));
         }
         if let Some(last) = &self.widened {
             let _ = write!(words, "; last {} widened to whole bins", spaced(last));

@@ -2,7 +2,11 @@
 
 use tagq_store::{Recording, Tick};
 
-use crate::{error::Error, run::Run};
+use crate::{
+    counted::{are, counted},
+    error::Error,
+    run::Run,
+};
 
 /// The blocks of 65,536 rows that a copy leaves out because they do not have their checksums.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,11 +49,12 @@ impl LeftOut {
     pub fn remark(&self, tick: Tick) -> Option<String> {
         let blocks = self.blocks.len();
         let ticks = self.dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first) + 1);
-        let (s, are) = if blocks == 1 { ("", "is") } else { ("s", "are") };
         (blocks > 0).then(|| {
             format!(
-                "{blocks} damaged block{s} {are} left out: {} tags, and a dead time of {}",
-                self.tags,
+                "{} {} left out: {}, and a dead time of {}",
+                counted(blocks as u64, "damaged block"),
+                are(blocks as u64),
+                counted(self.tags, "tag"),
                 tick.format(ticks.sum())
             )
         })

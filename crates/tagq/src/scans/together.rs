@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     answer::{Answer, RunFacts},
+    counted::counted,
     error::Error,
     figure::FigureKind,
     provenance::Provenance,
@@ -83,8 +84,12 @@ pub(super) fn together(
     } else {
         first.run.clone()
     };
-    let header =
-        format!("scan of {} in {} values; first: {}", axis.name, axis.places.len(), first.header);
+    let header = format!(
+        "scan of {} in {}; first: {}",
+        axis.name,
+        counted(axis.places.len() as u64, "value"),
+        first.header
+    );
     let figure =
         FigureKind::Scan { label: axis.name, key, is_time: axis.is_time, value, values: label };
     Ok(Answer {

@@ -1,23 +1,6 @@
 //! Numbers formatted for a person.
 
-/// Formats 1234567 as 1,234,567.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Formats 1 and "tag" as 1 tag, 1234 as 1,234 tags.
-pub fn counted(n: u64, of: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {of}{plural}", thousands(n))
-}
+pub use tagq::{are, counted, thousands};
 
 /// Formats -1234567 as -1,234,567.
 pub(crate) fn ticks(n: i64) -> String {

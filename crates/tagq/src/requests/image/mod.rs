@@ -28,7 +28,7 @@ use super::{
     used::{MOVES, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{counted::counted, error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a number while it is counted, in each thread.
 const NUMBER_BYTES: u64 = 8;
@@ -238,10 +238,9 @@ impl RequestKind for Image {
         let (words, mut used) = self.head(first, all.len())?;
         notes::note(first, &counts);
         let header = format!(
-            "{words}; {} photons in pixels of {} frame{}; tick {}",
-            counts.report.photons,
-            counts.frames.count,
-            if counts.frames.count == 1 { "" } else { "s" },
+            "{words}; {} in pixels of {}; tick {}",
+            counted(counts.report.photons, "photon"),
+            counted(counts.frames.count, "frame"),
             first.tick()
         );
         let figure = FigureKind::Image {

@@ -3,7 +3,10 @@
 use tagq_query::Image as Query;
 
 use super::counts::ImageCounts;
-use crate::requests::kind::Resolved;
+use crate::{
+    counted::{are, counted},
+    requests::kind::Resolved,
+};
 
 /// Notes missing and double markers, and photons that no pixel counts.
 pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
@@ -15,21 +18,24 @@ pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
     let sources = resolved.run.store().manifest().sources.len() as u64;
     if report.starts_without_end > if has_ends { 0 } else { sources } {
         notes.push(format!(
-            "{} of {} line starts have no end before the next start: their photons are in no pixel, and lines \
-             after them keep their numbers",
-            report.starts_without_end, report.line_starts
+            "{} of {} without an end before the next start: photons there are in no pixel, and later lines keep \
+             their numbers",
+            report.starts_without_end,
+            counted(report.line_starts, "line start")
         ));
     }
     if report.ends_without_start > 0 {
-        notes.push(format!("{} line ends are in no line, and end none", report.ends_without_start));
+        let (ends, are) =
+            (counted(report.ends_without_start, "line end"), are(report.ends_without_start));
+        notes.push(format!("{ends} {are} in no line"));
     }
     if frames.fewer + frames.more > 0 {
         let listed: Vec<String> = (frames.other.iter().take(3))
             .map(|(frame, lines)| format!("frame {frame} has {lines}"))
             .collect();
         notes.push(format!(
-            "of {} frames {} have fewer than {lines} lines and {} have more: {}",
-            frames.count,
+            "of {}, {} with fewer than {lines} lines and {} with more: {}",
+            counted(frames.count, "frame"),
             frames.fewer,
             frames.more,
             listed.join(", ")
@@ -37,18 +43,22 @@ pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
     }
     if report.photons_beyond > 0 {
         notes.push(format!(
-            "{} photons are in lines after line {} of a frame, and in no pixel",
-            report.photons_beyond,
+            "{} {} in lines after line {} of a frame, and in no pixel",
+            counted(report.photons_beyond, "photon"),
+            are(report.photons_beyond),
             lines - 1
         ));
     }
     if report.frames_empty > 0 {
-        notes.push(format!("{} frame markers have no line after them", report.frames_empty));
+        let (markers, are) =
+            (counted(report.frames_empty, "frame marker"), are(report.frames_empty));
+        notes.push(format!("{markers} {are} followed by no line"));
     }
     if report.frames_inside_lines > 0 {
         notes.push(format!(
-            "{} frame markers are inside of a line, which stays in the frame that it began in",
-            report.frames_inside_lines
+            "{} {} inside of a line, which stays in the frame that it began in",
+            counted(report.frames_inside_lines, "frame marker"),
+            are(report.frames_inside_lines)
         ));
     }
     for note in &notes {

@@ -28,7 +28,7 @@ use super::{
     used::SelectionUsed,
 };
 use crate::setup::arguments::Channel;
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{counted::counted, error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
@@ -189,7 +189,11 @@ impl RequestKind for MicroTimes {
         let first = &all[0];
         let micro = micro_tick(first.run)?;
         let (words, used) = self.head(first, all.len())?;
-        let header = format!("{words}; {} tags in the bins; tick {}", counts.tags(), first.tick());
+        let header = format!(
+            "{words}; {} in the bins; tick {}",
+            counted(counts.tags(), "tag"),
+            first.tick()
+        );
         let Query { channels, bins, .. } = &first.query;
         let figure = match first.trace {
             Some(_) => FigureKind::MapOverTime {
