@@ -205,3 +205,32 @@ fn tags_and_gates_are_shown_where_they_are() {
     let both = output(command().args(["derive", "--plot", "-o", "x.tagq"]).arg(&run));
     assert!(both.code == 2 && both.stderr.contains("--output"), "{}", both.stderr);
 }
+
+#[test]
+fn a_channel_that_only_a_definition_needs_is_not_called_dark() {
+    let place = crate::support::Place::new();
+    place.done("simulate --rate 20kHz --duration 50ms --delay 2=5ns a.tags.zst");
+    let asked = [
+        "coincidences",
+        "P,1",
+        "--window",
+        "2ns",
+        "--derive",
+        "P = 1 & 2 within 2ns",
+        "--delay",
+        "2=-5ns",
+        "a.tags.zst",
+    ];
+    let said = place.tagq_of(&asked).stderr;
+    assert!(!said.contains("has no tags"), "{said}");
+    let dark = place.tagq_of(&[
+        "coincidences",
+        "1,2",
+        "--window",
+        "2ns",
+        "--delay",
+        "9=5ns",
+        "a.tags.zst",
+    ]);
+    assert!(dark.stderr.contains("channel 9 has no tags"), "{}", dark.stderr);
+}

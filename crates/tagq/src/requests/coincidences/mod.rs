@@ -298,7 +298,9 @@ impl RequestKind for Coincidences {
             scope.channels = detectors(run, in_use, &self.selection.delayed(setup)?, context);
         }
         let named = groups.concat().into_iter().chain(veto.iter().copied());
-        let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
+        // A view has the channels that the query names; the others have tags in the run.
+        let delayed = scope.delays.iter().filter(|_| !run.is_derived());
+        let named = named.chain(delayed.map(|delay| delay.channel));
         context.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
         let groups = match (groups.is_empty(), self.choose) {
             (false, _) => Groups::Listed(groups),
