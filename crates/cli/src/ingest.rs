@@ -1,6 +1,10 @@
 //! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
-use tagq::{Input, OpenOptions, Progress as _, Treatment, requests::Setup, store::Tick};
+use tagq::{
+    Input, OpenOptions, Progress as _, Treatment,
+    requests::{Setup, SetupFile},
+    store::Tick,
+};
 
 use crate::{
     Usage,
@@ -84,6 +88,9 @@ pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     };
     let reporter = Reporter::new(false);
     let sizes = tagq::change_store(&args.run, args.store.as_deref(), changes, &reporter)?;
+    if let Some(tick) = args.tick {
+        SetupFile::replace_tick(&args.run, tick, &reporter)?;
+    }
     if let Some(sizes) = sizes {
         reporter.note(&format!("{}: {sizes}", args.run.display()));
     }

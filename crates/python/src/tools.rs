@@ -235,6 +235,9 @@ pub(crate) fn set(
 ) -> PyResult<()> {
     let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
     let changes = StoreChanges { tick, times, gaps };
-    let changed = py.detach(|| tagq::change_store(&path, store.as_deref(), changes, &tagq::Silent));
-    changed.map(drop).map_err(|e| errors::of_run(&e))
+    let change = || {
+        tagq::change_store(&path, store.as_deref(), changes, &tagq::Silent)?;
+        tick.map_or(Ok(()), |tick| SetupFile::replace_tick(&path, tick, &tagq::Silent))
+    };
+    py.detach(change).map_err(|e| errors::of_run(&e))
 }

@@ -112,10 +112,10 @@ pub(crate) struct VerifyArgs {
 
 /// Correct the tick of a store, or make or drop its columns of times and gaps
 ///
-/// Times are stored in ticks, so another tick changes no tag. A new store has no column of times: times are sums of
-/// gaps, two bytes a tag, and of far distances, four bytes for each gap above 65534 ticks. A column of times takes
-/// eight bytes a tag more; other programs can map it. It is compared with the gaps before it is dropped, and dropped
-/// last. Later ingests extend the columns that a store has.
+/// Times are stored in ticks, so another tick changes no tag. A tick in `tagq.toml` is replaced, too. A new store has no
+/// column of times: times are sums of gaps, two bytes a tag, and of far distances, four bytes for each gap above 65534
+/// ticks. A column of times takes eight bytes a tag more; other programs can map it. It is compared with the gaps before
+/// it is dropped, and dropped last. Later ingests extend the columns that a store has.
 #[derive(Debug, clap::Args)]
 #[command(
     group(clap::ArgGroup::new("change").required(true).multiple(true)),

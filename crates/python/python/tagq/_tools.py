@@ -68,7 +68,7 @@ def set(
     """Changes the store of a run, as ``tagq set`` does.
 
     tick
-        The unit of the recorded times, which replaces the earlier one.
+        The unit of the recorded times, which replaces the earlier one, also in ``tagq.toml``.
     times
         Makes the column of times, or drops it: without it times are decoded from gaps and far distances.
     gaps

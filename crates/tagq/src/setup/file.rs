@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_store::Duration;
+use tagq_store::{Duration, Tick};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::setup::{arguments::Channel, experiment::Setup};
@@ -40,6 +40,23 @@ impl SetupFile {
     /// Returns its current content.
     pub fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// Replaces the tick in the setup of a run, with a note, if it states another one: it would be asked for again.
+    ///
+    /// # Errors
+    /// Same as [`Self::open`] and [`Self::save`].
+    pub fn replace_tick(run: &Path, tick: Tick, progress: &dyn Progress) -> Result<(), Error> {
+        let mut file = Self::open(&Setup::place(run))?;
+        let stated = file.document.get_mut("tick").and_then(Item::as_value_mut);
+        let Some(stated) = stated.filter(|_| file.setup.tick != Some(tick)) else { return Ok(()) };
+        let decor = stated.decor().clone();
+        *stated = tick.paste().into();
+        *stated.decor_mut() = decor;
+        file.reread()?;
+        file.save(progress)?;
+        progress.note(&format!("{}: its tick is {} now", file.path.display(), tick.exact()));
+        Ok(())
     }
 
     /// Sets the delay of a channel; zero removes an existing one.
