@@ -35,7 +35,9 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "store",
         floors: &[
-            &["error", "checksum", "run_id", "simd", "units", "threads"],
+            &["checksum", "run_id", "simd", "units", "threads", "os/shell"],
+            &["shell_words"],
+            &["error"],
             &["os", "sealed"],
             &["folder"],
             &["files", "disk"],
@@ -129,16 +131,7 @@ const FLOORS: [Floors; 13] = [
     Floors {
         of: "tagq",
         floors: &[
-            &[
-                "counted",
-                "error",
-                "escape",
-                "progress",
-                "shell_words",
-                "notes",
-                "remarks",
-                "unfinished",
-            ],
+            &["counted", "error", "escape", "progress", "notes", "remarks", "unfinished"],
             &["cells", "figure"],
             &["table"],
             &["run/options", "run/location", "run/memo"],

@@ -231,6 +231,10 @@ fn a_reader_gets_few_digits_of_a_tick() {
         assert!(text.contains("tick 96.97 ps") && !text.contains("/100"), "{text}");
     }
     assert_eq!(json.json()["run"]["tick"], "9696969697/100");
+    // A command to paste has all digits.
+    let other = ask("rates --tick 9696969698/100as", &[&run]).stderr;
+    assert!(other.contains("4848484849/50 as in place of 9696969697/100 as"), "{other}");
+    assert!(other.contains("tagq set --tick 4848484849/50as"), "{other}");
 }
 
 /// `delay_ticks` and `delay_s` of a bin are not the same delay.

@@ -17,7 +17,8 @@ pub(crate) fn run(args: &RunsArgs) -> anyhow::Result<()> {
     if folder.is_file() {
         let file = folder.display();
         return Err(Usage(format!(
-            "{file}: a file, and runs are listed in a folder; `tagq info {file}` shows one"
+            "{file}: a file, and runs are listed in a folder; `tagq info {}` shows one",
+            tagq::pasted(folder)
         ))
         .into());
     }

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::shell_words::pasted;
+
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -42,8 +44,8 @@ pub enum Error {
     /// Not enough memory for all times of a store without their column.
     #[error(
         "{path}: its times need {bytes} bytes of memory, which is more than half of the {available} that are available; \
-         read them in batches, or make their column with `tagq set {path} --times on`",
-        path = path.display()
+         read them in batches, or make their column with `tagq set {run} --times on`",
+        path = path.display(), run = pasted(path)
     )]
     Memory {
         /// The folder of the store.
@@ -81,7 +83,7 @@ pub enum Error {
     #[error(
         "{path}: damaged: the gaps of block {block} do not have their checksum; make them again from the times with \
          `tagq set --gaps off {store}` and `tagq set --gaps on {store}`; `tagq verify {store}` looks at all other columns",
-        path = path.display(), store = path.parent().unwrap_or(path).display()
+        path = path.display(), store = pasted(path.parent().unwrap_or(path))
     )]
     DamagedGaps {
         /// The column of gaps.
@@ -156,8 +158,8 @@ pub enum Error {
     /// The tick of a run was given once, and is now another.
     #[error(
         "{path}: the tick of this run was set to {set}, and {asked} was asked for; leave --tick \
-         out, or correct it for good with `tagq set {path} --tick {paste}`",
-        path = path.display()
+         out, or correct it for good with `tagq set {run} --tick {paste}`",
+        path = path.display(), run = pasted(path)
     )]
     TickGiven {
         /// The store.
@@ -186,8 +188,8 @@ pub enum Error {
     /// A store without a column of times needs its gaps.
     #[error(
         "{path}: gaps cannot be dropped: this store has no column of times, and computes times from gaps; make the \
-         column first with `tagq set {path} --times on`",
-        path = path.display()
+         column first with `tagq set {run} --times on`",
+        path = path.display(), run = pasted(path)
     )]
     GapsNeeded {
         /// The store.

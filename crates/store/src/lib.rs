@@ -50,6 +50,7 @@ mod snapshot;
 mod writer;
 
 pub mod os;
+mod shell_words;
 mod threads;
 mod times;
 
@@ -70,6 +71,7 @@ pub use names::VIEWS_NAME;
 pub use row_values::RowValues;
 pub use rows::Rows;
 pub use run_id::RunId;
+pub use shell_words::{pasted, quoted, run_word};
 pub use snapshot::{
     Store,
     columns::Access,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tagq_ingest::FormatName;
+use tagq_store::pasted;
 
 /// An error from opening a run or updating its store.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +18,7 @@ pub enum Error {
     /// The folder for a file that is to be written does not exist.
     #[error(
         "{path}: there is no folder {folder}; make it first: mkdir -p {folder}",
-        path = path.display(), folder = folder.display()
+        path = path.display(), folder = pasted(folder)
     )]
     NoFolder {
         /// The file to write.
@@ -38,8 +39,8 @@ pub enum Error {
     },
     /// Ingest is disabled, and there is no store to answer from.
     #[error(
-        "{path}: nothing was ingested yet; run `tagq ingest {path}` first; queries do so if you leave --no-ingest out",
-        path = path.display()
+        "{path}: nothing was ingested yet; run `tagq ingest {run}` first; queries do so if you leave --no-ingest out",
+        path = path.display(), run = pasted(path)
     )]
     NothingIngested {
         /// The run.
@@ -89,7 +90,7 @@ pub enum Error {
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
          says; `tagq ingest --rebuild {run}` ingests all sources again",
-        path = path.display(), run = run.display()
+        path = path.display(), run = pasted(run)
     )]
     Changed {
         /// The source.
@@ -113,7 +114,7 @@ pub enum Error {
         command: Option<String>,
     },
     /// A file cannot state this tick.
-    #[error("{needs}, and {tick} is none")]
+    #[error("{needs}, and {} is none", tick.exact())]
     TickForm {
         /// The tick.
         tick: tagq_store::Tick,
@@ -122,8 +123,8 @@ pub enum Error {
     },
     /// A source has another tick than the run.
     #[error(
-        "{path}: its tick is {stated}, and that of the run is {tick}; ingest it into a run of its own",
-        path = path.display()
+        "{path}: its tick is {}, and that of the run is {}; ingest it into a run of its own",
+        stated.exact(), tick.exact(), path = path.display()
     )]
     OtherTick {
         /// The source.
@@ -137,7 +138,7 @@ pub enum Error {
     #[error(
         "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
          ingests all sources again",
-        path = path.display(), run = run.display()
+        path = path.display(), run = pasted(run)
     )]
     Columns {
         /// The source.
@@ -153,7 +154,7 @@ pub enum Error {
     #[error(
         "the times of {name} were converted to ticks when it was ingested; `tagq ingest --rebuild --tick {} \
          {run}` converts them again",
-        given.to_string().replace(' ', ""), run = run.display()
+        given.paste(), run = pasted(run)
     )]
     ConvertedTimes {
         /// The run.
@@ -167,7 +168,7 @@ pub enum Error {
     #[error(
         "{path}: was ingested as {before}, and --source-format says {given}; leave --source-format out, or \
          `tagq ingest --rebuild --source-format {given} {run}` ingests all sources again",
-        path = path.display(), run = run.display()
+        path = path.display(), run = pasted(run)
     )]
     OtherFormat {
         /// The source.
@@ -186,7 +187,7 @@ pub enum Error {
          coincidences … {folder}/*.tags.zst`); if a counter restarted, `tagq ingest --rebase \
          {run}` puts this file 1 s after the end; if it came late, `tagq ingest --rebuild {run}` \
          ingests all sources again",
-        path = path.display(), folder = folder.display(), run = run.display()
+        path = path.display(), folder = pasted(folder), run = pasted(run)
     )]
     Overlap {
         /// The source.
@@ -214,7 +215,7 @@ pub enum Error {
     #[error(
         "{path}: damaged: its bytes are not those that were ingested; the store of {run} still holds \
          its tags",
-        path = path.display(), run = run.display()
+        path = path.display(), run = pasted(run)
     )]
     SourceDamaged {
         /// The source.
@@ -261,8 +262,8 @@ pub enum Error {
     /// The rows of a store are not in time order.
     #[error(
         "{path}: damaged: row {row}, in block {block}, is out of order of time; `tagq verify {store}` \
-         looks at all blocks, and `tagq ingest --rebuild` rebuilds the store from its sources",
-        path = path.display(), store = path.parent().unwrap_or(path).display()
+         looks at all blocks, and `tagq ingest --rebuild RUN` rebuilds the store from its sources",
+        path = path.display(), store = pasted(path.parent().unwrap_or(path))
     )]
     Unordered {
         /// The column of times.

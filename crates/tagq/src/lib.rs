@@ -24,7 +24,6 @@ mod counted;
 mod error;
 mod escape;
 mod progress;
-mod shell_words;
 
 mod destination;
 mod merge;
@@ -113,13 +112,15 @@ pub use run::{
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use search::{Search, Searched};
-pub use shell_words::quoted;
 pub use simulate::{ForChannel, SimulationOptions};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 pub use verify::Verified;
 
 /// Events of a simulated recorder.
 pub use tagq_simulate::live::{Appended, Event};
+
+/// Words of a command to paste.
+pub use tagq_store::{pasted, quoted};
 
 /// Models, and fits of them to counts.
 pub use tagq_fit as fit;

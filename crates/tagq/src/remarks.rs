@@ -10,7 +10,7 @@ const ODD_MIN: u64 = 1_000;
 
 /// What is said of a cut message or member, of which a part can be read.
 const CUT: [&str; 2] = ["is not complete", "ends inside message"];
-const SALVAGE: &str = "; `tagq ingest --salvage` takes what can be read of it";
+const SALVAGE: &str = "; `tagq ingest --salvage RUN` takes what can be read of it";
 
 /// Remarks about a source of a run, with both numbers where two contradict.
 pub fn remarks(source: &Source, tick: Tick) -> Vec<String> {
@@ -69,7 +69,7 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
     for (what, count) in &recording.odd {
         if what == ROUNDED {
             remarks.push(format!(
-                "{} of {} times have digits below 1 ps and were rounded; `tagq ingest --rebuild --tick 1fs` keeps three \
+                "{} of {} times have digits below 1 ps and were rounded; `tagq ingest --rebuild --tick 1fs RUN` keeps three \
                  more",
                 thousands(*count),
                 thousands(tags)

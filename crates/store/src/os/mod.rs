@@ -4,7 +4,7 @@
 
 mod entry;
 mod map;
-mod shell;
+pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 #[cfg(unix)]
@@ -19,10 +19,10 @@ use windows as system;
 
 pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
-pub use shell::Shell;
+pub use shell::{SHELL, Shell};
 pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
 pub use system::{
-    Keyboard, REMOVES_MAPPED, Restored, SHELL, SetAside, are_same, available_memory, disk_bytes,
+    Keyboard, REMOVES_MAPPED, Restored, SetAside, are_same, available_memory, disk_bytes,
     is_removed, make_private, mtime_ns, name_of_path, open_at_once, path_of_name, rename,
     rename_new, restore_terminal, start_writing, sync, sync_folder, will_need,
 };

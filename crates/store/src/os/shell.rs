@@ -8,3 +8,6 @@ pub enum Shell {
     /// That of Windows.
     PowerShell,
 }
+
+/// The shell of this system.
+pub const SHELL: Shell = if cfg!(windows) { Shell::PowerShell } else { Shell::Posix };

@@ -15,7 +15,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use tagq_store::{Access, Error as StoreError, Store};
+use tagq_store::{Access, Error as StoreError, Store, pasted};
 
 use crate::{
     answer::Answer,
@@ -131,12 +131,12 @@ impl SavedAnswer {
                 open(path, &options, progress)
             }
             Err(Error::NothingIngested { .. }) if given.is_none() => {
-                let runs = self.provenance.runs.iter().map(|run| run.path.as_str());
+                let runs = self.provenance.runs.iter().map(|run| pasted(run.path.as_ref()));
                 let runs = runs.collect::<Vec<_>>().join(" ");
                 Err(self.fault(format!(
                     "its run {} has no store yet; `tagq reproduce {} {runs}` makes it",
                     path.display(),
-                    self.path.display()
+                    pasted(&self.path)
                 )))
             }
             opened => opened,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::options::{ChannelArgument, OptionValues, RequestOption, RequestType, ValueType};
-use crate::shell_words::{quoted, run_word};
+use tagq_store::{quoted, run_word};
 
 /// How the runs of a request are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

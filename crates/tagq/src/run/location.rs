@@ -8,12 +8,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use tagq_store::{Manifest, Store, os};
+use tagq_store::{Manifest, Store, os, pasted};
 
-use crate::{
-    error::Error,
-    shell_words::{quoted, run_word},
-};
+use crate::error::Error;
 
 /// Suffix of a single source that names its store.
 const STORE_OF_FILE: &str = ".tagq";
@@ -164,14 +161,13 @@ impl RunLocation {
         if self.input.is_some() || self.path == self.store {
             return None;
         }
-        let word = |path: &Path| quoted(&run_word(&path.to_string_lossy())).into_owned();
         let store = if self.store == Self::store_for(&self.path) {
             String::new()
         } else {
-            format!(" --store {}", word(&self.store))
+            format!(" --store {}", pasted(&self.store))
         };
         let recursive = if self.is_recursive { " --recursive" } else { "" };
-        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", word(&self.path)))
+        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", pasted(&self.path)))
     }
 
     /// Returns the default location of the store of the run at `path`.

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Facts, Lookup, Recording, ScanProgress};
 use tagq_store::{
-    Access, Error as StoreError, Manifest, RowsId, Source, Store, SyncPulses, Tick, Writer,
+    Access, Error as StoreError, Manifest, RowsId, Source, Store, SyncPulses, Tick, Writer, pasted,
 };
 
 use super::{
@@ -381,10 +381,11 @@ pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Resu
         && !manifest.tick_assumed
         && manifest.tick != tick
     {
-        let (path, paste) = (path.display(), tick.format_paste(1));
+        let (path, paste) = (pasted(path), tick.paste());
         progress.note(&format!(
-            "tick {tick} in place of {}, for this query alone; `tagq set --tick {paste} {path}` keeps it",
-            manifest.tick
+            "tick {} in place of {}, for this query alone; `tagq set --tick {paste} {path}` keeps it",
+            tick.exact(),
+            manifest.tick.exact()
         ));
     }
     use_tick_here(location, &mut store, options)?;
@@ -589,12 +590,15 @@ fn note_sources(store: &Store, location: &RunLocation, progress: &dyn Progress) 
         let path = files.get(&source.facts.name);
         if let Some(settings) = path.and_then(|path| late_settings(&source.facts, path)) {
             progress.note(&format!(
-                "{}: ingested without {}, which is there now; tagq ingest --rebuild takes its micro times up",
+                "{}: ingested without {}, which is there now; `tagq ingest --rebuild {}` takes its micro times up",
                 source.facts.name,
-                settings.display()
+                settings.display(),
+                pasted(&location.path)
             ));
         }
         for remark in remarks(source, manifest.tick) {
+            // A command to paste is for this run.
+            let remark = remark.replace(" RUN`", &format!(" {}`", pasted(&location.path)));
             progress.note(&format!("{}: {remark}", source.facts.name));
         }
     }

@@ -24,8 +24,3 @@ pub use machine::available_memory;
 pub use signals::is_ignored;
 pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;
-
-use crate::os::shell::Shell;
-
-/// The shell for which commands are printed.
-pub const SHELL: Shell = Shell::Posix;

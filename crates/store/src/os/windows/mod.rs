@@ -18,8 +18,3 @@ pub(crate) use files::{
 pub(crate) use guard::Guard;
 pub use keyboard::{Keyboard, Restored, restore_terminal};
 pub use machine::available_memory;
-
-use crate::os::shell::Shell;
-
-/// The shell for which commands are printed.
-pub const SHELL: Shell = Shell::PowerShell;

@@ -24,7 +24,7 @@ use std::{
 };
 
 use tagq_ingest::{ClosedFile, ReadAhead, Settings};
-use tagq_store::{Manifest, Source, Writer};
+use tagq_store::{Manifest, Source, Writer, pasted};
 
 use super::{
     location::RunLocation,
@@ -338,8 +338,9 @@ impl<'a> Update<'a> {
                         ""
                     };
                     progress.note(&format!(
-                        "{error}; the ingested part of {name} is kept: `tagq ingest --rebuild` \
-                         ingests it again{longer}"
+                        "{error}; the ingested part of {name} is kept: `tagq ingest --rebuild {}` \
+                         ingests it again{longer}",
+                        pasted(&location.path)
                     ));
                 }
                 Lateness::Stopped => return Err(Error::LateRest { path, source }),

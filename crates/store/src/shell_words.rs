@@ -1,20 +1,25 @@
 //! Words of a command as a shell takes them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
-use tagq_store::os::{self, Shell};
+use crate::os::shell::{SHELL, Shell};
 
 /// Returns the path of a run as an argument that is not taken for an option or for channels.
-pub(crate) fn run_word(run: &str) -> String {
+pub fn run_word(run: &str) -> String {
     let is_plain = run.contains(['/', '.', std::path::MAIN_SEPARATOR]) && !run.starts_with('-');
     let is_number = run.starts_with(|letter: char| letter.is_ascii_digit());
     let is_name = !run.starts_with('-') && !run.contains([',', '=']) && !is_number;
     if is_plain || is_name { run.to_owned() } else { format!("./{run}") }
 }
 
+/// Returns the path of a run as a word of a command to paste.
+pub fn pasted(run: &Path) -> String {
+    quoted(&run_word(&run.display().to_string())).into_owned()
+}
+
 /// Quotes a word for the shells of this system if it needs that.
 pub fn quoted(word: &str) -> Cow<'_, str> {
-    match os::SHELL {
+    match SHELL {
         Shell::Posix => quoted_for_posix(word),
         Shell::PowerShell => quoted_for_powershell(word),
     }
