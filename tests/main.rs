@@ -32,6 +32,7 @@ mod forms;
 mod gaps;
 mod golden;
 mod help;
+mod hints;
 #[cfg(feature = "serve")]
 mod hostile;
 mod identity;
