@@ -208,6 +208,61 @@ fn light_that_drifts_has_a_note_beside_accidentals_by_formula() {
     }
 }
 
+/// The options that a note gives, from the first of them to the end of the note.
+fn options_of(note: &str, first: &str) -> String {
+    let at = note.find(first).unwrap_or_else(|| panic!("{first}: {note}"));
+    note[at..].lines().next().unwrap().to_owned()
+}
+
+/// A shift by a period would count the true pairs where they are outside of the window.
+#[test]
+fn pulsed_pairs_are_moved_before_accidentals_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = "simulate -q --rate 2MHz --efficiency 0.3 --dark 50kHz --jitter 100ps --pulsed 12.5ns --delay 2=11.9ns \
+                --duration 200ms p.tags.zst";
+    let made = output(command().args(made.split_whitespace()).current_dir(folder.path()));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let run = folder.path().join("p.tags.zst");
+    let query = "coincidences 1,2 --window 2ns --format json";
+    let said = ask(query, &[&run]).stderr;
+    assert!(said.contains("its pairs are 11.87"), "{said}");
+    let answer = ask(&format!("{query} {}", options_of(&said, "--delay 2=")), &[&run]);
+    assert_eq!(answer.stderr, "");
+    let row = &answer.json()["rows"][0];
+    let [count, car] = ["count", "car"].map(|key| row[key].as_f64().unwrap());
+    // 0.3² of 400,000 pairs, beside those of 25 ns of singles.
+    assert!((count - 36_000.0).abs() < 2_500.0 && car > 3.0, "{row}");
+}
+
+#[test]
+fn a_window_of_times_in_steps_is_as_wide_as_the_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    // Steps of 8 ticks. A window of 2 of them holds 5, but is 4 wide.
+    let mut random = random(5);
+    #[expect(clippy::cast_possible_truncation, reason = "a time")]
+    let tags = (0..200_000)
+        .map(|_| ((random() * 4e7) as i64 * 8, 1 + u16::from(random() < 0.5)))
+        .collect();
+    let run = run_of(folder.path(), "steps.tsv", tags);
+    let said = ask("coincidences 1,2 --window 16t", &[&run]).stderr;
+    assert!(said.contains("in steps of 1.25 ns, and the window holds 5"), "{said}");
+    let told = said.split("--window ").nth(1).unwrap().split(' ').next().unwrap();
+    let before = coincidences("--group 1,2 --window 16t", &run)["rows"][0].clone();
+    let answer = ask(&format!("coincidences 1,2 --format json --window {told}"), &[&run]);
+    assert_eq!(answer.stderr, "", "{told}");
+    let row = &answer.json()["rows"][0];
+    assert_eq!(row["count"], before["count"], "{told}");
+    let pull =
+        |row: &serde_json::Value| row["car"].as_f64().unwrap() / row["car_err"].as_f64().unwrap();
+    assert!(pull(row).abs() < 4.0 && pull(&before) > 6.0, "{row} {before}");
+    // They are no pulses, either.
+    let said = ask("delays 1,2", &[&run]);
+    assert!(said.stderr.contains("in steps of 1.25 ns"), "{}", said.stderr);
+    assert!(said.json()["rows"][0]["comb_s"].is_null(), "{}", said.text());
+    let bins = ask("g2 1,2", &[&run]).json()["query"]["bin_ticks"].as_i64().unwrap();
+    assert_eq!(bins % 8, 0, "{bins}");
+}
+
 #[test]
 fn one_thing_is_not_said_in_the_plural() {
     let folder = tempfile::tempdir().unwrap();
