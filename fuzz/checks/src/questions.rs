@@ -7,7 +7,7 @@ use tagq::{
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,
-        PulsePeriod, QueryContext, Rates, Request, Selection, Setup, cases,
+        KeptBins, PulsePeriod, QueryContext, Rates, Request, Selection, Setup, cases,
     },
     store::{Access, Duration, MANIFEST_NAME, format::HEADER_BYTES},
 };
@@ -267,7 +267,7 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         errors: errors(recipe),
         covariance: false,
         selection,
-        kept: Default::default(),
+        kept: KeptBins::default(),
     }
 }
 

@@ -74,12 +74,13 @@ impl Format for TagqStore {
     fn read(&self, path: &Path, _: Compression, sink: &mut Sink<'_>) -> Result<()> {
         let store = Store::open(path, StoreAccess::Mapped)?;
         let rows = store.tags();
-        let mut tags = Vec::new();
+        let (mut tags, mut buffer) = (Vec::new(), Vec::new());
         for start in (0..rows.len()).step_by(BATCH_TAGS) {
             let part = rows.rows(start..(start + BATCH_TAGS).min(rows.len()));
             let labels = labels(part.channels)?;
             tags.clear();
-            let rows = part.time.iter().zip(labels);
+            let times = part.time.read(0..part.len(), &mut buffer);
+            let rows = times.iter().zip(labels);
             tags.extend(rows.map(|(&time, &channel)| Tag { time, channel: channel.into() }));
             sink(&tags)?;
         }
@@ -116,7 +117,7 @@ impl StoreRows {
 
     fn tag(&self, row: usize) -> Option<Tag> {
         let tags = self.0.tags();
-        let time = *tags.time.get(row)?;
+        let time = tags.time.get(row)?;
         Some(Tag { time, channel: tags.channels.label(row).into() })
     }
 }
@@ -137,7 +138,12 @@ impl Rows for StoreRows {
     fn scan(&self, walk: &mut Walk) -> Result<()> {
         let tags = self.0.tags();
         let labels = labels(tags.channels)?;
-        walk.batch(0..tags.len(), |row| (tags.time[row], labels[row]));
+        let mut buffer = Vec::new();
+        for rows in tags.time.pieces() {
+            let first = rows.start;
+            let times = tags.time.read(rows.clone(), &mut buffer);
+            walk.batch(rows, |row| (times[row - first], labels[row]));
+        }
         Ok(())
     }
 

@@ -125,8 +125,8 @@ mod tests {
             [625, 625, 625, 1_250]
         );
         // Step n is recorded as tick 156.25·n, rounded up or down.
-        for step in -9..9 {
-            let at = (156.25 * step as f64).floor() as i64;
+        for step in -9_i64..9 {
+            let at = (step * 625).div_euclid(4);
             assert!((grid.edge(step)..grid.edge(step + 1) - 1).contains(&at), "{step}");
         }
         let bins = grid.bins(-8, 8, 4).unwrap();

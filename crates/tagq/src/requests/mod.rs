@@ -39,7 +39,7 @@ pub use coincidences::{Accidentals, Coincidences, Listing};
 pub use command::{Asking, keyword};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
-pub use histogram::{Histogram, PulsePeriod, Reach};
+pub use histogram::{Histogram, KeptBins, PulsePeriod, Reach};
 pub use histogram2d::Histogram2d;
 pub use image::{Frames, Image, ScanPath};
 pub(crate) use kind::{Gap, Seams, windows};

@@ -283,7 +283,11 @@ fn what_is_final_is_not_counted_again() {
 /// Returns whether its blocks, its bins or the N of its bins or lags are also read from rows, not from the index alone.
 fn has_n_of_rows(question: &Request) -> bool {
     match question {
-        Request::Coincidences(of) => of.bin.is_some() || of.errors != Errors::Formula,
+        // Shifted tags have partners from the first row on.
+        Request::Coincidences(of) => {
+            let is_by_formula = of.accidentals == tagq::requests::Accidentals::Formula;
+            of.bin.is_some() || of.errors != Errors::Formula || !is_by_formula
+        }
         Request::Histogram(of) => {
             let are_chosen = of.bin.is_none() && of.log.is_none();
             of.g2 || are_chosen || of.errors != Errors::Formula

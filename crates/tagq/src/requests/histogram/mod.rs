@@ -7,6 +7,7 @@ mod kept;
 mod pulsed;
 mod request;
 
+pub use kept::KeptBins;
 pub use request::{G2, HISTOGRAM, Histogram, PulsePeriod, Reach};
 
 use serde::Serialize;

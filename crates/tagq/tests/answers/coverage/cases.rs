@@ -3,8 +3,8 @@
 use tagq::{
     query::{Mode, Rule},
     requests::{
-        Accidentals, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d, Rates,
-        Reach, Request, Selection,
+        Accidentals, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d, KeptBins,
+        Rates, Reach, Request, Selection,
     },
 };
 
@@ -466,7 +466,7 @@ fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Reques
         errors: Errors::Formula,
         covariance: false,
         selection: Selection::default(),
-        kept: Default::default(),
+        kept: KeptBins::default(),
     })
 }
 
