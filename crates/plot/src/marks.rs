@@ -102,7 +102,7 @@ impl Chart {
         };
         let has_room = self.has_panels || shape != Shape::Line || self.series.len() <= ERRORS_MAX;
         // The errors of a line would hide the columns below it.
-        let is_over = series.shape.is_some_and(|shape| shape != self.shape);
+        let is_over = shape != Shape::Points && shape != self.shape;
         let has_errors = width >= ERROR_WIDTH && has_room && !is_over;
         SeriesMarks {
             name: series.name.clone(),

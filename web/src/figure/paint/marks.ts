@@ -55,7 +55,7 @@ export function marksOf(
     const shape = series.shape ?? chart.shape;
     const hasRoom = chart.has_panels || shape !== "line" || shown.length <= ERRORS_MAX;
     // The errors of a line over columns would hide these.
-    const isOver = shape !== chart.shape;
+    const isOver = shape !== "points" && shape !== chart.shape;
     const runs = runsOf(series.points, visible(series.points, chart.x, view, shape === "line"), at);
     let [all, count, isCrowded] = [0, 0, false];
     for (const run of runs) {
