@@ -124,7 +124,12 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
         return None;
     }
     let whole = distances.iter().fold(0, |divisor, &apart| common_divisor(divisor, apart));
+    // Tags in each step are those of a clock.
+    let single = distances.iter().filter(|&&apart| apart == whole).count();
     if whole > 1 {
+        if 2 * single > distances.len() {
+            return None;
+        }
         return Some(Resolution { step: whole as f64, step_err: 0.0 });
     }
     // Distances of distances are shorter, so that one of them is a single step.
@@ -187,6 +192,7 @@ mod tests {
             assert!(off <= found.step_err && off < 1e-3 * exact, "{exact}: {found:?}");
         }
         assert_eq!(step(&[times(1.0)]), None);
+        assert_eq!(step(&[(0..4_096).map(|n| 100 * n).collect()]), None, "a clock");
         assert_eq!(step(&[times(1.5)]), None);
         assert_eq!(step(&[times(1_000.0)[..60].to_vec()]), None, "too few");
         let mut jittered = times(1_000.0);
