@@ -79,10 +79,10 @@ fn begins_as_frame(bytes: &[u8]) -> bool {
         || bytes.first().is_some_and(|first| first >> 4 == 5 && begins([*first, 0x2a, 0x4d, 0x18]))
 }
 
-/// Whether these were taken for text, of which the reference knows nothing.
+/// Whether these were taken for text, or for the records of an instrument, of which the reference knows nothing.
 pub(crate) fn is_text(result: &Result<Summary, Error>) -> bool {
     match result {
-        Ok(summary) => summary.columns.is_some(),
+        Ok(summary) => summary.columns.is_some() || summary.records.is_some(),
         Err(error) => matches!(error, Error::Line { .. } | Error::Columns { .. }),
     }
 }
