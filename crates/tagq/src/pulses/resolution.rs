@@ -16,6 +16,8 @@ const DISTANCES_MIN: usize = 64;
 /// multiples by up to a tick, and those of two distances by up to two.
 const FRACTION_MIN: i64 = 8;
 const ROUNDED: f64 = 2.0;
+/// Longer steps are those of no clock, and their multiples would leave 64 bits.
+const STEP_MAX: i64 = 1 << 40;
 /// The largest number of steps that are a whole number of ticks together.
 const STEPS_MAX: u32 = 256;
 
@@ -127,7 +129,7 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
     // Tags in each step are those of a clock.
     let single = distances.iter().filter(|&&apart| apart == whole).count();
     if whole > 1 {
-        if 2 * single > distances.len() {
+        if 2 * single > distances.len() || whole > STEP_MAX {
             return None;
         }
         return Some(Resolution { step: whole as f64, step_err: 0.0 });
@@ -139,7 +141,8 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
     #[expect(clippy::cast_possible_truncation, reason = "a few ticks")]
     values.retain(|&value| value > ROUNDED as i64);
     values.sort_unstable();
-    let shortest = *values.first().filter(|&&shortest| shortest >= FRACTION_MIN - 2)?;
+    let is_step = |shortest: i64| (FRACTION_MIN - 2..=STEP_MAX).contains(&shortest);
+    let shortest = *values.first().filter(|&&shortest| is_step(shortest))?;
     let mut ends = [shortest as f64 - ROUNDED, shortest as f64 + ROUNDED];
     let mut multiples = 0;
     for value in values {
@@ -195,6 +198,8 @@ mod tests {
         assert_eq!(step(&[(0..4_096).map(|n| 100 * n).collect()]), None, "a clock");
         assert_eq!(step(&[times(1.5)]), None);
         assert_eq!(step(&[times(1_000.0)[..60].to_vec()]), None, "too few");
+        let far: Vec<i64> = (0..4_096).map(|n| (n + n % 3) << 50).collect();
+        assert_eq!(step(&[far]), None, "too long");
         let mut jittered = times(1_000.0);
         for (number, time) in jittered.iter_mut().enumerate() {
             *time += i64::try_from(number * 7 % 5).unwrap();
