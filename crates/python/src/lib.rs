@@ -38,7 +38,7 @@ mod _tagq {
         options::{fit_options, query_types},
         parts::PyPlan,
         recording::Recorder,
-        run::{Run, ask_sum, fit_sum, ingest, open, scan_sum},
+        run::{Repeated, Run, ask_sum, fit_sum, ingest, open, scan_sum},
         simulating::simulate,
         tags::{Batch, PyColumn, Scan, Tags},
         tools::{convert, derive, export, info, name, reproduce, set, verify},

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
 };
 
 use pyo3::{
@@ -310,9 +310,34 @@ impl Run {
     }
 }
 
+/// A question that a run is asked again and again. It is settled by the rows of the first time, and keeps the bins that it
+/// chose.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Repeated(Arc<Settling>);
+
+struct Settling {
+    asked: Question,
+    settled: OnceLock<Question>,
+}
+
+#[pymethods]
+impl Repeated {
+    #[new]
+    fn new(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let asked = options::question_of(name, keywords)?;
+        Ok(Self(Arc::new(Settling { asked, settled: OnceLock::new() })))
+    }
+
+    /// Asks a run.
+    fn ask(&self, py: Python<'_>, run: &Run) -> PyResult<Answer> {
+        ask_all(py, &[run.open()?], &Asks::Again(Arc::clone(&self.0)))
+    }
+}
+
 /// A question or a fit that runs are asked.
 enum Asks {
     Answer(Question),
+    Again(Arc<Settling>),
     /// A fit of the answer.
     Fit(Box<Fit>, Question),
     /// A scan of the query with this name and these options, with the setting of each run.
@@ -369,6 +394,15 @@ fn ask_all(py: Python<'_>, runs: &[Open], asks: &Asks) -> PyResult<Answer> {
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
         match asks {
             Asks::Answer(question) => question.settled(&runs)?.ask(&runs),
+            Asks::Again(of) => {
+                let settled = if let Some(settled) = of.settled.get() {
+                    settled
+                } else {
+                    let settled = of.asked.settled(&runs)?;
+                    of.settled.get_or_init(|| settled)
+                };
+                settled.ask(&runs)
+            }
             Asks::Fit(fit, question) => fit.ask(question, &runs),
             Asks::Scan(name, options, setting) => {
                 let paths = runs.iter().map(|(run, _)| run.path());

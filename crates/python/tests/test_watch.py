@@ -68,6 +68,27 @@ def test_watch_answers_now_and_with_each_growth(growing: Path) -> None:
     assert cli_json("rates", growing)["run"]["tags"] == len(run)
 
 
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+def test_chosen_bins_stay_in_a_watch(tmp_path: Path) -> None:
+    """Steady light has no structure, and more tags fill finer bins."""
+
+    def write(name: str, tags: int, seed: int) -> None:
+        random = numpy.random.default_rng(seed)
+        times = numpy.sort(random.integers(0, 10**11, tags)) + seed * 10**11
+        lines = numpy.column_stack([random.integers(1, 3, tags), times])
+        numpy.savetxt(tmp_path / name, lines, fmt="%d", delimiter="\t")
+
+    write("1.tsv", 3_000, 0)
+    run = tagq.open(tmp_path, tick="1ps")
+    watched = run.watch("g2", start=1, stop=2, timeout="5s")
+    first = next(watched)
+    write("2.tsv", 60_000, 1)
+    both = next(result for result in watched if result.run["sources"] == 2)
+    watched.close()
+    assert both.query["bin_ticks"] == first.query["bin_ticks"]
+    assert run.g2(1, 2).query["bin_ticks"] < first.query["bin_ticks"], "a new question chooses anew"
+
+
 def test_a_function_is_watched_with_its_interval(growing: Path) -> None:
     run = tagq.open(growing)
     watched = run.watch(lambda run: (len(run), run.rates()["count"].sum()), every="10ms", timeout="200ms")

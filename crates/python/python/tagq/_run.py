@@ -759,13 +759,15 @@ class Run(Requests, Searches, Fits):
 
 
 def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], Result]:
-    """Returns the function that asks a run for a request; ``wanted`` says where the names of all requests belong."""
+    """Returns the function that asks a run for a request again and again, in the bins that it chose; ``wanted`` says where the
+    names of all requests belong."""
     names = _tagq.query_types()
     if query not in names:
         near = difflib.get_close_matches(str(query), names, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise QuestionError(f"{query!r} is no query; {wanted.format(', '.join(names))}{hint}")
-    return lambda run: Result(run._ask(query, words))
+    repeated = _tagq.Repeated(query, words)
+    return lambda run: Result(repeated.ask(run._run))
 
 
 #: The keywords that channels without a keyword are, in order.
