@@ -7,8 +7,11 @@ use tagq_sampling::some;
 use tagq_simulate::{Detector, Light, Simulation};
 use tagq_store::{Channels, Tags};
 
-use super::search::{Found, PAIRS_MAX, PeakSearch};
-use crate::pulses::Pulses;
+use super::{
+    grid::Grid,
+    search::{Found, PAIRS_MAX, PeakSearch},
+};
+use crate::pulses::{Pulses, Resolution};
 
 /// Ticks of 156.25 ps per second.
 const SECOND: f64 = 6.4e9;
@@ -106,18 +109,10 @@ impl Case {
             time: time[..].into(),
             channels: Channels::U8((&label).into()),
         });
-        let singles = [1, 2].map(|channel| recording.sources[0].singles_of(channel) as f64);
-        let search = PeakSearch {
-            recording: &recording,
-            start: 1,
-            stop: 2,
-            reach: 16_000,
-            range: TimeRange::default(),
-            span: (0, duration),
-            pairs_per_tick: singles[0] * singles[1] / duration as f64,
-            tick_s: 156.25e-12,
-            pairs_max: PAIRS_MAX,
-        };
+        let within = (16_000, TimeRange::default());
+        let grid = Grid::of(None, within.0);
+        let search =
+            PeakSearch::new(&recording, [1, 2], within, (156.25e-12, grid), PAIRS_MAX).unwrap();
         let found = match self.period {
             None => search.steady(),
             // Both channels see a pulse at the same time, apart from the delay.
@@ -262,19 +257,11 @@ impl RandomPairs {
             time: time[..].into(),
             channels: Channels::U8((&label).into()),
         });
-        let singles = [1, 2].map(|channel| recording.sources[0].singles_of(channel) as f64);
-        let search = PeakSearch {
-            recording: &recording,
-            start: 1,
-            stop: 2,
-            #[expect(clippy::cast_possible_truncation, reason = "a difference of times")]
-            reach: (self.reach * second) as i64,
-            range: TimeRange::default(),
-            span: (0, duration),
-            pairs_per_tick: singles[0] * singles[1] / duration as f64,
-            tick_s: self.tick,
-            pairs_max: PAIRS_MAX,
-        };
+        #[expect(clippy::cast_possible_truncation, reason = "a difference of times")]
+        let within = ((self.reach * second) as i64, TimeRange::default());
+        let grid = Grid::of(Resolution::find(&recording, [1, 2]), within.0);
+        let search =
+            PeakSearch::new(&recording, [1, 2], within, (self.tick, grid), PAIRS_MAX).unwrap();
         search.run().unwrap()
     }
 }

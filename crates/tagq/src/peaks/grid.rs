@@ -3,7 +3,7 @@
 //! Times that are recorded in steps of several ticks have differences at multiples of a step. Bins that do not hold
 //! equally many steps each would show a pattern that looks like peaks.
 
-use tagq_query::{Bins, Error, Recording};
+use tagq_query::{Bins, Error};
 
 use crate::pulses::Resolution;
 
@@ -11,6 +11,9 @@ use crate::pulses::Resolution;
 const UNITS_MAX: i64 = 4;
 /// … else it holds at least so many.
 const SEVERAL: f64 = 8.0;
+
+/// Single steps are added up from so many ticks at most.
+const TICKS_MAX: f64 = (1 << 20) as f64;
 
 /// Steps of the differences of two channels.
 #[derive(Debug, Clone, Copy)]
@@ -25,10 +28,9 @@ pub(crate) struct Grid {
 impl Grid {
     const TICKS: Self = Self { step: 1.0, steps: 1, ticks: 1 };
 
-    /// Returns the steps of the times of two channels, for differences up to `reach` ticks.
-    pub(crate) fn find(recording: &Recording<'_>, channels: [u16; 2], reach: i64) -> Self {
-        let found = Resolution::find(recording, channels);
-        let grid = found.and_then(|found| {
+    /// Returns the steps of differences up to `reach` ticks, where the times of both channels have a resolution.
+    pub(crate) fn of(resolution: Option<Resolution>, reach: i64) -> Self {
+        let grid = resolution.and_then(|found| {
             let (steps, ticks) = found.whole(reach)?;
             Some(Self { step: ticks as f64 / steps as f64, steps, ticks })
         });
@@ -46,7 +48,7 @@ impl Grid {
         let width = steps.div_euclid(most) + 1;
         let in_ticks = steps as f64 * self.step;
         // Single steps are added up from ticks.
-        if width == 1 && in_ticks <= most as f64 { 1 } else { self.whole(width) }
+        if width == 1 && in_ticks <= TICKS_MAX { 1 } else { self.whole(width) }
     }
 
     /// Returns the number of steps, at least `width`, that are a whole number of ticks.
@@ -120,6 +122,7 @@ mod tests {
         let grid = Grid { step: 156.25, steps: 4, ticks: 625 };
         assert_eq!(grid.steps_in(1_000), 6);
         assert_eq!([grid.width(100, 1 << 20), grid.width(1 << 20, 1 << 20)], [1, 4]);
+        assert_eq!(grid.width(32, 1 << 10), 1, "fewer bins than ticks");
         assert_eq!(
             [100, 200, 625, 1_000].map(|ticks| grid.ticks_of(ticks)),
             [625, 625, 625, 1_250]

@@ -58,6 +58,8 @@ pub(crate) struct PeakSearch<'a> {
     pub tick_s: f64,
     /// Pairs that are scanned at most.
     pub pairs_max: f64,
+    /// The steps of the differences.
+    pub grid: Grid,
 }
 
 /// Result for two channels. Times are those of the stop minus those of the start, in ticks.
@@ -96,7 +98,41 @@ impl Found {
     }
 }
 
-impl PeakSearch<'_> {
+impl<'a> PeakSearch<'a> {
+    /// Creates a search up to `reach` ticks of the differences of two channels in the times of `range`, by at most
+    /// `pairs_max` pairs; `None` without tags. A tick has `tick_s` seconds.
+    pub(crate) fn new(
+        recording: &'a Recording<'a>,
+        [start, stop]: [u16; 2],
+        (reach, range): (i64, TimeRange),
+        (tick_s, grid): (f64, Grid),
+        pairs_max: f64,
+    ) -> Option<Self> {
+        let spans = recording.sources.iter().filter_map(|source| source.span());
+        let (first, last) = spans.reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))?;
+        let span =
+            (range.from.unwrap_or(first).max(first), range.to.map_or(last, |to| to.min(last)));
+        let facts = recording.facts();
+        let live =
+            facts.iter().map(|of| of.live().ticks_in(TimeRange::default()) as f64).sum::<f64>();
+        let tags = |channel| facts.iter().map(|of| of.singles_of(channel)).sum::<u64>() as f64;
+        // For the part of the run that is scanned, assuming constant rates.
+        let part = span.1.saturating_sub(span.0) as f64 / last.saturating_sub(first).max(1) as f64;
+        let pairs_per_tick = tags(start) * tags(stop) * part / live.max(1.0);
+        Some(Self {
+            recording,
+            start,
+            stop,
+            reach,
+            range,
+            span,
+            pairs_per_tick,
+            tick_s,
+            pairs_max,
+            grid,
+        })
+    }
+
     /// Returns the highest peak and the second best place; both are `None` if there is only chance.
     pub(crate) fn run(&self) -> Result<Found, Error> {
         let channels = [self.start, self.stop];
@@ -109,7 +145,7 @@ impl PeakSearch<'_> {
 
     pub(crate) fn steady(&self) -> Result<Found, Error> {
         let mut found = Found { peak: None, second: None, comb: None };
-        let grid = Grid::find(self.recording, [self.start, self.stop], self.reach);
+        let grid = self.grid;
         let aside = grid.steps_in(self.reach);
         let width = grid.width(2 * aside + 1, BINS);
         // Equally many bins on both sides of the one at zero.

@@ -3,7 +3,10 @@
 use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange};
 
 use super::scan::{Coarse, Edge, LONGEST_PART, longest, part, power_of_two};
-use crate::peaks::{Counted, Grid, PAIRS, PeakSearch};
+use crate::{
+    peaks::{Counted, Grid, PAIRS, PeakSearch},
+    pulses::Resolution,
+};
 
 /// Bins on either side of zero.
 const ASIDE: i64 = 64;
@@ -48,12 +51,13 @@ pub(crate) fn choose(
     ends: [u16; 2],
     scope: &Scope,
     tick_s: f64,
+    resolution: Option<Resolution>,
 ) -> Result<Chosen, Error> {
-    let grid = Grid::find(recording, ends, longest(recording, scope.range).cast_signed());
+    let grid = Grid::of(resolution, longest(recording, scope.range).cast_signed());
     let coarse = Coarse::look(recording, ends, &scope.delays, scope.range, &grid)?;
     let filled = coarse.filled(ASIDE);
     let Some(edge) = coarse.edge() else {
-        let found = delayed(recording, ends, scope, tick_s)?;
+        let found = delayed(recording, ends, scope, tick_s, grid)?;
         return Ok(match found {
             Some(peak) => around_peak(&grid, peak)?,
             None => Chosen { bins: grid.centred(ASIDE, filled)?, structure: None },
@@ -121,43 +125,19 @@ fn located(
 /// Returns a peak of true pairs at a delay, in the scanned time.
 fn delayed(
     recording: &Recording<'_>,
-    [start, stop]: [u16; 2],
+    ends: [u16; 2],
     scope: &Scope,
     tick_s: f64,
+    grid: Grid,
 ) -> Result<Option<Place>, Error> {
     let range = part(recording, scope.range);
-    let spans = recording.sources.iter().filter_map(|source| source.span());
-    let Some(span) = spans.reduce(|(a, b), (c, d)| (a.min(c), b.max(d))) else { return Ok(None) };
-    let span = (range.from.unwrap_or(span.0).max(span.0), range.to.unwrap_or(span.1).min(span.1));
     #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
     let reach =
         ((DELAYS_S / tick_s) as i64).min((longest(recording, range) / LONGEST_PART).cast_signed());
-    if reach < 1 {
-        return Ok(None);
-    }
-    let singles = recording
-        .sources
-        .iter()
-        .map(|source| [start, stop].map(|end| source.singles_of(end) as f64));
-    let [a, b] = singles.fold([0.0, 0.0], |[a, b], [c, d]| [a + c, b + d]);
-    let all = recording.sources.iter().filter_map(|source| source.span());
-    let all: f64 = all.map(|(first, last)| last.abs_diff(first) as f64).sum();
-    let scanned = (span.1.saturating_sub(span.0)) as f64;
-    let pairs_per_tick = a * b / all.max(1.0) * (scanned / all.max(1.0)).min(1.0);
-    let pairs_max = PAIRS;
-    let search = PeakSearch {
-        recording,
-        start,
-        stop,
-        reach,
-        range,
-        span,
-        pairs_per_tick,
-        tick_s,
-        pairs_max,
-    };
+    let search = PeakSearch::new(recording, ends, (reach, range), (tick_s, grid), PAIRS);
+    let Some(search) = search.filter(|_| reach > 0) else { return Ok(None) };
     let found = search.steady()?.delay();
-    let [a, b] = [start, stop].map(|end| scope.delay_of(end));
+    let [a, b] = ends.map(|end| scope.delay_of(end));
     Ok(found.map(|found| Place {
         middle: found.shape.place + (b.saturating_sub(a)) as f64,
         extent: found.shape.extent,
@@ -170,9 +150,9 @@ pub(crate) fn of_neighbours(
     recording: &Recording<'_>,
     query: &Histogram,
     range: TimeRange,
+    resolution: Option<Resolution>,
 ) -> Result<Bins, Error> {
-    let grid =
-        Grid::find(recording, [query.start, query.stop], longest(recording, range).cast_signed());
+    let grid = Grid::of(resolution, longest(recording, range).cast_signed());
     let edges: Vec<i64> =
         (0..=longest(recording, range).max(2).ilog2().min(60)).map(|k| 1 << k).collect();
     let scope = Scope { range: part(recording, range), ..query.scope.clone() };

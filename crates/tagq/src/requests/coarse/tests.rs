@@ -9,6 +9,7 @@ use tagq_store::{Channels, Tags};
 use tagq_query::{Execution, Histogram, Kind as _, Mode, Recording, Scope};
 
 use super::{choose::*, scan::*};
+use crate::pulses::Resolution;
 
 const CASES: u64 = 225;
 
@@ -209,7 +210,9 @@ fn fault(number: u64) -> Option<String> {
     let (time, label): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
     let tags = Tags { time: time[..].into(), channels: Channels::U8((&label).into()) };
     let recording = Recording::from_tags(tags);
-    let Chosen { bins, .. } = choose(&recording, [1, 2], &Scope::default(), tick_s).unwrap();
+    let resolution = Resolution::find(&recording, [1, 2]);
+    let chosen = choose(&recording, [1, 2], &Scope::default(), tick_s, resolution);
+    let Chosen { bins, .. } = chosen.unwrap();
     let edge = |at: usize| bins.edge(at) as f64 * tick_s;
     let (low, high) = (edge(0), edge(bins.count()));
     let width = edge(1) - low;

@@ -6,7 +6,7 @@ use tagq_query::{Error, Recording, Scope};
 use tagq_store::Tick;
 
 use super::scan::{Coarse, longest};
-use crate::peaks::Grid;
+use crate::{peaks::Grid, pulses::Resolution};
 
 /// Maximum number of channel pairs that are scanned for a window.
 const PAIRS_MAX: usize = 64;
@@ -21,7 +21,10 @@ pub(crate) fn window_missing(
 ) -> Result<String, Error> {
     let mut best: Option<(f64, i64, [u16; 2])> = None;
     for &pair in pairs.iter().take(PAIRS_MAX) {
-        let grid = Grid::find(recording, pair, longest(recording, scope.range).cast_signed());
+        let grid = Grid::of(
+            Resolution::find(recording, pair),
+            longest(recording, scope.range).cast_signed(),
+        );
         let found = Coarse::look(recording, pair, &scope.delays, scope.range, &grid)?.reach();
         if let Some((sigmas, reach)) = found
             && best.is_none_or(|(most, ..)| sigmas > most)

@@ -165,13 +165,14 @@ impl Histogram {
         let tick = run.store().manifest().tick;
         let scope = &query.scope;
         let ends = [query.start, query.stop];
+        let resolution = Resolution::of(run, ends);
         let chosen = run.count_as(self.selection.join, None, |recording| {
             context.pool.install(|| match self.mode {
                 Mode::Next | Mode::Last => {
-                    let bins = coarse::of_neighbours(recording, query, scope.range)?;
+                    let bins = coarse::of_neighbours(recording, query, scope.range, resolution)?;
                     Ok(Chosen { bins, structure: None })
                 }
-                _ => coarse::choose(recording, ends, scope, tick.seconds()),
+                _ => coarse::choose(recording, ends, scope, tick.seconds(), resolution),
             })
         })?;
         let chosen = match pulses {
@@ -188,7 +189,7 @@ impl Histogram {
         let pulsed = pulses.map_or(String::new(), |pulses| {
             format!(", pulsed light of period {}", pulses.in_seconds(1.0, tick.seconds()))
         });
-        let steps = Resolution::of(run, ends)
+        let steps = resolution
             .map_or(String::new(), |steps| format!(", times in steps of {}", steps.format(tick)));
         context.progress.note(&format!(
             "bins of {} from {low} to {high} are chosen by what the channels hold{pulsed}{steps}; `bin` and \
