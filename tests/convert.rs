@@ -403,7 +403,7 @@ fn records_of_a_time_tagger_are_written() {
     let refused = convert(&here("a.tsv"), &here("c.swabian"), &["--tick", "156.25ps"]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("whole picoseconds, and 156.25 ps is none"),
+        refused.stderr.contains("whole picoseconds; this tick is 156.25 ps"),
         "{}",
         refused.stderr
     );

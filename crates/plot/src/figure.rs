@@ -9,7 +9,7 @@ use crate::{
     axis::{Axis, Scale},
     page::Page,
     quantity::{Quantity, unit_of},
-    words::{fixed, places, thousands, with_err},
+    words::{are, fixed, places, thousands, with_err},
 };
 
 /// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
@@ -213,10 +213,10 @@ impl Map {
             Ordering::Greater => true,
         };
         let number = self.cells.iter().flatten().filter(is_beyond).count() as u64;
-        let verb = if number == 1 { "is" } else { "are" };
         let all = thousands(self.cells.len() as u64);
-        (number > 0)
-            .then(|| format!("{} of {all} cells {verb} beyond the scale", thousands(number)))
+        (number > 0).then(|| {
+            format!("{} of {all} cells {} beyond the scale", thousands(number), are(number))
+        })
     }
 
     /// Returns the number of cells along the vertical axis.

@@ -1,6 +1,7 @@
 //! Formatting of numbers and names for readers.
 
-pub(crate) use tagq::{counted, thousands};
+use tagq::grouped;
+pub(crate) use tagq::{are, counted, thousands};
 
 /// Sign of negative numbers.
 const MINUS: char = '\u{2212}';
@@ -64,17 +65,6 @@ pub(crate) fn cut(name: &str, most: usize) -> String {
     }
     let mut text: String = name.chars().take(most.saturating_sub(1)).collect();
     text.push('\u{2026}');
-    text
-}
-
-fn grouped(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
     text
 }
 

@@ -605,7 +605,7 @@ fn a_value_beyond_its_axis_is_an_arrow_at_the_edge() {
     assert_eq!((svg.matches("<circle").count(), named("svg")), (1, 1), "{svg}");
     let arrows = |svg: &str| svg.lines().filter(|line| line.contains("Z\"")).count();
     assert_eq!(arrows(&svg), 2, "{svg}");
-    // Nothing of what is out of range is drawn as an error: one line with a point, with its two ends.
+    // A value out of range has no error line. The one point in range has one, with two ends.
     let errors = svg.lines().find(|line| line.contains("stroke-width=\"1.1\"")).unwrap();
     assert_eq!((errors.matches('M').count(), errors.matches('L').count()), (1, 1), "{errors}");
     let terminal = text(&figure, PLAIN);

@@ -114,7 +114,7 @@ pub enum Error {
         command: Option<String>,
     },
     /// A file cannot state this tick.
-    #[error("{needs}, and {} is none", tick.exact())]
+    #[error("{needs}; this tick is {}", tick.exact())]
     TickForm {
         /// The tick.
         tick: tagq_store::Tick,

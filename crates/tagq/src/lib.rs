@@ -82,7 +82,7 @@ pub use convert::{
     Converted, OutForm, Projection, Stretch, TagSelection, Tags, TagsOfRun, Wrote, convert,
     stretches, write,
 };
-pub use counted::{are, counted, thousands};
+pub use counted::{are, counted, grouped, thousands};
 pub use delays::Delays;
 pub use derive::{Derivation, KeptView, derive, lanes};
 pub use destination::Destination;

@@ -1,4 +1,4 @@
-//! Searches: what is looked for in one run, in bins that depend on what is found.
+//! A search looks for structure in one run. Its bins depend on the counts, so it has no parts and no plan.
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -33,7 +33,7 @@ pub trait Search: Debug + Send + Sync {
 /// What a search found: the answer, and the delays that align channels, if it finds such.
 #[derive(Debug, Clone)]
 pub struct Searched {
-    /// What was found, in rows.
+    /// The result as rows.
     pub answer: Answer,
     /// Delays in ticks, one for each channel that has a peak with another channel; the first channel of
     /// each connected group has zero.

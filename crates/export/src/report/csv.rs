@@ -106,7 +106,7 @@ pub(crate) fn comment(answer: &Answer) -> String {
     format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
 }
 
-/// Returns the comment line that says what the values of a column are, or nothing where its key says it.
+/// Returns the comment line that explains the values of a column; empty if the column has no explanation.
 pub(crate) fn about(column: &Column) -> String {
     match &*column.shown.about {
         "" => String::new(),

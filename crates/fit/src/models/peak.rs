@@ -14,7 +14,7 @@ use crate::{
 /// Parameters: `net` (the sum of the peak above the background over all bins), `centre`, `fwhm` and `background`, the value of a bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
-    /// The mean distance of points, each of which stands for a bin that reaches half way to its neighbours.
+    /// The mean distance of neighbouring points. The value of a point is that of a bin that ends halfway to its neighbours.
     distance: f64,
 }
 

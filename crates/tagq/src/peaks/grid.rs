@@ -30,7 +30,8 @@ impl Grid {
 
     /// Returns the steps of differences up to `reach` ticks, where the times of both channels have a resolution.
     pub(crate) fn of(resolution: Option<Resolution>, reach: i64) -> Self {
-        let grid = resolution.and_then(|found| {
+        // Bins are at multiples of a step.
+        let grid = resolution.filter(|found| found.phase == 0.0).and_then(|found| {
             let (steps, ticks) = found.whole(reach)?;
             Some(Self { step: ticks as f64 / steps as f64, steps, ticks })
         });

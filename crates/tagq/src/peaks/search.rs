@@ -21,7 +21,7 @@ pub(crate) const PAIRS: f64 = 1e8;
 pub(crate) const PAIRS_MAX: f64 = 1e9;
 /// Number of places in the run that are scanned.
 const PLACES: i64 = 16;
-/// Maximum width of a peak in seconds and in bins, of which the larger counts: slower variations are not delays.
+/// A peak is at most so many seconds wide, or so many bins if that is wider: slower variations are not delays.
 const WIDEST_S: f64 = 1e-6;
 const WIDEST: usize = 1 << 10;
 /// Maximum number of zoom steps, after which the peak is accepted as it is.

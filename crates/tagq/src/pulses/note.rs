@@ -67,7 +67,7 @@ pub(crate) fn steps_note(
 ) -> Option<String> {
     let found = Resolution::of(run, channels)?;
     let step = found.step;
-    let (window, apart) = (window as f64, apart as f64);
+    let (window, apart) = (window as f64, apart as f64 + found.phase);
     let steps = ((window - apart) / step).floor() - ((-window - apart) / step).ceil() + 1.0;
     let excess = steps * step / (2.0 * window + 1.0) - 1.0;
     if steps < 1.0 || !matters(excess.abs()) {

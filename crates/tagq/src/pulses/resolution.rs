@@ -21,13 +21,15 @@ const STEP_MAX: i64 = 1 << 40;
 /// The largest number of steps that are a whole number of ticks together.
 const STEPS_MAX: u32 = 256;
 
-/// The differences of two channels are multiples of a step, because both times are recorded in such steps.
+/// The differences of two channels are a constant and multiples of a step, because both times are recorded in such steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Resolution {
     /// The step in ticks, two or more, not always a whole number.
     pub step: f64,
     /// Half the uncertainty of the step; 0 for whole ticks.
     pub step_err: f64,
+    /// The constant in ticks, between −step/2 and step/2: not zero if the clocks of the channels are apart by a part of a step.
+    pub phase: f64,
 }
 
 impl Resolution {
@@ -47,11 +49,7 @@ impl Resolution {
         if a == b {
             return Some(found);
         }
-        let other = of(b)?;
-        if !found.is(other.step, other.step_err) {
-            return None;
-        }
-        // Both clocks may be apart by a part of a step.
+        let found = found.common(of(b)?)?;
         let (mut cosine, mut sine, mut pairs) = (0.0, 0.0, 0.0);
         for pair in samples.iter().flat_map(|tags| tags.windows(2)) {
             let ((earlier, of_earlier), (later, of_later)) = (pair[0], pair[1]);
@@ -65,7 +63,21 @@ impl Resolution {
             }
         }
         let phase = libm::atan2(sine, cosine) / TAU * found.step;
-        (pairs == 0.0 || phase.abs() <= ROUNDED / 2.0).then_some(found)
+        // Zero to the rounding of the times.
+        let is_apart = pairs > 0.0 && phase.abs() > ROUNDED / 2.0;
+        Some(Self { phase: if is_apart { phase } else { 0.0 }, ..found })
+    }
+
+    /// Returns the steps of the differences of times with these two steps.
+    fn common(self, other: Self) -> Option<Self> {
+        if self.step_err == 0.0 && other.step_err == 0.0 {
+            #[expect(clippy::cast_possible_truncation, reason = "whole ticks")]
+            let whole = common_divisor(self.step as i64, other.step as i64);
+            return (whole > 1).then_some(Self { step: whole as f64, ..self });
+        }
+        let (fine, coarse) = if self.step <= other.step { (self, other) } else { (other, self) };
+        let times = (coarse.step / fine.step).round();
+        fine.is(coarse.step / times, coarse.step_err / times).then_some(fine)
     }
 
     /// Whether this is the period of the steps, or a part of it, as lines in a spectrum show it.
@@ -78,8 +90,8 @@ impl Resolution {
         (step - self.step).abs() <= self.step_err + 5.0 * err + 1e-4 * self.step
     }
 
-    /// Returns the smallest number of steps that is a whole number of ticks, and these ticks. The sum of errors of all
-    /// steps of such a unit stays below half a tick over `reach` ticks, or there is none.
+    /// Returns the smallest number of steps that is a whole number of ticks, and these ticks. Returns `None` if the rounding
+    /// to whole ticks would add up to half a tick within `reach` ticks.
     pub(crate) fn whole(&self, reach: i64) -> Option<(i64, i64)> {
         let most = 0.5 * self.step / (reach.max(1) as f64);
         (1..=STEPS_MAX).find_map(|steps| {
@@ -132,7 +144,7 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
         if 2 * single > distances.len() || whole > STEP_MAX {
             return None;
         }
-        return Some(Resolution { step: whole as f64, step_err: 0.0 });
+        return Some(Resolution { step: whole as f64, step_err: 0.0, phase: 0.0 });
     }
     // Distances of distances are shorter, so that one of them is a single step.
     distances.sort_unstable();
@@ -158,8 +170,11 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
         multiples += 1;
     }
     let step = ends[0].midpoint(ends[1]);
-    (multiples >= DISTANCES_MIN && step >= FRACTION_MIN as f64)
-        .then_some(Resolution { step, step_err: (ends[1] - ends[0]) / 2.0 })
+    (multiples >= DISTANCES_MIN && step >= FRACTION_MIN as f64).then_some(Resolution {
+        step,
+        step_err: (ends[1] - ends[0]) / 2.0,
+        phase: 0.0,
+    })
 }
 
 fn common_divisor(mut a: i64, mut b: i64) -> i64 {
@@ -209,10 +224,15 @@ mod tests {
 
     #[test]
     fn whole_ticks_hold_a_few_steps() {
-        let of = |step: f64, step_err: f64| Resolution { step, step_err };
+        let of = |step: f64, step_err: f64| Resolution { step, step_err, phase: 0.0 };
         assert_eq!(of(1_000.0, 0.0).whole(1 << 40), Some((1, 1_000)));
         assert_eq!(of(156.25, 1e-7).whole(1 << 30), Some((4, 625)));
         assert_eq!(of(3_333.333_333_3, 1e-9).whole(1 << 30), Some((3, 10_000)));
+        let common = |a: Resolution, b| a.common(b).map(|found| found.step);
+        assert_eq!(common(of(1_000.0, 0.0), of(1_500.0, 0.0)), Some(500.0));
+        assert_eq!(common(of(1_000.0, 0.0), of(1_001.0, 0.0)), None);
+        assert_eq!(common(of(312.5, 1e-6), of(156.25, 1e-6)), Some(156.25));
+        assert_eq!(common(of(312.5, 1e-6), of(200.0, 0.0)), None);
         assert_eq!(of(std::f64::consts::PI * 100.0, 0.0).whole(1 << 40), None);
     }
 }

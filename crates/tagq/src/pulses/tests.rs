@@ -209,20 +209,28 @@ fn light_without_a_period_has_none() {
 }
 
 /// A coarser clock causes whole multiples, which are not pulses, even if its step is not a whole number
-/// of ticks.
+/// of ticks, and if the clock of the other channel has a longer step, or is a part of a step apart.
 #[test]
 fn times_of_a_coarser_clock_are_no_pulses() {
-    for step in [16.0, 32.0, 17.3] {
+    for (step, times, apart) in [
+        (16.0, 1.0, 0.0),
+        (32.0, 1.0, 0.0),
+        (17.3, 1.0, 0.0),
+        (32.0, 2.0, 0.0),
+        (32.0, 1.0, 11.0),
+        (17.3, 1.0, 7.0),
+    ] {
         let mut light = tags(&coherent(2e5, None, 0.5, 7));
-        for (time, _) in &mut light {
+        for (time, channel) in &mut light {
+            let (step, apart) = if *channel == 2 { (step * times, apart) } else { (step, 0.0) };
             #[expect(clippy::cast_possible_truncation, reason = "a time of the run")]
-            let coarse = ((*time as f64 / step).floor() * step) as i64;
+            let coarse = ((*time as f64 / step).floor() * step + apart) as i64;
             *time = coarse;
         }
         assert_eq!(
             Pulses::find(&recording(light), [1, 2], TICK_S, (0, f64::INFINITY), Effort::Full),
             None,
-            "{step}"
+            "{step} {times} {apart}"
         );
     }
 }

@@ -188,7 +188,7 @@ fn light(kind: &str, random: &mut Random) -> (Vec<(f64, u8)>, Truth) {
     (tags, truth)
 }
 
-/// Returns what is wrong with the bins of a case.
+/// Returns a message if the bins that are chosen for a case are wrong.
 fn fault(number: u64) -> Option<String> {
     let kind = KINDS[usize::try_from(number).unwrap() % KINDS.len()];
     let mut random = Random(number + 1);

@@ -28,7 +28,7 @@ struct Kept {
     stated: Option<Bins>,
 }
 
-/// They are not a part of what is asked.
+/// Prints no bins: requests that differ only in their kept bins are the same request.
 impl fmt::Debug for KeptBins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("KeptBins")
