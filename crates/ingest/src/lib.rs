@@ -52,6 +52,7 @@ pub use formats::{
     FormatFacts,
     becker::late_settings,
     columns::{ChosenColumns, ColumnNames, Columns},
+    counter::EARLY,
     described,
     format::{Header, ROUNDED, Summary},
     name::FormatName,

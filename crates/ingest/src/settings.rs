@@ -55,6 +55,8 @@ pub struct Settings {
     /// The tick of the times that are handed on, for columns of times in another unit. A table may state it itself;
     /// without either it is a picosecond.
     pub tick: Option<Tick>,
+    /// The unit of the micro times that the store has.
+    pub micro_tick: Option<Tick>,
     /// Another thread sets this to stop the reading.
     pub cancelled: Option<Arc<AtomicBool>>,
 }

@@ -81,7 +81,7 @@ pub use snapshot::{
 };
 pub use threads::threads;
 pub use times::{COLUMN_PIECE_ROWS, TimeReader, Times};
-pub use units::{Duration, Tick, TimeUnit, UnitError};
+pub use units::{Duration, Tick, TimeUnit, UnitError, of_single};
 pub use writer::{Creation, Writer, remove::remove_store};
 
 /// One detection: 16 bytes, as it stands in a `.tags` message.

@@ -1,6 +1,6 @@
 //! What a user must know about a source each time: that it is cut, or is not as its own header says.
 
-use tagq_ingest::ROUNDED;
+use tagq_ingest::{EARLY, ROUNDED};
 use tagq_store::{Recording, Source, Tick};
 
 use crate::counted::{are, counted, thousands};
@@ -71,6 +71,13 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
             remarks.push(format!(
                 "{} of {} times have digits below 1 ps and were rounded; `tagq ingest --rebuild --tick 1fs RUN` keeps three \
                  more",
+                thousands(*count),
+                thousands(tags)
+            ));
+        } else if what == EARLY {
+            remarks.push(format!(
+                "{} of {} tags came before the counter of the instrument began again, and were recorded after it: their \
+                 times are one period of the counter earlier than their places in the file say",
                 thousands(*count),
                 thousands(tags)
             ));

@@ -27,15 +27,10 @@ impl ArrayForm {
     /// Whether such a file can state this unit exactly.
     pub(crate) fn states(self, tick: Tick) -> bool {
         match self {
-            Self::PhotonHdf5 => is_float(tick),
+            Self::PhotonHdf5 => tick.to_seconds().is_some(),
             Self::Npz => true,
         }
     }
-}
-
-/// Whether the unit is the shortest decimal number of the float that is nearest to it, in seconds.
-fn is_float(tick: Tick) -> bool {
-    Tick::of_seconds(tick.seconds()) == Ok(tick)
 }
 
 /// The columns of tags, in temporary files.

@@ -8,7 +8,7 @@ use std::{
 use tagq_store::Tick;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::{Columns, Units, is_float, rewound};
+use super::{Columns, Units, rewound};
 
 /// The header of an array is as long as a multiple of this.
 const ALIGNMENT: usize = 64;
@@ -48,7 +48,7 @@ fn begin(zip: &mut ZipWriter<BufWriter<File>>, name: &str, bytes: u64) -> io::Re
 /// Writes a unit as an array without dimensions: in seconds if a float states it exactly, else as a text.
 fn tick(zip: &mut ZipWriter<BufWriter<File>>, name: &str, tick: Tick) -> io::Result<()> {
     begin(zip, name, 0)?;
-    if is_float(tick) {
+    if tick.to_seconds().is_some() {
         zip.write_all(&header("<f8", "()"))?;
         return zip.write_all(&tick.seconds().to_le_bytes());
     }

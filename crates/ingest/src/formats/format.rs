@@ -6,7 +6,7 @@ use tagq_store::{CHANNEL_MAX, Recording, Rows, Tag, Tick};
 
 use crate::{
     error::Error,
-    formats::columns::Columns,
+    formats::{columns::Columns, counter::EARLY},
     payload::{Payload, crc::Crc},
     settings::Settings,
 };
@@ -242,7 +242,7 @@ pub(crate) const BEYOND_PERIOD: &str = "micro time beyond the sync period";
 /// Times of a text that have more digits than the tick that its unit makes.
 pub const ROUNDED: &str = "time between two ticks, rounded to the nearest";
 /// Properties of tags that a note reports.
-pub(crate) const ODD: [&str; 2] = [BEYOND_PERIOD, ROUNDED];
+pub(crate) const ODD: [&str; 3] = [BEYOND_PERIOD, ROUNDED, EARLY];
 
 /// An edge of a time during which nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

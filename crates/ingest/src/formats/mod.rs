@@ -3,6 +3,7 @@
 
 pub(crate) mod becker;
 pub mod columns;
+pub(crate) mod counter;
 pub(crate) mod format;
 pub(crate) mod name;
 mod naming;

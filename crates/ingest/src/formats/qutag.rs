@@ -9,7 +9,7 @@ use tagq_store::Recording;
 
 use super::{
     format::{Format, FormatFacts, Reader},
-    records::{Found, Head, RecordFile, Records},
+    records::{Found, Head, RecordFile, Records, Window},
 };
 use crate::{error::Error, payload::Payload};
 
@@ -44,7 +44,7 @@ impl Format for QuTag {
 
     fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
         let head = head(payload)?;
-        Ok(head.map(|head| Arc::new(RecordFile { head, records: TimeAndChannel }) as _))
+        Ok(head.map(|head| Arc::new(RecordFile::new(head, TimeAndChannel)) as _))
     }
 }
 
@@ -111,8 +111,8 @@ impl Records for TimeAndChannel {
         RECORD_BYTES
     }
 
-    fn decode(&self, records: &[u8], _: i128, found: &mut Found) {
-        let (records, _) = records.as_chunks::<RECORD_BYTES>();
+    fn decode(&self, window: &Window<'_>, _: i128, found: &mut Found) {
+        let (records, _) = window.own().as_chunks::<RECORD_BYTES>();
         for record in records {
             let time = i64::from_le_bytes(std::array::from_fn(|at| record[at]));
             match kind(channel(record)) {

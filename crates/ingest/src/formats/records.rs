@@ -1,12 +1,12 @@
 //! Files of records of one width after a header: cut into blocks, which are decoded on several threads.
 
-use std::io::Read as _;
+use std::{io::Read as _, ops::Range};
 
-use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
+use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE, os::read_at};
 
 use super::format::{Checkpoint, Complete, Dead, Decoded, Header, Reader, Sink, Summary, Until};
 use crate::{
-    error::Error,
+    error::{Error, io_error},
     payload::{
         Payload,
         cut::{Block, CutFault, Cutter, Parts},
@@ -29,14 +29,70 @@ pub(crate) trait Records: Send + Sync {
         0
     }
 
-    /// Decodes `records`, which follow overflows of the sum `overflow`. No record panics, whatever its bytes.
-    fn decode(&self, records: &[u8], overflow: i128, found: &mut Found);
+    /// How many records on both sides of one decide about it.
+    fn around(&self) -> usize {
+        0
+    }
+
+    /// Decodes the records of `window`, which follow overflows of the sum `overflow`. No record panics, whatever its
+    /// bytes.
+    fn decode(&self, window: &Window<'_>, overflow: i128, found: &mut Found);
+}
+
+/// Records that are decoded, and some around them.
+pub(crate) struct Window<'a> {
+    pub around: &'a [u8],
+    /// Where those are that are decoded.
+    pub own: Range<usize>,
+}
+
+impl<'a> Window<'a> {
+    /// Decodes these bytes of `records`. So many bytes before and after them are looked at.
+    fn new(records: &'a [u8], own: Range<usize>, bytes: usize) -> Self {
+        let start = own.start.saturating_sub(bytes);
+        let end = (own.end + bytes).min(records.len());
+        let around = &records[start..end];
+        Self { around, own: own.start - start..own.end - start }
+    }
+
+    pub(crate) fn behind(&self) -> &'a [u8] {
+        &self.around[..self.own.start]
+    }
+
+    pub(crate) fn own(&self) -> &'a [u8] {
+        &self.around[self.own.clone()]
+    }
 }
 
 /// A file of records, whose header was parsed.
 pub(crate) struct RecordFile<R> {
-    pub head: Head,
-    pub records: R,
+    head: Head,
+    records: R,
+    /// The same with units that are doubles as they stand, as stores of earlier versions have them; see
+    /// [`Tick::of_float`]. `None` if they are no others.
+    of_doubles: Option<Box<Self>>,
+}
+
+impl<R> RecordFile<R> {
+    pub(crate) fn new(head: Head, records: R) -> Self {
+        Self { head, records, of_doubles: None }
+    }
+
+    /// Adds how the file is read with units that are doubles as they stand.
+    pub(crate) fn or_of_doubles(self, other: Option<Self>) -> Self {
+        let other = other.filter(|other| other.head.ticks() != self.head.ticks());
+        Self { of_doubles: other.map(Box::new), ..self }
+    }
+
+    /// The one whose units the store has, if it has units.
+    fn chosen(&self, settings: &Settings) -> &Self {
+        let is_stored = |of: &Head| {
+            let micro = of.micro_tick.and(settings.micro_tick);
+            of.tick == settings.tick && (micro.is_none() || micro == of.micro_tick)
+        };
+        let other = self.of_doubles.as_deref();
+        other.filter(|of| is_stored(&of.head) && !is_stored(&self.head)).unwrap_or(self)
+    }
 }
 
 /// The header of a file of records.
@@ -49,6 +105,13 @@ pub(crate) struct Head {
     pub tick: Option<Tick>,
     /// The unit of micro times; `None` if no record has one.
     pub micro_tick: Option<Tick>,
+}
+
+impl Head {
+    fn ticks(&self) -> [Option<Tick>; 3] {
+        let period = self.recording.pulses.map(|pulses| pulses.period);
+        [self.tick, self.micro_tick, period]
+    }
 }
 
 /// The decoded content of some records.
@@ -113,6 +176,21 @@ impl Found {
         self.dead.push(Dead::Lost(until));
     }
 
+    /// Replaces the tags of one record from `start` on, which were `late`.
+    pub(crate) fn put_back(&mut self, start: usize, late: &Self, early: &Self) {
+        self.tags[start..start + early.tags.len()].copy_from_slice(&early.tags);
+        self.latest = (None, 0);
+        for (late, early) in late.dead.iter().zip(&early.dead) {
+            if let (Dead::Lost(late), Dead::Lost(early)) = (late, early) {
+                let lost = self.dead.iter_mut().rev().find_map(|edge| match edge {
+                    Dead::Lost(until) if until.at == late.at => Some(until),
+                    _ => None,
+                });
+                lost.into_iter().for_each(|until| until.at = early.at);
+            }
+        }
+    }
+
     fn until(&mut self, at: i64) -> Until {
         let (latest, tags) = self.latest;
         let later = self.tags[tags..].iter().map(|tag| tag.time).max();
@@ -122,8 +200,8 @@ impl Found {
 }
 
 impl<R: Records> Reader for RecordFile<R> {
-    fn header(&self, _: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
-        let Head { recording, tick, micro_tick, .. } = &self.head;
+    fn header(&self, _: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
+        let Head { recording, tick, micro_tick, .. } = &self.chosen(settings).head;
         Ok(Header::new(*tick, *micro_tick, recording.clone()))
     }
 
@@ -137,12 +215,12 @@ impl<R: Records> Reader for RecordFile<R> {
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
-        read(self, payload, settings, sink)
+        read(self.chosen(settings), payload, settings, sink)
     }
 }
 
 fn read(
-    RecordFile { head, records }: &RecordFile<impl Records>,
+    RecordFile { head, records, .. }: &RecordFile<impl Records>,
     payload: &Payload<'_>,
     settings: &Settings,
     sink: &mut Sink<'_>,
@@ -163,7 +241,10 @@ fn read(
         settings.start_byte
     };
     let len = records.record_bytes();
-    let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
+    let around = records.around() * len;
+    let before = records_before(payload, start, head.lasting.len() as u64, around)?;
+    let parts = Parts::Records { len, around };
+    let mut cutter = Cutter::new(input, parts, start, BLOCK_BYTES / len * len).after(before);
     let mut fault = None;
     let mut cut = |block: &mut Block| {
         cutter.next(block).unwrap_or_else(|cut| {
@@ -202,6 +283,31 @@ fn read(
     Ok(Summary { tags, resume_byte, torn, records, crc, ..Summary::new(payload, settings) })
 }
 
+/// Returns the records before byte `start`, of at most so many bytes; none at the first record, and in a compressed file.
+fn records_before(
+    payload: &Payload<'_>,
+    start: u64,
+    header: u64,
+    bytes: usize,
+) -> Result<Vec<u8>, Error> {
+    let len = start.saturating_sub(header).min(bytes as u64);
+    if payload.is_compressed() || len == 0 {
+        return Ok(Vec::new());
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "some records")]
+    let mut before = vec![0; len as usize];
+    let mut read = 0;
+    while read < before.len() {
+        let at = start - len + read as u64;
+        match read_at(payload.file, &mut before[read..], at) {
+            Ok(0) => return Err(Error::Shrunk { path: payload.path.into() }),
+            Ok(n) => read += n,
+            Err(error) => return Err(io_error(payload.path, "read")(error)),
+        }
+    }
+    Ok(before)
+}
+
 struct Decoder<'a, R> {
     records: &'a R,
     payload: &'a Payload<'a>,
@@ -214,7 +320,7 @@ impl<R: Records> Units for Decoder<'_, R> {
     type End = Result<(i128, u64), Error>;
 
     fn count(&self, block: &Block) -> i128 {
-        self.records.overflow(block.parts())
+        self.records.overflow(block.own())
     }
 
     fn decode(&self, block: &Block, before: i128, out: &mut Outlet<'_>) -> Self::End {
@@ -222,20 +328,21 @@ impl<R: Records> Units for Decoder<'_, R> {
         let len = records.record_bytes();
         let before = before + i128::from(settings.start_overflow);
         // Records that were read before are not counted again.
-        let known =
-            settings.known_bytes.min(block.end()).saturating_sub(block.end() - block.len() as u64);
+        let begins = block.end() - block.own().len() as u64;
+        let known = settings.known_bytes.min(block.end()).saturating_sub(begins);
         let known = if payload.is_compressed() || settings.start_byte == 0 { 0 } else { known };
         #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
-        let (known, new) = block.parts().split_at(known as usize / len * len);
+        let known = known as usize / len * len;
+        let (start, end) = (block.start, block.start + block.own().len());
+        let window = |own| Window::new(block.with_around(), own, records.around() * len);
         let mut found = Found { tags: out.buffer(), ..Found::default() };
         let mut overflow = before;
-        if !known.is_empty() {
-            records.decode(known, overflow, &mut found);
+        for own in [start..start + known, start + known..end] {
+            let window = window(own);
             (found.left_out, found.dead) = (Vec::new(), Vec::new());
-            overflow += records.overflow(known);
+            records.decode(&window, overflow, &mut found);
+            overflow += records.overflow(window.own());
         }
-        records.decode(new, overflow, &mut found);
-        overflow += records.overflow(new);
         if found.is_out_of_range {
             return Err(Error::TimeRange { path: payload.path.into() });
         }
@@ -253,7 +360,7 @@ impl<R: Records> Units for Decoder<'_, R> {
             _ => None,
         };
         out.complete(Complete::new(checkpoint, block.crc()))?;
-        Ok((overflow - before, (block.parts().len() / len) as u64))
+        Ok((overflow - before, (block.own().len() / len) as u64))
     }
 }
 

@@ -9,7 +9,7 @@ use tagq_store::{Recording, Tag, Tick};
 
 use super::{
     format::{Format, FormatFacts, Reader},
-    records::{Found, Head, RecordFile, Records},
+    records::{Found, Head, RecordFile, Records, Window},
 };
 use crate::{error::Error, payload::Payload};
 
@@ -48,7 +48,7 @@ impl Format for Swabian {
         };
         let tick = TICK.parse().ok();
         let head = Head { lasting: Vec::new(), recording, tick, micro_tick: None };
-        Ok(Some(Arc::new(RecordFile { head, records: TimeTags })))
+        Ok(Some(Arc::new(RecordFile::new(head, TimeTags))))
     }
 }
 
@@ -135,8 +135,8 @@ impl Records for TimeTags {
         RECORD_BYTES
     }
 
-    fn decode(&self, records: &[u8], _: i128, found: &mut Found) {
-        let (records, _) = records.as_chunks::<RECORD_BYTES>();
+    fn decode(&self, window: &Window<'_>, _: i128, found: &mut Found) {
+        let (records, _) = window.own().as_chunks::<RECORD_BYTES>();
         for record in records {
             let channel = i32::from_le_bytes(std::array::from_fn(|at| record[4 + at]));
             let time = i64::from_le_bytes(std::array::from_fn(|at| record[8 + at]));

@@ -15,8 +15,8 @@ pub(crate) const PADDING: usize = 64;
 pub(crate) enum Parts {
     /// Lines, each with its line feed.
     Lines,
-    /// Records of so many bytes.
-    Records(usize),
+    /// Records of `len` bytes. A block shows records of so many bytes `around` it, too.
+    Records { len: usize, around: usize },
 }
 
 impl Parts {
@@ -27,7 +27,15 @@ impl Parts {
                 let end = bytes[searched..].iter().rposition(|&byte| byte == b'\n');
                 end.map_or(0, |end| searched + end + 1)
             }
-            Self::Records(len) => bytes.len() / len * len,
+            Self::Records { len, .. } => bytes.len() / len * len,
+        }
+    }
+
+    /// How many bytes around a block it shows.
+    fn around(self) -> usize {
+        match self {
+            Self::Lines => 0,
+            Self::Records { around, .. } => around,
         }
     }
 
@@ -35,7 +43,7 @@ impl Parts {
     fn end_with(self, bytes: &[u8]) -> bool {
         match self {
             Self::Lines => bytes.last().is_none_or(|&byte| byte == b'\n'),
-            Self::Records(len) => bytes.len().is_multiple_of(len),
+            Self::Records { len, .. } => bytes.len().is_multiple_of(len),
         }
     }
 }
@@ -44,16 +52,18 @@ impl Parts {
 #[derive(Debug)]
 pub(crate) struct Block {
     bytes: Vec<u8>,
-    /// Where the parts begin that were not read as a header.
+    /// Where the parts begin that are its own, and were not read as a header.
     pub start: usize,
     len: usize,
+    /// Where the parts after its own end that it shows.
+    around_end: usize,
     crc: Crc,
     end: u64,
 }
 
 impl Default for Block {
     fn default() -> Self {
-        Self { bytes: Vec::new(), start: 0, len: 0, crc: Crc::from(0), end: 0 }
+        Self { bytes: Vec::new(), start: 0, len: 0, around_end: 0, crc: Crc::from(0), end: 0 }
     }
 }
 
@@ -66,6 +76,16 @@ impl Block {
     /// The parts alone.
     pub(crate) fn parts(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// The parts that are its own.
+    pub(crate) fn own(&self) -> &[u8] {
+        &self.bytes[self.start..self.len]
+    }
+
+    /// The parts, and some before and after its own.
+    pub(crate) fn with_around(&self) -> &[u8] {
+        &self.bytes[..self.around_end]
     }
 
     /// Where the parts end.
@@ -97,7 +117,9 @@ pub(crate) struct Cutter<'a> {
     pub input: AnyInput<'a>,
     parts: Parts,
     block_bytes: usize,
-    /// The part that was begun and has no end yet.
+    /// Parts before the next block that it shows.
+    before: Vec<u8>,
+    /// The next parts, and the one that was begun and has no end yet.
     begun: Vec<u8>,
     /// The byte of the file at which the input begins.
     start: u64,
@@ -124,16 +146,24 @@ pub(crate) struct End {
 impl<'a> Cutter<'a> {
     /// Cuts blocks of about `block_bytes`; the input begins at byte `start` of its file.
     pub(crate) fn new(input: AnyInput<'a>, parts: Parts, start: u64, block_bytes: usize) -> Self {
-        Self { input, parts, block_bytes, begun: Vec::new(), start, taken: 0, border: (0, start) }
+        let (before, begun) = (Vec::new(), Vec::new());
+        Self { input, parts, block_bytes, before, begun, start, taken: 0, border: (0, start) }
+    }
+
+    /// The first block follows these parts, and shows them.
+    pub(crate) fn after(self, before: Vec<u8>) -> Self {
+        Self { before, ..self }
     }
 
     /// Fills `block` with the next whole parts. False at the end of the input.
     pub(crate) fn next(&mut self, block: &mut Block) -> Result<bool, CutFault> {
-        let mut len = self.begun.len();
+        let start = self.before.len();
+        let mut len = start + self.begun.len();
         let mut searched = len;
-        (block.start, block.len) = (0, 0);
+        (block.start, block.len, block.around_end) = (start, start, start);
         block.bytes.resize((len + self.block_bytes + PADDING).max(block.bytes.len()), 0);
-        block.bytes[..len].copy_from_slice(&self.begun);
+        block.bytes[..start].copy_from_slice(&self.before);
+        block.bytes[start..len].copy_from_slice(&self.begun);
         self.begun.clear();
         loop {
             let goal = searched + self.block_bytes;
@@ -145,22 +175,28 @@ impl<'a> Cutter<'a> {
                 }
             }
             let is_end = len < goal;
-            let whole = self.parts.whole(&block.bytes[..len], searched);
-            if whole > 0 || is_end {
+            let around_end = self.parts.whole(&block.bytes[..len], searched);
+            // Parts that are shown are those of the next block.
+            let around = if is_end { 0 } else { self.parts.around() };
+            let whole = around_end.saturating_sub(around).max(start);
+            if whole > start || is_end {
                 self.begun.extend_from_slice(&block.bytes[whole..len]);
-                block.len = whole;
-                self.input.note_taken(&block.bytes[..whole]);
+                (block.len, block.around_end) = (whole, around_end.max(whole));
+                self.input.note_taken(&block.bytes[start..whole]);
                 block.crc = self.input.crc();
                 block.end = self.start + self.taken - self.begun.len() as u64;
+                let before = whole.saturating_sub(self.parts.around());
+                self.before.clear();
+                self.before.extend_from_slice(&block.bytes[before..whole]);
             }
-            if len > LINE_BYTES_MAX && whole == 0 {
+            if len > LINE_BYTES_MAX && around_end == 0 {
                 return Err(CutFault::TooLong(block.bytes[..len].to_vec()));
             }
             if is_end && let Some(byte) = self.input.border(self.begun.len() as u64) {
                 self.border = (self.taken - self.begun.len() as u64, byte);
             }
-            if whole > 0 || is_end {
-                return Ok(whole > 0);
+            if whole > start || is_end {
+                return Ok(whole > start);
             }
             searched = len;
         }

@@ -9,7 +9,7 @@ use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     instruments::{
-        Stored, grown_record_by_record, in_order, ingested, read_all, real_file, stored,
+        Stored, early, grown_record_by_record, in_order, ingested, read_all, real_file, stored,
     },
     support::{file, skipped, tag},
 };
@@ -50,6 +50,7 @@ struct Fields {
     invalid: bool,
     mark: bool,
     gap: bool,
+    blank: bool,
 }
 
 fn fields(word: u32) -> Fields {
@@ -62,6 +63,7 @@ fn fields(word: u32) -> Fields {
         invalid: is(INVALID),
         mark: is(MARK),
         gap: is(GAP),
+        blank: word == 0,
     }
 }
 
@@ -75,16 +77,28 @@ fn fields_600(record: &[u8]) -> Fields {
         invalid: record[1] & 16 > 0,
         mark: false,
         gap: record[1] & 64 > 0,
+        blank: record == [0; 6],
     }
 }
 
 /// Returns the tags of some records, and the facts about the recording.
 fn plain(records: impl Iterator<Item = Fields>, wrap: i64) -> (Vec<Tag>, Recording) {
     let (mut tags, mut sum, mut found) = (Vec::<Tag>::new(), 0, Recording::default());
-    let (mut invalid, mut reserved) = (0, 0);
-    for of in records {
+    let (mut invalid, mut reserved, mut blank, mut moved) = (0, 0, 0, 0);
+    let records: Vec<Fields> = records.collect();
+    let counter = |of: &Fields| of.macro_time.filter(|_| !of.blank).map(i128::from);
+    let counters: Vec<_> = records.iter().map(|of| (of.overflows.into(), counter(of))).collect();
+    let early = early(&counters, wrap.into());
+    let mut is_above_zero = false;
+    for (of, is_early) in records.into_iter().zip(early) {
+        if of.blank && is_above_zero {
+            blank += 1;
+            continue;
+        }
+        is_above_zero = of.blank || of.macro_time > Some(0);
         sum += of.overflows * wrap;
-        let time = sum + of.macro_time.unwrap_or(0);
+        let time = sum + of.macro_time.unwrap_or(0) - if is_early { wrap } else { 0 };
+        moved += u64::from(is_early);
         let latest = tags.iter().map(|tag| tag.time).max();
         if of.gap && latest.is_some_and(|latest| latest < time) {
             found.dead.push((latest.unwrap(), time));
@@ -100,9 +114,12 @@ fn plain(records: impl Iterator<Item = Fields>, wrap: i64) -> (Vec<Tag>, Recordi
             Some(_) => tags.push(tag(time, of.routing.into())),
         }
     }
+    let counted = |what: &str, records| Some((what.to_owned(), records)).filter(|_| records > 0);
     let left_out =
-        [("invalid photon".to_owned(), invalid), ("reserved record".to_owned(), reserved)];
-    found.left_out = left_out.into_iter().filter(|(_, records)| *records > 0).collect();
+        [("blank record", blank), ("invalid photon", invalid), ("reserved record", reserved)];
+    found.left_out =
+        left_out.into_iter().filter_map(|(what, records)| counted(what, records)).collect();
+    found.odd = counted(tagq_ingest::EARLY, moved).into_iter().collect();
     (tags, found)
 }
 
@@ -116,6 +133,7 @@ fn check(bytes: &[u8], format: &str, (tags, expected): &(Vec<Tag>, Recording)) {
     let mut found = facts.recording.unwrap();
     found.left_out.sort();
     assert_eq!((&found.dead, &found.left_out), (&expected.dead, &expected.left_out));
+    assert_eq!(found.odd, expected.odd);
     assert_eq!(found.format, format);
 }
 
@@ -146,6 +164,18 @@ fn ascending(records: Vec<u32>) -> Vec<u32> {
     records.into_iter().map(&mut ascend).collect()
 }
 
+/// Puts a photon of the period before after some of the first records of a period.
+fn with_early(mut records: Vec<u32>) -> Vec<u32> {
+    for at in 1..records.len() {
+        let of = fields(records[at - 1]);
+        let is_begun = of.overflows > 0 && of.macro_time < Some(1_000);
+        if is_begun && records[at] % 3 == 0 && fields(records[at]).overflows == 0 {
+            records[at] = records[at] & !4_095 | (4_000 + records[at] % 96);
+        }
+    }
+    records
+}
+
 proptest! {
     #![proptest_config(random_cases(200))]
 
@@ -154,7 +184,7 @@ proptest! {
         records in prop::collection::vec(record(), 0..200),
         torn in 0..4_usize,
     ) {
-        let records = ascending(records);
+        let records = with_early(ascending(records));
         let bytes = [bytes_of(&records), vec![1; torn]].concat();
         check(&bytes, "spc", &plain(records.iter().map(|&word| fields(word)), 1 << 12));
         let bytes = bytes_600_of(&records);
@@ -213,6 +243,7 @@ fn records_of_other_modules_are_decoded_as_the_texts_of_the_formats_say() {
         invalid,
         mark: false,
         gap: word >> 29 & 1 == 1,
+        blank: false,
     };
     // 8 bits of the converter, 17 of macro time, 3 of routing, an unused one, gap, overflow, invalid.
     let mut words = Vec::new();
@@ -278,7 +309,7 @@ fn any_number_of_threads_gives_the_same_tags() {
             _ => (x >> 4) % (1 << 28),
         }
     });
-    let records = ascending(words.collect());
+    let records = with_early(ascending(words.collect()));
     let bytes = bytes_of(&records);
     let whole = stored(&bytes, "a", &Settings { threads: 1, ..named("spc") }).unwrap();
     let (_folder, path) = file(&bytes);
@@ -291,7 +322,42 @@ fn any_number_of_threads_gives_the_same_tags() {
         let again = stored(&bytes, "a", &settings).unwrap();
         assert_eq!(again.facts.recording, whole.facts.recording, "{threads} threads");
     }
-    assert!(whole.facts.recording.unwrap().dead.len() > 1_000);
+    let recording = whole.facts.recording.unwrap();
+    assert!(recording.dead.len() > 1_000 && recording.odd[0].1 > 1_000);
+}
+
+/// The counter of these files has 4,096 values.
+#[test]
+fn a_photon_that_stands_after_its_overflow_belongs_before_it() {
+    let times = |records: &[u32]| -> Vec<i64> {
+        let (_folder, path) = file(&bytes_of(records));
+        read_all(&path, &named("spc")).unwrap().iter().map(|tag| tag.time).collect()
+    };
+    // After 4092 the counter goes back by 4,072 and did not begin again.
+    let inverted = [100, 4_090, MTOV | 10, 4_092, 20, 500, MTOV | 30];
+    assert_eq!(times(&inverted), [100, 4_090, 4_106, 4_092, 4_116, 4_596, 8_222]);
+    // Two of them, and one right after an overflow that stands alone.
+    assert_eq!(times(&[MTOV | 10, 4_092, 4_094, 20]), [4_106, 4_092, 4_094, 4_116]);
+    assert_eq!(times(&[INVALID | MTOV | 2, 4_092, 20]), [8_188, 8_212]);
+    // A jump forward alone is that of a low rate.
+    assert_eq!(times(&[MTOV | 10, 4_092, MTOV | 20]), [4_106, 8_188, 8_212]);
+    // The counter ascends to 4,000 here: an overflow is missing, and nothing says where.
+    assert_eq!(times(&[MTOV | 10, 1_500, 3_000, 4_000, 20]), [4_106, 5_596, 7_096, 8_096, 4_116]);
+    // There is no period before the first one.
+    assert_eq!(times(&[10, 4_092, 20]), [10, 4_092, 20]);
+}
+
+#[test]
+fn a_record_without_a_bit_after_others_is_blank() {
+    let of = |records: &[u32]| {
+        let Stored { rows, facts, .. } = stored(&bytes_of(records), "a", &named("spc")).unwrap();
+        let times: Vec<i64> = rows.iter().map(|&(time, _)| time).collect();
+        (times, facts.recording.unwrap().left_out)
+    };
+    assert_eq!(of(&[7, 100, 0]), (vec![7, 100], vec![("blank record".into(), 1)]));
+    assert_eq!(of(&[7, 0, 0, 100]), (vec![7, 100], vec![("blank record".into(), 2)]));
+    // After an overflow the counter is 0.
+    assert_eq!(of(&[7, INVALID | MTOV | 1, 0, 100]), (vec![7, 4_096, 4_196], Vec::new()));
 }
 
 #[test]

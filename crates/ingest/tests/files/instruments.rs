@@ -19,6 +19,32 @@ pub fn read_all(path: &Path, settings: &Settings) -> Result<Vec<Tag>, Error> {
     Ok(all)
 }
 
+/// Which records belong one period of the counter earlier: each has the overflows before it and its counter, `None` for
+/// one without and for a blank one. docs/sources.md states the rule.
+pub fn early(records: &[(i128, Option<i128>)], period: i128) -> Vec<bool> {
+    let is_above = |one: i128, other: i128| one > other + period / 2;
+    let mut early = vec![false; records.len()];
+    let mut begun = None;
+    for (at, &(overflows, counter)) in records.iter().enumerate() {
+        if overflows > 0 {
+            begun = Some(at);
+        }
+        let (Some(begun), Some(counter), true) = (begun, counter, overflows == 0) else { continue };
+        let near = at.saturating_sub(8);
+        let counters: Vec<(usize, i128)> =
+            (begun.max(near)..at).filter_map(|at| Some((at, records[at].1?))).collect();
+        let others = counters.iter().rposition(|&(_, other)| !is_above(other, counter));
+        let run = others.map_or(0, |other| other + 1);
+        let Some(&(_, first)) = counters.get(run) else { continue };
+        let is_certain = match others {
+            Some(other) => is_above(first, counters[other].1),
+            None => begun >= near,
+        };
+        counters[run..].iter().filter(|_| is_certain).for_each(|&(at, _)| early[at] = true);
+    }
+    early
+}
+
 /// A file that was ingested.
 pub struct Stored {
     pub _folder: TempDir,

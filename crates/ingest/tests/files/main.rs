@@ -25,6 +25,7 @@ mod pulses;
 mod pycapnp;
 mod qutag;
 mod schema;
+mod singles;
 mod swabian;
 mod tables;
 mod text;

@@ -9,7 +9,10 @@ use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use tagq_ingest::write::{Form, TagWriter};
 
-use crate::support::{RESOLUTION_AS, SYNC_RATE, file, frame, is_t3, ptu_header as header, tag};
+use crate::{
+    instruments::early,
+    support::{RESOLUTION_AS, SYNC_RATE, file, frame, is_t3, ptu_header as header, tag},
+};
 
 /// Record types of T2 and T3 of one division of the bits.
 const TYPES: [(i64, Plain); 12] = [
@@ -39,49 +42,73 @@ fn bytes_of(record_type: i64, records: &[u32]) -> Vec<u8> {
     header(record_type, Some(0)).into_iter().chain(records).collect()
 }
 
-/// The tags of some records by the text of the vendor's formats, one record after the other, and how many are
-/// reserved.
-fn plain(record_type: i64, division: Plain, records: &[u32]) -> (Vec<Tag>, u64) {
-    let (mut sum, mut tags, mut reserved) = (0_i128, Vec::new(), 0);
-    let t3 = is_t3(record_type);
-    for &record in records {
-        let bits = |from: u32, count: u32| i128::from(record >> from & ((1_u32 << count) - 1));
-        // Label of a photon, its counter, its time after the pulse; markers; overflows.
-        let (photon, markers, overflow) = match (division, t3) {
-            (Plain::PicoHarp, false) => match (bits(28, 4), bits(0, 4)) {
-                (15, 0) => (None, None, 210_698_240),
+/// One record: the label of a photon, its counter and its time after the pulse; or markers and their counter; or overflows.
+type Record = (Option<(i128, i128, i128)>, Option<(i128, i128)>, i128);
+
+/// Returns a record by the text of the vendor's formats, and what one overflow adds.
+fn parsed(division: Plain, t3: bool, record: u32) -> (Record, i128) {
+    let bits = |from: u32, count: u32| i128::from(record >> from & ((1_u32 << count) - 1));
+    match (division, t3) {
+        (Plain::PicoHarp, false) => {
+            let record = match (bits(28, 4), bits(0, 4)) {
+                (15, 0) => (None, None, 1),
                 (15, markers) => (None, Some((markers, bits(0, 28) - markers)), 0),
                 (channel @ 0..=4, _) => (Some((channel, bits(0, 28), 0)), None, 0),
                 _ => (None, None, 0),
-            },
-            (Plain::PicoHarp, true) => match (bits(28, 4), bits(16, 12)) {
-                (15, 0) => (None, None, 65_536),
+            };
+            (record, 210_698_240)
+        }
+        (Plain::PicoHarp, true) => {
+            let record = match (bits(28, 4), bits(16, 12)) {
+                (15, 0) => (None, None, 1),
                 (15, markers @ 1..=15) => (None, Some((markers, bits(0, 16))), 0),
                 (channel @ 1..=4, micro) => (Some((channel, bits(0, 16), micro)), None, 0),
                 _ => (None, None, 0),
-            },
-            (_, _) => {
-                let (counter, micro, each) = match (t3, division) {
-                    (false, Plain::Version1) => (bits(0, 25), 0, 33_552_000),
-                    (false, _) => (bits(0, 25), 0, 33_554_432),
-                    (true, _) => (bits(0, 10), bits(10, 15), 1_024),
-                };
-                let count = if division == Plain::Version2 && counter > 0 { counter } else { 1 };
-                match (bits(31, 1), bits(25, 6)) {
-                    (1, 63) => (None, None, each * count),
-                    (1, 0) if !t3 => (Some((0, counter, 0)), None, 0),
-                    (1, markers @ 1..=15) => (None, Some((markers, counter)), 0),
-                    (1, _) => (None, None, 0),
-                    (_, channel) => (Some((channel + 1, counter, micro)), None, 0),
-                }
-            }
-        };
+            };
+            (record, 65_536)
+        }
+        (_, _) => {
+            let (counter, micro, each) = match (t3, division) {
+                (false, Plain::Version1) => (bits(0, 25), 0, 33_552_000),
+                (false, _) => (bits(0, 25), 0, 33_554_432),
+                (true, _) => (bits(0, 10), bits(10, 15), 1_024),
+            };
+            let count = if division == Plain::Version2 && counter > 0 { counter } else { 1 };
+            let record = match (bits(31, 1), bits(25, 6)) {
+                (1, 63) => (None, None, count),
+                (1, 0) if !t3 => (Some((0, counter, 0)), None, 0),
+                (1, markers @ 1..=15) => (None, Some((markers, counter)), 0),
+                (1, _) => (None, None, 0),
+                (_, channel) => (Some((channel + 1, counter, micro)), None, 0),
+            };
+            (record, each)
+        }
+    }
+}
+
+/// The tags of some records, one record after the other, and how many are reserved.
+fn plain(record_type: i64, division: Plain, records: &[u32]) -> (Vec<Tag>, u64) {
+    let (mut overflows, mut tags, mut reserved) = (0_i128, Vec::new(), 0);
+    let t3 = is_t3(record_type);
+    let (_, each) = parsed(division, t3, 0);
+    let records: Vec<(Record, bool)> =
+        records.iter().map(|&record| (parsed(division, t3, record).0, record == 0)).collect();
+    let counters: Vec<(i128, Option<i128>)> = records
+        .iter()
+        .map(|&((photon, markers, overflows), is_blank)| {
+            let counter =
+                photon.map(|(_, counter, _)| counter).or(markers.map(|(_, counter)| counter));
+            (overflows, counter.filter(|_| !is_blank))
+        })
+        .collect();
+    for (&((photon, markers, overflow), _), is_early) in records.iter().zip(early(&counters, each))
+    {
         let time = |counter: i128| {
+            let sum = (overflows - i128::from(is_early)) * each + counter;
             if t3 {
-                (sum + counter) * 1_000_000_000_000_000_000
-                    / (i128::from(SYNC_RATE) * RESOLUTION_AS)
+                sum * 1_000_000_000_000_000_000 / (i128::from(SYNC_RATE) * RESOLUTION_AS)
             } else {
-                sum + counter
+                sum
             }
         };
         let to_tag =
@@ -95,7 +122,7 @@ fn plain(record_type: i64, division: Plain, records: &[u32]) -> (Vec<Tag>, u64) 
             _ if overflow == 0 => reserved += 1,
             _ => {}
         }
-        sum += overflow;
+        overflows += overflow;
     }
     (tags, reserved)
 }

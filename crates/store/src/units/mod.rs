@@ -19,5 +19,5 @@ mod tests;
 pub use duration::Duration;
 pub use error::UnitError;
 pub use frequency::Frequency;
-pub use tick::Tick;
+pub use tick::{Tick, of_single};
 pub use time_unit::TimeUnit;

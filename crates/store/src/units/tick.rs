@@ -14,6 +14,21 @@ use super::{
     shown::{READERS, ShownTime, format_digits, format_time},
 };
 
+/// Returns the number that a file means by a double: if it equals a single, it was stored as one, and the shortest decimal
+/// number of that single is meant.
+///
+/// ```
+/// assert_eq!(tagq_store::of_single(1.5999999936067155e-11), 1.6e-11);
+/// assert_eq!(tagq_store::of_single(1.6e-11), 1.6e-11);
+/// ```
+pub fn of_single(value: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, reason = "compared with the double")]
+    let single = value as f32;
+    let is_single = f64::from(single).to_bits() == value.to_bits();
+    let meant = is_single.then(|| format!("{single:e}").parse().ok()).flatten();
+    meant.unwrap_or(value)
+}
+
 const TICK_EXAMPLE: &str = "156.25ps, 1/3ps or 1/12.288GHz";
 /// The largest number in a fraction that is shown to a reader.
 const FRACTION_MAX: i128 = 999;
@@ -69,8 +84,16 @@ impl Tick {
     }
 
     /// Returns the tick of this many seconds: the shortest decimal number that a float of this value is read from.
+    /// Files store singles as doubles, too: see [`of_single`].
     pub fn of_seconds(seconds: f64) -> Result<Self, UnitError> {
         Self::of_decimal(&format!("{seconds:e}"))
+    }
+
+    /// Returns the number of seconds that files may store as a single or as a double for this tick; `None` if none is
+    /// read as it.
+    pub fn to_seconds(self) -> Option<f64> {
+        let is_read = |&seconds: &f64| Self::of_seconds(of_single(seconds)) == Ok(self);
+        Some(self.seconds()).filter(is_read)
     }
 
     /// Returns the tick of a decimal number of seconds with an exponent, such as `9.6e-11`.

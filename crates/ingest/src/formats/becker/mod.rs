@@ -6,11 +6,12 @@ mod records;
 mod settings;
 
 use std::{
+    convert::identity,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use tagq_store::{Recording, SourceFacts, Tick};
+use tagq_store::{Recording, SourceFacts, Tick, of_single};
 
 use super::{
     format::{Format, FormatFacts, Reader},
@@ -79,10 +80,9 @@ impl Format for BeckerHickl {
     }
 
     fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
-        let Some(head) = self.head(payload)? else { return Ok(None) };
-        let layout = self.layout(&head.lasting);
-        let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
-        Ok(Some(Arc::new(RecordFile { head, records })))
+        let Some(file) = self.file(payload, of_single)? else { return Ok(None) };
+        let of_doubles = self.file(payload, identity)?;
+        Ok(Some(Arc::new(file.or_of_doubles(of_doubles))))
     }
 }
 
@@ -96,8 +96,21 @@ impl BeckerHickl {
         }
     }
 
+    fn file(
+        &self,
+        payload: &Payload<'_>,
+        meant: fn(f64) -> f64,
+    ) -> Result<Option<RecordFile<FifoRecords>>, Error> {
+        let head = self.head(payload, meant)?;
+        Ok(head.map(|head| {
+            let layout = self.layout(&head.lasting);
+            let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
+            RecordFile::new(head, records)
+        }))
+    }
+
     /// Reads the header and the settings; `None` if the file ends inside its header.
-    fn head(&self, payload: &Payload<'_>) -> Result<Option<Head>, Error> {
+    fn head(&self, payload: &Payload<'_>, meant: fn(f64) -> f64) -> Result<Option<Head>, Error> {
         let settings = settings_path(payload.path).and_then(|path| ModuleSettings::read(&path));
         let is_other = |module| match module {
             Module::Read(layout) => layout.is_qc() != self.0.is_qc(),
@@ -137,7 +150,8 @@ impl BeckerHickl {
             what: format!("a macro time clock of {clock}{exponent} s cannot be the unit of times"),
         })?;
         let mut facts = vec![("routing bits".to_owned(), routing_bits.to_string())];
-        let micro_tick = settings.as_ref().and_then(|of| of.micro_tick(self.0.micro_values()));
+        let micro_tick =
+            settings.as_ref().and_then(|of| of.micro_tick(self.0.micro_values(), meant));
         match settings {
             Some(settings) => facts.extend(settings.facts),
             None => facts.push((SETTINGS.into(), NO_SETTINGS.into())),

@@ -4,10 +4,8 @@
 //! Source: Becker & Hickl, TCSPC Handbook, chapter on FIFO files; for an SPC-QC and an SPC-600 with 256 channels the
 //! texts of phconvert (`bhreader`), libtcspc (`bh_spc600_256ch_event`) and tttrlib, which agree.
 
-use crate::formats::records::{Found, Records};
+use crate::formats::{counter::Counter, records::Found};
 
-/// Room for the counter itself above the sum of its overflows.
-const SUM_MAX: i64 = i64::MAX - (1 << 34);
 /// Marker k has this label plus k.
 const MARKER_OFFSET: u64 = 100;
 const MARKERS: u32 = 4;
@@ -44,7 +42,7 @@ pub(super) struct FifoRecords {
 }
 
 /// One record, decoded.
-struct Event {
+pub(super) struct Event {
     /// Overflows of the macro time before the record.
     overflows: u32,
     /// The macro time; `None` if the record only counts overflows.
@@ -191,51 +189,50 @@ fn qc_marker(word: u32) -> Event {
     Event { counter, routing, overflows: 0, is_marker: true, ..QC_OVERFLOW }
 }
 
-impl FifoRecords {
-    fn decode_all(self, records: &[u8], overflow: i128, found: &mut Found) -> Option<()> {
-        let mut sum = i64::try_from(overflow).ok().filter(|&sum| sum <= SUM_MAX)?;
-        for record in records.chunks_exact(self.layout.bytes()) {
-            let event = self.layout.event(record);
-            // 2^24 · 2^28 at most.
-            sum = sum.checked_add(self.layout.wrap() * i64::from(event.overflows))?;
-            if sum > SUM_MAX {
-                return None;
-            }
-            let time = sum + event.counter.map_or(0, i64::from);
-            if event.is_gap {
-                found.lost_before(time);
-            }
-            let Event { routing, micro, is_invalid, is_marker, .. } = event;
-            match event.counter {
-                None => {}
-                Some(_) if is_marker && routing == 0 => found.left_out(RESERVED),
-                Some(_) if is_marker => {
-                    let set = (0..MARKERS).filter(|bit| routing >> bit & 1 == 1);
-                    set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + u64::from(bit)));
-                }
-                Some(_) if is_invalid => found.left_out(INVALID),
-                Some(_) if self.has_micro => found.photon(time, routing.into(), micro),
-                Some(_) => found.tag(time, routing.into()),
-            }
-        }
-        Some(())
-    }
-}
+impl Counter for FifoRecords {
+    type Event = Event;
 
-impl Records for FifoRecords {
     fn record_bytes(&self) -> usize {
         self.layout.bytes()
     }
 
-    fn overflow(&self, records: &[u8]) -> i128 {
-        let records = records.chunks_exact(self.layout.bytes());
-        let overflows = records.map(|record| u64::from(self.layout.event(record).overflows));
-        i128::from(overflows.sum::<u64>()) * i128::from(self.layout.wrap())
+    fn period(&self) -> i64 {
+        self.layout.wrap()
     }
 
-    fn decode(&self, records: &[u8], overflow: i128, found: &mut Found) {
-        if self.decode_all(records, overflow, found).is_none() {
-            found.is_out_of_range = true;
+    fn overflows(&self, record: &[u8]) -> u32 {
+        self.layout.event(record).overflows
+    }
+
+    fn event(&self, record: &[u8]) -> Event {
+        self.layout.event(record)
+    }
+
+    fn counter(&self, event: &Event) -> Option<u32> {
+        event.counter
+    }
+
+    fn has_blanks(&self) -> bool {
+        true
+    }
+
+    fn add(&self, event: Event, sum: i64, found: &mut Found) -> Option<()> {
+        let Event { routing, micro, is_invalid, is_marker, .. } = event;
+        let time = sum + event.counter.map_or(0, i64::from);
+        if event.is_gap {
+            found.lost_before(time);
         }
+        match event.counter {
+            None => {}
+            Some(_) if is_marker && routing == 0 => found.left_out(RESERVED),
+            Some(_) if is_marker => {
+                let set = (0..MARKERS).filter(|bit| routing >> bit & 1 == 1);
+                set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + u64::from(bit)));
+            }
+            Some(_) if is_invalid => found.left_out(INVALID),
+            Some(_) if self.has_micro => found.photon(time, routing.into(), micro),
+            Some(_) => found.tag(time, routing.into()),
+        }
+        Some(())
     }
 }

@@ -56,8 +56,8 @@ const INFO: [(&str, &str); 3] = [("title", "Title"), ("date", "Date"), ("time", 
 pub(super) struct ModuleSettings {
     pub module: Module,
     pub name: String,
-    /// The range of micro times in seconds.
-    micro_range: Option<f64>,
+    /// The range of micro times in seconds, and its gain.
+    micro_range: Option<(f64, f64)>,
     /// Facts for readers.
     pub facts: Vec<(String, String)>,
 }
@@ -112,13 +112,14 @@ impl ModuleSettings {
         facts.extend(value(&setup, "SP_ADC_RE").map(|of| ("ADC values".into(), of.to_owned())));
         // A module without an amplifier of times has no gain.
         let gain = gain.or((module == Module::Read(Layout::Qc4)).then_some(1.0));
-        let micro_range = range.zip(gain).map(|(range, gain)| range / gain);
+        let micro_range = range.zip(gain);
         Some(Self { module, name, micro_range, facts })
     }
 
-    /// The unit of micro times that have so many values, to nine digits.
-    pub(super) fn micro_tick(&self, values: u32) -> Option<Tick> {
-        let unit = self.micro_range? / f64::from(values);
+    /// The unit of micro times that have so many values, to nine digits; `meant` says what the double of the range means.
+    pub(super) fn micro_tick(&self, values: u32, meant: fn(f64) -> f64) -> Option<Tick> {
+        let (range, gain) = self.micro_range?;
+        let unit = meant(range) / gain / f64::from(values);
         Tick::of_decimal(&format!("{unit:.8e}")).ok()
     }
 }

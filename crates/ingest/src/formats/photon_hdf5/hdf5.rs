@@ -37,6 +37,9 @@ const OTHER_FILTERS: [(u16, &str); 9] = [
     (32_015, "Zstandard"),
     (32_026, "Blosc2"),
 ];
+/// The way for arrays of any kind.
+pub(super) const ARRAYS: &str =
+    "in Python, tagq.from_arrays(time, channel, tick=\"1ps\") makes a run of its arrays";
 const REPACK: &str = "write it again: h5repack -f GZIP=4 -l CHUNK=65536 FILE NEW";
 
 /// Why a file cannot be read.
@@ -102,12 +105,12 @@ impl Hdf5 {
                 DType::I8 | DType::I16 | DType::I32 | DType::I64 => false,
                 DType::U8 | DType::U16 | DType::U32 | DType::U64 => true,
                 other => {
-                    return damaged(format!("`{path}` has values of type {other}, no integers"));
+                    return unlike(format!("`{path}` has values of type {other}, no integers"));
                 }
             };
             let rows = match *dataset.shape()? {
                 [rows] => rows,
-                ref shape => return damaged(format!("`{path}` has {} dimensions", shape.len())),
+                ref shape => return unlike(format!("`{path}` has {} dimensions", shape.len())),
             };
             let array = Array { dataset, path: path.into(), rows, is_unsigned };
             array.check(self.size)?;
@@ -203,7 +206,7 @@ impl Array {
             if *is_unsigned {
                 let read = dataset.read_u64_rows(start, rows as u64)?;
                 let signed: Result<_, _> = read.into_iter().map(i64::try_from).collect();
-                *values = signed.or_else(|_| damaged(format!("`{path}` has values above 2^63")))?;
+                *values = signed.or_else(|_| unlike(format!("`{path}` has values above 2^63")))?;
             } else {
                 *values = dataset.read_i64_rows(start, rows as u64)?;
             }
@@ -249,4 +252,10 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 
 fn damaged<T>(what: String) -> Result<T, Fault> {
     Err(Fault::Damaged(what))
+}
+
+/// The fault of a file that is complete, and not as Photon-HDF5 says.
+pub(super) fn unlike<T>(what: String) -> Result<T, Fault> {
+    let kind = format!("an HDF5 file, but not as Photon-HDF5 says: {what}");
+    Err(Fault::Refused(kind, ARRAYS))
 }

@@ -7,7 +7,7 @@ mod hdf5;
 
 use std::{io::Read as _, sync::Arc};
 
-use tagq_store::{Recording, Stated, Tag, Tick};
+use tagq_store::{Recording, Stated, Tag, Tick, of_single};
 
 use super::{
     format::{Decoded, Format, FormatFacts, Header, Piece, Reader, Sink, Summary},
@@ -23,7 +23,7 @@ use crate::{
     pipeline::CHUNK_TAGS,
     settings::Settings,
 };
-use hdf5::{Array, Fault, Hdf5};
+use hdf5::{ARRAYS, Array, Fault, Hdf5, unlike};
 
 pub(crate) const NAME: &str = "photon-hdf5";
 const GROUP: &str = "photon_data";
@@ -70,9 +70,9 @@ impl Format for PhotonHdf5 {
 }
 
 impl Reader for PhotonHdf5 {
-    fn header(&self, payload: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
-        let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
-        Ok(Header::new(Some(tick), micro_tick, recording))
+    fn header(&self, payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
+        let Measurement { tick, micro_tick, recording, .. } = measurement(payload, settings)?;
+        Ok(Header::new(tick, micro_tick, recording))
     }
 
     fn read(
@@ -81,7 +81,7 @@ impl Reader for PhotonHdf5 {
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
-        let Measurement { recording, micro_tick, columns, .. } = measurement(payload)?;
+        let Measurement { recording, micro_tick, columns, .. } = measurement(payload, settings)?;
         sink(Decoded::Recording(recording.into(), micro_tick))?;
         let mut passed =
             Passed { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 };
@@ -104,7 +104,8 @@ impl Reader for PhotonHdf5 {
 
 /// A file that was opened.
 struct Measurement {
-    tick: Tick,
+    /// The unit of times, if the file states it.
+    tick: Option<Tick>,
     /// The unit of micro times; `None` if there are none.
     micro_tick: Option<Tick>,
     recording: Recording,
@@ -119,31 +120,29 @@ struct Columns {
 }
 
 /// Opens the file and reads all but the photons.
-fn measurement(payload: &Payload<'_>) -> Result<Measurement, Error> {
+fn measurement(payload: &Payload<'_>, settings: &Settings) -> Result<Measurement, Error> {
     check_plain(payload, "an HDF5 file")?;
     let file = payload.file.try_clone().map_err(io_error(payload.path, "open"))?;
-    let opened = Hdf5::open(file, payload.size).and_then(|file| Measurement::of(&file));
+    let opened = Hdf5::open(file, payload.size).and_then(|file| Measurement::of(&file, settings));
     opened.map_err(|fault| name(fault, payload))
 }
 
 impl Measurement {
-    fn of(file: &Hdf5) -> Result<Self, Fault> {
+    fn of(file: &Hdf5, settings: &Settings) -> Result<Self, Fault> {
         check_groups(file)?;
         let array = |name: &str| file.array(&format!("{GROUP}/{name}"));
         let Some(time) = array("timestamps")? else {
-            return damaged("the group photon_data has no array `timestamps`");
+            return unlike("the group photon_data has no array `timestamps`".into());
         };
         let (detector, micro) = (array("detectors")?, array("nanotimes")?);
         let others = [&detector, &micro];
         if others.into_iter().flatten().any(|other| other.rows != time.rows) {
-            return damaged("its arrays of photons have different lengths");
+            return unlike("its arrays of photons have different lengths".into());
         }
-        let Some(tick) = unit(file, "timestamps_specs/timestamps_unit")? else {
-            return damaged("it has no `timestamps_unit`, the unit of its times");
-        };
+        let tick = unit(file, "timestamps_specs/timestamps_unit", settings.tick)?;
         let mut facts = facts(file);
         let micro_tick = match micro {
-            Some(_) => unit(file, "nanotimes_specs/tcspc_unit")?,
+            Some(_) => unit(file, "nanotimes_specs/tcspc_unit", settings.micro_tick)?,
             None => None,
         };
         if micro.is_some() && micro_tick.is_none() {
@@ -176,7 +175,7 @@ fn check_groups(file: &Hdf5) -> Result<(), Fault> {
     Err(match spots {
         0 => Fault::Refused(
             "an HDF5 file without the group photon_data of Photon-HDF5".into(),
-            "in Python, tagq.from_arrays(time, channel, tick=\"1ps\") makes a run of its arrays",
+            ARRAYS,
         ),
         spots => Fault::Refused(
             format!("a Photon-HDF5 file of several spots ({spots}: photon_data0 and so on)"),
@@ -186,12 +185,14 @@ fn check_groups(file: &Hdf5) -> Result<(), Fault> {
     })
 }
 
-/// The unit of time at `path` in the group of photons, if there is one.
-fn unit(file: &Hdf5, path: &str) -> Result<Option<Tick>, Fault> {
+/// The unit of time at `path` in the group of photons, if there is one. A store that took a single for a double keeps
+/// the unit that it has.
+fn unit(file: &Hdf5, path: &str, stored: Option<Tick>) -> Result<Option<Tick>, Fault> {
     let Some(seconds) = file.number(&format!("{GROUP}/{path}"))? else { return Ok(None) };
-    match Tick::of_seconds(seconds) {
+    let of_double = stored.filter(|&stored| Tick::of_seconds(seconds) == Ok(stored));
+    match of_double.map_or_else(|| Tick::of_seconds(of_single(seconds)), Ok) {
         Ok(tick) => Ok(Some(tick)),
-        Err(_) => damaged(&format!("`{path}`, {seconds} s, cannot be the unit of times")),
+        Err(_) => unlike(format!("`{path}`, {seconds} s, cannot be the unit of times")),
     }
 }
 
@@ -249,7 +250,7 @@ impl Hdf5Rows {
         self.tags.clear();
         for (&time, &detector) in times.iter().zip(&*detectors) {
             let Ok(channel) = u64::try_from(detector) else {
-                return damaged(&format!("a detector has the negative number {detector}"));
+                return unlike(format!("a detector has the negative number {detector}"));
             };
             self.tags.push(Tag { time, channel });
         }
@@ -257,7 +258,7 @@ impl Hdf5Rows {
         for &micro in &*micros {
             // That of a tag without one, as tagq writes it, is [`MICRO_NONE`].
             let Ok(stored) = u32::try_from(micro) else {
-                return damaged(&format!("a nanotime of {micro} does not fit in 32 bits"));
+                return unlike(format!("a nanotime of {micro} does not fit in 32 bits"));
             };
             self.micro.push(stored);
         }
@@ -293,8 +294,4 @@ fn name(fault: Fault, payload: &Payload<'_>) -> Error {
         Fault::Damaged(what) => Error::Header { path, what },
         Fault::Refused(kind, way) => Error::Foreign { path, kind, way },
     }
-}
-
-fn damaged<T>(what: &str) -> Result<T, Fault> {
-    Err(Fault::Damaged(what.into()))
 }

@@ -1,6 +1,41 @@
 //! Facts about a measurement, from the header of any of the formats.
 
+use tagq_store::Tick;
+
 use super::tags::Fault;
+
+/// Returns what a double of a header means: [`tagq_store::of_single`], or the double as earlier versions took it.
+pub(super) type Meaning = fn(f64) -> f64;
+
+/// Returns a divider of the sync above one. The numbers of pulses count all of them all the same.
+pub(super) fn sync_divider(divider: i64) -> Option<String> {
+    (divider > 1).then(|| format!("{divider} (pulse numbers count all pulses)"))
+}
+
+/// Returns the unit of times of this decimal number of seconds.
+pub(super) fn tick(seconds: &str) -> Result<Tick, Fault> {
+    Tick::of_decimal(seconds).map_err(|_| {
+        Fault::Damaged(format!("a resolution of {seconds} s cannot be the unit of times"))
+    })
+}
+
+/// The fault of a T3 file without the period of its pulses.
+pub(super) fn no_sync(rate: impl std::fmt::Display) -> Fault {
+    let kind = format!(
+        "a T3 file whose header has a sync rate of {rate} Hz, so the times of its pulses are not known"
+    );
+    Fault::Refused(kind, "record it again with the sync connected, or in T2 mode")
+}
+
+/// Whether `period` is what a program stored of the period of this rate in hertz.
+pub(super) fn is_period(period: f64, rate: i64, meant: Meaning) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "compared with what a program rounded")]
+    let exact = 1.0 / rate as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "as a program rounded it")]
+    let single = f64::from(exact as f32);
+    let is_stored = |rounded: f64| period.to_bits() == rounded.to_bits();
+    is_stored(exact) || is_stored(single) && !is_stored(meant(period))
+}
 
 /// Facts about a measurement for readers.
 #[derive(Default)]
@@ -14,9 +49,4 @@ impl Facts {
 
 pub(super) fn milliseconds(value: i64) -> String {
     format!("{}.{:03} s", value / 1_000, value.unsigned_abs() % 1_000)
-}
-
-/// The fault of a resolution that cannot be a tick.
-pub(super) fn no_tick(resolution: impl std::fmt::Display) -> Fault {
-    Fault::Damaged(format!("a resolution of {resolution} s cannot be the unit of times"))
 }

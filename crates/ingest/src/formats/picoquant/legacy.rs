@@ -3,10 +3,12 @@
 //!
 //! Source: PicoQuant, manuals of the PicoHarp and HydraHarp software.
 
-use tagq_store::{Recording, Stated, Tick};
+use std::convert::identity;
+
+use tagq_store::{Recording, Stated, Tick, of_single};
 
 use super::{
-    facts::{Facts, milliseconds, no_tick},
+    facts::{Facts, Meaning, milliseconds, no_sync, sync_divider, tick},
     labels,
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, text},
@@ -65,6 +67,10 @@ impl Fields<'_> {
 
 /// Reads the header that `bytes` begin with.
 pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
+    Ok(file(bytes, of_single)?.or_of_doubles(file(bytes, identity).ok()))
+}
+
+fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     let fields = Fields(bytes);
     let is_picoharp = bytes.starts_with(PICOHARP);
     let version = fields.text(VERSION)?;
@@ -84,18 +90,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
         3 => true,
         mode => return Err(Fault::Damaged(format!("mode {mode} is not T2 or T3"))),
     };
-    let resolution = match (is_picoharp, is_t3) {
-        (true, false) => "4e-12".to_owned(),
-        (true, true) => format!("{}e-9", f32::from_le_bytes(fields.bytes(584)?)),
-        (false, _) => format!("{}e-12", f64::from_le_bytes(fields.bytes(352)?)),
+    let tick = match (is_picoharp, is_t3) {
+        (true, false) => tick("4e-12")?,
+        (true, true) => tick(&format!("{}e-9", f32::from_le_bytes(fields.bytes(584)?)))?,
+        (false, _) => tick(&format!("{}e-12", meant(f64::from_le_bytes(fields.bytes(352)?))))?,
     };
-    let tick = Tick::of_decimal(&resolution).map_err(|_| no_tick(&resolution))?;
     let sync_rate = fields.int(places.sync_rate)?;
-    let no_rate = || Fault::Damaged(format!("a sync rate of {sync_rate} Hz has no period"));
-    let period: Option<Tick> =
-        if is_t3 { Some(format!("1/{sync_rate}Hz").parse().map_err(|_| no_rate())?) } else { None };
+    let period: Option<Tick> = if is_t3 {
+        Some(format!("1/{sync_rate}Hz").parse().map_err(|_| no_sync(sync_rate))?)
+    } else {
+        None
+    };
     let mode = match period {
-        Some(period) => Mode::T3(Pulses::new(period, tick).ok_or_else(no_rate)?),
+        Some(period) => Mode::T3(Pulses::of(period, tick)?),
         None => Mode::T2,
     };
     let image_words = fields.int(places.image_words)?;
@@ -123,9 +130,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     facts.add("measured for", Some(time(places.stop_after)?));
     facts.add("stop reason", Some(format!("code {}", fields.int(places.stop_reason)?)));
     facts.add("sync rate", Some(format!("{sync_rate} Hz")));
-    if is_t3 && fields.int(places.sync_divider)? > 1 {
-        let divider = fields.int(places.sync_divider)?;
-        facts.add("sync divider", Some(format!("{divider} (pulses are counted after it)")));
+    if is_t3 {
+        facts.add("sync divider", sync_divider(fields.int(places.sync_divider)?.into()));
     }
     let format = match (is_picoharp, is_t3) {
         (true, false) => "pt2",
@@ -153,7 +159,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     };
     let (tick, micro_tick) = (Some(tick), is_t3.then_some(tick));
     let head = Head { lasting, recording, tick, micro_tick };
-    Ok(RecordFile { head, records: PicoQuant { layout, mode } })
+    Ok(RecordFile::new(head, PicoQuant { layout, mode }))
 }
 
 fn places(is_picoharp: bool, inputs: i32) -> Result<Places, Fault> {

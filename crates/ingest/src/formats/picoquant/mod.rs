@@ -79,5 +79,8 @@ fn parse(payload: &Payload<'_>) -> Result<Option<RecordFile<records::PicoQuant>>
         Ok(file) => Ok(Some(file)),
         Err(Fault::Torn) => Ok(None),
         Err(Fault::Damaged(what)) => Err(Error::Header { path: payload.path.into(), what }),
+        Err(Fault::Refused(kind, way)) => {
+            Err(Error::Foreign { path: payload.path.into(), kind, way })
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! PTU files: what the tags of their header say.
 
+use std::convert::identity;
+
 use chrono::{DateTime, TimeDelta, Utc};
-use tagq_store::{Recording, ScanFacts, Stated, Tick};
+use tagq_store::{Recording, ScanFacts, Stated, of_single};
 
 use super::{
-    facts::{Facts, milliseconds, no_tick},
+    facts::{Facts, Meaning, is_period, milliseconds, no_sync, sync_divider, tick},
     labels,
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, Tags, Value},
@@ -84,6 +86,10 @@ const WARNINGS: [(u32, &str); 10] = [
 /// Reads the header that `bytes` begin with.
 pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     let tags = Tags::read(bytes)?;
+    Ok(file(&tags, of_single)?.or_of_doubles(file(&tags, identity).ok()))
+}
+
+fn file(tags: &Tags, meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     let missing = |name: &str| Fault::Damaged(format!("no `{name}`"));
     let int = |name: &str| tags.int(name).ok_or_else(|| missing(name));
     let float = |name: &str| tags.float(name).ok_or_else(|| missing(name));
@@ -99,11 +105,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
         Some(bits) => return Err(Fault::Damaged(format!("records of {bits} bits instead of 32"))),
     }
     let global = float("MeasDesc_GlobalResolution")?;
-    let tick_of = |value: f64| Tick::of_seconds(value).map_err(|_| no_tick(format!("{value:e}")));
+    let tick_of = |seconds: f64| tick(&format!("{:e}", meant(seconds)));
     let (tick, period) = if is_t3 {
+        if global <= 0.0 {
+            return Err(no_sync(tags.int("TTResult_SyncRate").unwrap_or(0)));
+        }
         let rate = tags.int("TTResult_SyncRate").filter(|&rate| rate > 0);
-        #[expect(clippy::cast_precision_loss, reason = "compared with what a program rounded")]
-        let exact = rate.filter(|&rate| (1.0 / rate as f64).to_bits() == global.to_bits());
+        let exact = rate.filter(|&rate| is_period(global, rate, meant));
         let exact = exact.and_then(|rate| format!("1/{rate}Hz").parse().ok());
         let period = exact.map_or_else(|| tick_of(global), Ok)?;
         (tick_of(float("MeasDesc_Resolution")?)?, Some(period))
@@ -111,20 +119,20 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
         (tick_of(global)?, None)
     };
     let mode = match period {
-        Some(period) => Mode::T3(Pulses::new(period, tick).ok_or_else(|| no_tick(global))?),
+        Some(period) => Mode::T3(Pulses::of(period, tick)?),
         None => Mode::T2,
     };
     let recording = Recording {
         format: "ptu".into(),
         channel_names: labels::names(tags.int("HW_InpChannels")),
         pulses: period.map(labels::pulses),
-        facts: facts(&tags, instrument, is_t3),
-        stated: Some(stated(&tags)),
+        facts: facts(tags, instrument, is_t3),
+        stated: Some(stated(tags)),
         ..Recording::default()
     };
     let (tick, micro_tick) = (Some(tick), is_t3.then_some(tick));
-    let head = Head { lasting: tags.lasting, recording, tick, micro_tick };
-    Ok(RecordFile { head, records: PicoQuant { layout, mode } })
+    let head = Head { lasting: tags.lasting.clone(), recording, tick, micro_tick };
+    Ok(RecordFile::new(head, PicoQuant { layout, mode }))
 }
 
 /// Returns the extent of the measurement. Compressed files that tagq writes have no number of records.
@@ -159,9 +167,7 @@ fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
     facts.add("records in header", flag("TTResult_NumberOfRecords").map(|n| n.to_string()));
     facts.add("sync rate", flag("TTResult_SyncRate").map(|rate| format!("{rate} Hz")));
     if is_t3 {
-        // Pulse numbers then count divided pulses.
-        let divider = tags.int("HWSync_Divider").filter(|&divider| divider > 1);
-        facts.add("sync divider", divider.map(|n| format!("{n} (pulses are counted after it)")));
+        facts.add("sync divider", tags.int("HWSync_Divider").and_then(sync_divider));
     }
     facts.0.extend(scan(tags).to_facts());
     facts.0

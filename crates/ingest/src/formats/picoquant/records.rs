@@ -6,14 +6,12 @@
 use num_rational::Ratio;
 use tagq_store::Tick;
 
-use super::labels::{MARKER_OFFSET, SYNC};
-use crate::formats::{
-    format::BEYOND_PERIOD,
-    records::{Found, Records},
+use super::{
+    labels::{MARKER_OFFSET, SYNC},
+    tags::Fault,
 };
+use crate::formats::{counter::Counter, format::BEYOND_PERIOD, records::Found};
 
-/// Room for the counter itself above the sum of its overflows.
-const SUM_MAX: i64 = i64::MAX - (1 << 34);
 /// Channel of PicoHarp's special records, and of HydraHarp's overflows.
 const PICOHARP_SPECIAL: u32 = 15;
 const HYDRAHARP_OVERFLOW: u32 = 63;
@@ -43,44 +41,66 @@ pub(super) enum Mode {
     T3(Pulses),
 }
 
-/// Period of the sync pulses in ticks.
+/// Period of the sync pulses in ticks: a whole number and a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pulses {
     whole: u64,
-    rest: u64,
-    denominator: u64,
+    rest: u128,
+    denominator: u128,
 }
 
 impl Pulses {
-    /// Returns `None` if the fraction of both does not fit in 64 bits.
-    pub(super) fn new(period: Tick, tick: Tick) -> Option<Self> {
-        let ticks: Ratio<i128> = period.in_ticks(tick)?;
-        let denominator = u64::try_from(*ticks.denom()).ok()?;
-        let whole = u64::try_from(ticks.to_integer()).ok()?;
-        let rest = u64::try_from(*ticks.fract().numer()).ok()?;
-        Some(Self { whole, rest, denominator })
+    /// The largest denominator, so that twice a rest and a rest have room.
+    const DENOMINATOR_MAX: u128 = 1 << 126;
+
+    /// Returns pulses of this period.
+    pub(super) fn of(period: Tick, tick: Tick) -> Result<Self, Fault> {
+        let no_fraction = || {
+            let (period, tick) = (period.exact(), tick.exact());
+            Fault::Damaged(format!("a sync period of {period} has no number of ticks of {tick}"))
+        };
+        let ticks: Ratio<i128> = period.in_ticks(tick).ok_or_else(no_fraction)?;
+        let denominator = ticks.denom().unsigned_abs();
+        let whole = u64::try_from(ticks.to_integer()).map_err(|_| no_fraction())?;
+        let rest = ticks.fract().numer().unsigned_abs();
+        let pulses = Self { whole, rest, denominator };
+        if denominator < Self::DENOMINATOR_MAX { Ok(pulses) } else { Err(no_fraction()) }
     }
 
     /// Returns the time of the pulse in ticks, rounded down.
     fn time(self, pulse: i64) -> Option<i64> {
-        let pulse = u128::from(pulse.unsigned_abs());
-        let part = pulse * u128::from(self.rest) / u128::from(self.denominator);
+        let pulse = u128::try_from(pulse).ok()?;
+        let part = match pulse.checked_mul(self.rest) {
+            Some(product) => product / self.denominator,
+            None => self.part(pulse),
+        };
         let ticks = pulse.checked_mul(self.whole.into())?.checked_add(part)?;
         i64::try_from(ticks).ok()
+    }
+
+    /// Returns the whole part of `pulse` times the fraction, whose product leaves 128 bits: bit by bit.
+    fn part(self, pulse: u128) -> u128 {
+        let (mut part, mut rest) = (0, 0);
+        for bit in (0..u64::BITS).rev() {
+            rest = 2 * rest + if pulse >> bit & 1 == 1 { self.rest } else { 0 };
+            part = 2 * part + rest / self.denominator;
+            rest %= self.denominator;
+        }
+        part
     }
 
     /// Returns the number of the pulse at this time, as [`Self::time`] rounds it; `None` if none is there.
     pub(super) fn number(self, time: i64) -> Option<i64> {
         let time = u128::try_from(time).ok()?;
-        let denominator = u128::from(self.denominator);
-        let period = u128::from(self.whole).checked_mul(denominator)? + u128::from(self.rest);
-        let pulse = i64::try_from(time.checked_mul(denominator)?.div_ceil(period)).ok()?;
+        let period =
+            u128::from(self.whole).checked_mul(self.denominator)?.checked_add(self.rest)?;
+        let pulse = i64::try_from(time.checked_mul(self.denominator)?.div_ceil(period)).ok()?;
         (self.time(pulse).map(i128::from) == i128::try_from(time).ok()).then_some(pulse)
     }
 
-    /// Whether no two pulses have the same time in ticks.
-    pub(super) fn are_apart(self) -> bool {
-        self.whole > 0
+    /// Whether no two pulses have the same time in ticks, and each time has the number of its pulse.
+    pub(super) fn have_numbers(self) -> bool {
+        self.whole > 0 && self.denominator <= u64::MAX.into()
     }
 }
 
@@ -92,7 +112,7 @@ pub(super) struct PicoQuant {
 }
 
 /// One record, decoded.
-enum Event {
+pub(super) enum Event {
     /// An input: its label, the counter, and the time after the pulse.
     Photon {
         label: u64,
@@ -104,8 +124,8 @@ enum Event {
         bits: u32,
         counter: u32,
     },
-    /// The counter started again, so many times.
-    Overflow(u32),
+    /// The counter started again.
+    Overflow,
     Reserved,
 }
 
@@ -136,7 +156,7 @@ impl PicoQuant {
     }
 
     /// How many overflows an overflow record stands for.
-    fn overflows(self, record: u32) -> u32 {
+    fn overflows_of(self, record: u32) -> u32 {
         match (self.layout, self.mode) {
             (Layout::HydraHarpV2, Mode::T2) => (record & 0x1ff_ffff).max(1),
             (Layout::HydraHarpV2, Mode::T3(_)) => (record & 0x3ff).max(1),
@@ -144,9 +164,9 @@ impl PicoQuant {
         }
     }
 
-    fn event(self, record: u32) -> Event {
+    fn event_of(self, record: u32) -> Event {
         if self.is_overflow(record) {
-            return Event::Overflow(self.overflows(record));
+            return Event::Overflow;
         }
         match (self.layout, self.mode) {
             (Layout::PicoHarp, Mode::T2) => match record >> 28 {
@@ -175,39 +195,6 @@ impl PicoQuant {
         }
     }
 
-    fn decode_all(self, records: &[u8], overflow: i128, found: &mut Found) -> Option<()> {
-        let mut sum = i64::try_from(overflow).ok().filter(|&sum| sum <= SUM_MAX)?;
-        let wrap = self.wrap();
-        let mut beyond = 0;
-        let (records, _) = records.as_chunks::<4>();
-        for &record in records {
-            match self.event(u32::from_le_bytes(record)) {
-                Event::Photon { label, counter, micro } => match self.mode {
-                    Mode::T2 => found.tag(sum + i64::from(counter), label),
-                    Mode::T3(pulses) => {
-                        let time = pulses.time(sum + i64::from(counter))?;
-                        beyond += u64::from(u64::from(micro) > pulses.whole);
-                        found.photon(time.checked_add(micro.into())?, label, micro);
-                    }
-                },
-                Event::Markers { bits, counter } => {
-                    let time = self.time(sum + i64::from(counter))?;
-                    let set = (0..4).filter(|bit| bits >> bit & 1 == 1);
-                    set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
-                }
-                Event::Overflow(count) => {
-                    let added = wrap.checked_mul(count.into())?;
-                    sum = sum.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
-                }
-                Event::Reserved => found.left_out(RESERVED),
-            }
-        }
-        if beyond > 0 {
-            found.left_out_many(BEYOND_PERIOD, beyond);
-        }
-        Some(())
-    }
-
     fn time(self, counter: i64) -> Option<i64> {
         match self.mode {
             Mode::T2 => Some(counter),
@@ -234,23 +221,61 @@ fn hydraharp(record: u32, counter: u32, micro: u32, has_sync: bool) -> Event {
     }
 }
 
-impl Records for PicoQuant {
+impl Counter for PicoQuant {
+    type Event = Event;
+
     fn record_bytes(&self) -> usize {
         4
     }
 
-    fn overflow(&self, records: &[u8]) -> i128 {
-        let (records, _) = records.as_chunks::<4>();
-        let overflows = records.iter().map(|&record| {
-            let record = u32::from_le_bytes(record);
-            if self.is_overflow(record) { u64::from(self.overflows(record)) } else { 0 }
-        });
-        i128::from(overflows.sum::<u64>()) * i128::from(self.wrap())
+    fn period(&self) -> i64 {
+        self.wrap()
     }
 
-    fn decode(&self, records: &[u8], overflow: i128, found: &mut Found) {
-        if self.decode_all(records, overflow, found).is_none() {
-            found.is_out_of_range = true;
+    fn overflows(&self, record: &[u8]) -> u32 {
+        let record = word(record);
+        if self.is_overflow(record) { self.overflows_of(record) } else { 0 }
+    }
+
+    fn event(&self, record: &[u8]) -> Event {
+        self.event_of(word(record))
+    }
+
+    fn counter(&self, event: &Event) -> Option<u32> {
+        match event {
+            Event::Photon { counter, .. } | Event::Markers { counter, .. } => Some(*counter),
+            Event::Overflow | Event::Reserved => None,
         }
     }
+
+    fn has_blanks(&self) -> bool {
+        false
+    }
+
+    fn add(&self, event: Event, sum: i64, found: &mut Found) -> Option<()> {
+        match event {
+            Event::Photon { label, counter, micro } => match self.mode {
+                Mode::T2 => found.tag(sum + i64::from(counter), label),
+                Mode::T3(pulses) => {
+                    let time = pulses.time(sum + i64::from(counter))?;
+                    if u64::from(micro) > pulses.whole {
+                        found.left_out(BEYOND_PERIOD);
+                    }
+                    found.photon(time.checked_add(micro.into())?, label, micro);
+                }
+            },
+            Event::Markers { bits, counter } => {
+                let time = self.time(sum + i64::from(counter))?;
+                let set = (0..4).filter(|bit| bits >> bit & 1 == 1);
+                set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
+            }
+            Event::Overflow => {}
+            Event::Reserved => found.left_out(RESERVED),
+        }
+        Some(())
+    }
+}
+
+fn word(record: &[u8]) -> u32 {
+    record.first_chunk().map_or(0, |record| u32::from_le_bytes(*record))
 }

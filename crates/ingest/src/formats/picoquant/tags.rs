@@ -16,12 +16,14 @@ const BITS: u32 = 0x1100_0008;
 pub(super) const FLOAT: u32 = 0x2000_0008;
 const DATE: u32 = 0x2100_0008;
 pub(super) const TEXT: u32 = 0x4001_ffff;
+/// Text of 16 bits a character.
+const WIDE_TEXT: u32 = 0x4002_ffff;
 const BLOB: u32 = 0xffff_ffff;
 /// Types with all of these bits have so many bytes after the tag as its value says.
 const LONG: u32 = 0xffff;
-/// All types: those above, and no value, a colour, an array of floats and wide text.
+/// All types: those above, and no value, a colour and an array of floats.
 const KINDS: [u32; 11] =
-    [BOOL, INT, BITS, FLOAT, DATE, TEXT, BLOB, 0xffff_0008, 0x1200_0008, 0x2001_ffff, 0x4002_ffff];
+    [BOOL, INT, BITS, FLOAT, DATE, TEXT, WIDE_TEXT, BLOB, 0xffff_0008, 0x1200_0008, 0x2001_ffff];
 
 /// Tags that an instrument writes before the first record and never changes.
 const LASTING: [&str; 11] = [
@@ -56,6 +58,8 @@ pub(super) enum Fault {
     /// The bytes end inside the header.
     Torn,
     Damaged(String),
+    /// A file that is complete, and whose times nothing says: what it is, and the fix.
+    Refused(String, &'static str),
 }
 
 /// The tags of a header, in the order of the file.
@@ -94,6 +98,7 @@ impl Tags {
                 FLOAT => Value::Float(f64::from_le_bytes(value)),
                 DATE => Value::Date(f64::from_le_bytes(value)),
                 TEXT => Value::Text(text(long)),
+                WIDE_TEXT => Value::Text(wide_text(long)),
                 _ => Value::Other,
             };
             lasting.extend_from_slice(&tag[..NAME_BYTES + 8]);
@@ -143,6 +148,13 @@ pub(super) fn text(bytes: &[u8]) -> String {
         Ok(text) => text.into(),
         Err(_) => bytes[..end].iter().map(|&byte| char::from(byte)).collect(),
     }
+}
+
+/// Text of 16 bits a character, up to the first zero.
+fn wide_text(bytes: &[u8]) -> String {
+    let (units, _) = bytes.as_chunks::<2>();
+    let units = units.iter().map(|&unit| u16::from_le_bytes(unit)).take_while(|&unit| unit != 0);
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

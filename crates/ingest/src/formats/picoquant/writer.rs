@@ -39,19 +39,19 @@ pub(crate) struct PtuTimes {
 impl PtuTimes {
     /// Times in `tick`, in mode T2; `None` if a file cannot state this tick.
     pub(crate) fn t2(tick: Tick) -> Option<Self> {
-        Some(Self { tick, global_s: stated(tick)?, sync_rate: 0, pulses: None })
+        Some(Self { tick, global_s: tick.to_seconds()?, sync_rate: 0, pulses: None })
     }
 
     /// Pulses with this period, and micro times in `tick`, in mode T3; `None` if a file cannot state them.
     pub(crate) fn t3(tick: Tick, period: Tick) -> Option<Self> {
-        stated(tick)?;
-        let pulses = Pulses::new(period, tick).filter(|pulses| pulses.are_apart())?;
+        tick.to_seconds()?;
+        let pulses = Pulses::of(period, tick).ok().filter(|pulses| pulses.have_numbers())?;
         let second: Tick = "1s".parse().ok()?;
         let rate = second.in_ticks(period).filter(num_rational::Ratio::is_integer);
         let sync_rate = rate.and_then(|rate| i64::try_from(rate.to_integer()).ok()).unwrap_or(0);
         // A reader takes the period for 1/rate if it rounds to the stored one.
         #[expect(clippy::cast_precision_loss, reason = "rounded as a reader does")]
-        let global_s = if sync_rate > 0 { 1.0 / sync_rate as f64 } else { stated(period)? };
+        let global_s = if sync_rate > 0 { 1.0 / sync_rate as f64 } else { period.to_seconds()? };
         Some(Self { tick, global_s, sync_rate, pulses: Some(pulses) })
     }
 
@@ -160,11 +160,6 @@ impl PtuTimes {
     fn is_recorded(&self, channel: u64) -> bool {
         self.pulses.is_none() || channel != SYNC
     }
-}
-
-/// The float of a tick that is a decimal number of seconds, as files state it.
-fn stated(tick: Tick) -> Option<f64> {
-    Some(tick.seconds()).filter(|&seconds| Tick::of_seconds(seconds) == Ok(tick))
 }
 
 fn no_micro(channel: u64, micro: u32) -> String {

@@ -28,6 +28,8 @@ pub(crate) struct IngestState {
     formats: HashMap<String, FormatName>,
     /// The tick of the store, if it is not assumed.
     tick: Option<Tick>,
+    /// The unit of its micro times.
+    micro_tick: Option<Tick>,
     sources: HashMap<PathBuf, SourceState>,
 }
 
@@ -72,6 +74,7 @@ impl IngestState {
     /// Adds the tick of a store, and the formats and columns of its sources.
     pub fn learn(&mut self, manifest: &Manifest) {
         self.tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
+        self.micro_tick = manifest.micro_tick;
         let sources = &manifest.sources;
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
@@ -114,7 +117,8 @@ impl IngestState {
         let format = options.format.or_else(|| self.formats.get(name).copied());
         let columns = options.columns.clone();
         let tick = options.tick.or(self.tick).or(options.tick_here);
-        Settings { format, columns, columns_before, tick, ..Settings::default() }
+        let micro_tick = self.micro_tick;
+        Settings { format, columns, columns_before, tick, micro_tick, ..Settings::default() }
     }
 
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the

@@ -1,0 +1,203 @@
+//! Records with a short counter that begins again: the sum of its overflows, and records around an overflow that
+//! stand in the wrong order or are blank.
+//!
+//! An instrument may write a photon that came before the counter began again after one that came later. Nothing is wrong
+//! with a counter that jumps forward: at a low rate it does. One that goes back by more than half its period without
+//! having begun again does not count: the records before that, up to those whose counter is not above it by more than half
+//! a period, belong to the period before. Only the records around decide, so a file is read in one way wherever it is cut.
+
+use super::records::{Found, Records, Window};
+
+/// Records that are looked at on both sides of one.
+const AROUND: usize = 8;
+/// Room for the counter itself above the sum of its overflows.
+const SUM_MAX: i64 = i64::MAX - (1 << 34);
+/// Records without a bit after a counter above zero.
+const BLANK: &str = "blank record";
+/// Photons that were put where they belong.
+pub const EARLY: &str = "record from before the counter began again";
+
+/// Records with a counter.
+pub(crate) trait Counter: Send + Sync {
+    /// A record, decoded.
+    type Event;
+
+    /// Bytes of a record.
+    fn record_bytes(&self) -> usize;
+
+    /// What the counter counts before it begins again.
+    fn period(&self) -> i64;
+
+    /// How often the counter began again before or with this record.
+    fn overflows(&self, record: &[u8]) -> u32;
+
+    /// Decodes a record.
+    fn event(&self, record: &[u8]) -> Self::Event;
+
+    /// The counter of an event; `None` if it has none.
+    fn counter(&self, event: &Self::Event) -> Option<u32>;
+
+    /// Whether records without a bit are no events, unless the counter is 0 before them.
+    fn has_blanks(&self) -> bool;
+
+    /// Adds the tags of an event, whose counter follows overflows of this sum; `None` if a time leaves 64 bits.
+    fn add(&self, event: Self::Event, sum: i64, found: &mut Found) -> Option<()>;
+}
+
+impl<C: Counter> Records for C {
+    fn record_bytes(&self) -> usize {
+        Counter::record_bytes(self)
+    }
+
+    fn around(&self) -> usize {
+        AROUND
+    }
+
+    fn overflow(&self, records: &[u8]) -> i128 {
+        let records = records.chunks_exact(Counter::record_bytes(self));
+        let overflows: u64 = records.map(|record| u64::from(self.overflows(record))).sum();
+        i128::from(overflows) * i128::from(self.period())
+    }
+
+    fn decode(&self, window: &Window<'_>, overflow: i128, found: &mut Found) {
+        if decode(self, window, overflow, found).is_none() {
+            found.is_out_of_range = true;
+        }
+    }
+}
+
+/// The records so far.
+struct Before {
+    /// Sum of the overflows.
+    sum: i64,
+    /// The last counter since it began again.
+    counter: u32,
+    /// Whether the last record has a counter above zero, or is blank.
+    is_above_zero: bool,
+}
+
+fn decode<C: Counter>(
+    records: &C,
+    window: &Window<'_>,
+    overflow: i128,
+    found: &mut Found,
+) -> Option<()> {
+    let sum = overflow - records.overflow(window.behind());
+    let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
+    let (len, half) = (Counter::record_bytes(records), records.period() / 2);
+    let mut before = Before { sum, counter: 0, is_above_zero: false };
+    for (at, record) in window.around.chunks_exact(len).enumerate() {
+        let is_own = window.own.contains(&(at * len));
+        let overflows = records.overflows(record);
+        if overflows > 0 {
+            let added = records.period().checked_mul(overflows.into())?;
+            before.sum = before.sum.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
+            before.counter = 0;
+        }
+        if is_blank(record) && records.has_blanks() && before.is_above_zero {
+            if is_own {
+                found.left_out(BLANK);
+            }
+            continue;
+        }
+        let event = records.event(record);
+        if let Some(counter) = records.counter(&event).filter(|_| !is_blank(record)) {
+            if i64::from(counter) + half < i64::from(before.counter) {
+                put_back(records, window, (at, counter), before.sum, found);
+            }
+            before.counter = counter;
+        }
+        before.is_above_zero = is_above_zero(records, record, &event);
+        if is_own {
+            records.add(event, before.sum, found)?;
+        }
+    }
+    Some(())
+}
+
+fn is_blank(record: &[u8]) -> bool {
+    record.iter().all(|&byte| byte == 0)
+}
+
+/// Whether a blank record after this one is no event.
+fn is_above_zero<C: Counter>(records: &C, record: &[u8], event: &C::Event) -> bool {
+    is_blank(record) || records.counter(event).is_some_and(|counter| counter > 0)
+}
+
+/// Puts records before the one at this place one period earlier, if its counter says that they belong there.
+#[cold]
+fn put_back<C: Counter>(
+    records: &C,
+    window: &Window<'_>,
+    (at, counter): (usize, u32),
+    sum: i64,
+    found: &mut Found,
+) {
+    let Some(earlier) = sum.checked_sub(records.period()).filter(|&sum| sum >= 0) else { return };
+    let Some(first) = first_early(records, window, at, counter) else { return };
+    // The tags of the records from `first` on are the last ones.
+    let mut end = found.tags.len();
+    for at in (first..at).rev() {
+        let Some(record) = record(records, window, at) else { return };
+        if !window.own.contains(&(at * record.len())) {
+            continue;
+        }
+        let add = |sum| {
+            let mut found = Found::default();
+            records.add(records.event(record), sum, &mut found).map(|()| found)
+        };
+        let (Some(late), Some(early)) = (add(sum), add(earlier)) else { return };
+        let tags = if is_left_out(records, window, at) { 0 } else { late.tags.len() };
+        let Some(start) = end.checked_sub(tags) else { return };
+        let of = records.counter(&records.event(record));
+        let is_early = of.is_some_and(|of| is_above(records, of, counter));
+        if is_early && found.tags[start..end] == late.tags {
+            found.put_back(start, &late, &early);
+            found.left_out(EARLY);
+        }
+        end = start;
+    }
+}
+
+fn record<'a, C: Counter>(records: &C, window: &Window<'a>, at: usize) -> Option<&'a [u8]> {
+    let len = Counter::record_bytes(records);
+    window.around.get(at * len..(at + 1) * len)
+}
+
+/// Whether the record at this place is blank and no event.
+fn is_left_out<C: Counter>(records: &C, window: &Window<'_>, at: usize) -> bool {
+    let is_blank = records.has_blanks() && record(records, window, at).is_some_and(is_blank);
+    let before = at.checked_sub(1).and_then(|at| record(records, window, at));
+    is_blank && before.is_some_and(|before| is_above_zero(records, before, &records.event(before)))
+}
+
+/// Returns the place of the first record that belongs before an overflow which precedes it, of those before the one at
+/// this place; `None` if that is not certain.
+fn first_early<C: Counter>(
+    records: &C,
+    window: &Window<'_>,
+    at: usize,
+    counter: u32,
+) -> Option<usize> {
+    let mut first = None;
+    for at in (at.saturating_sub(AROUND)..at).rev() {
+        let record = record(records, window, at)?;
+        let of = records.counter(&records.event(record)).filter(|_| !is_blank(record));
+        match of {
+            Some(of) if is_above(records, of, counter) => first = Some((at, of)),
+            Some(of) => {
+                return first.filter(|&(_, first)| is_above(records, first, of)).map(|(at, _)| at);
+            }
+            None => {}
+        }
+        if records.overflows(record) > 0 {
+            return first.map(|(at, _)| at);
+        }
+    }
+    None
+}
+
+/// Whether a counter is above another one by more than half a period.
+fn is_above<C: Counter>(records: &C, counter: u32, other: u32) -> bool {
+    i64::from(counter) > i64::from(other) + records.period() / 2
+}
