@@ -130,7 +130,7 @@ const HINTS: &[(&str, Hint)] = &[
         Hint::Pasted(Pasted {
             steps: &[RUN, "simulate --seed 2 --duration 50ms 'a b/2.tags.zst'"],
             asked: "rates 'a b'",
-            between: ["a counter restarted, `", "`"],
+            between: ["a counter began again, `", "`"],
             with: "",
             after: "rates 'a b'",
             gone: "begins at",
@@ -195,12 +195,12 @@ const HINTS: &[(&str, Hint)] = &[
     ("tagq set --gaps on {store}", Hint::Named("a damaged column; tests/gaps.rs")),
     ("tagq verify {store}", Hint::Named("shows damage, and mends nothing")),
     ("tagq ingest", Hint::Named("a command by its name")),
+    ("tagq {name}", Hint::Named("the command that was given, which names many files")),
     ("tagq formats", Hint::Named("a command by its name")),
     (
         "tagq ingest --rebuild --source-format {given} {run}",
         Hint::Named("a file that two formats take, as of Swabian and quTAG"),
     ),
-    ("tagq coincidences … {folder}/*.tags.zst", Hint::Named("the query is that of the user")),
     ("tagq ingest --rebuild RUN", Hint::Named("a damaged store, which does not know its run")),
     ("tagq plan", Hint::Named("a command by its name")),
     ("tagq delays", Hint::Named("a command by its name")),

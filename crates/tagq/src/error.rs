@@ -183,19 +183,20 @@ pub enum Error {
     /// A source starts before the end of the run.
     #[error(
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
-         order of time; if these are separate measurements, name the files one by one (`tagq \
-         coincidences … {folder}/*.tags.zst`); if a counter restarted, `tagq ingest --rebase \
-         {run}` puts this file 1 s after the end; if it came late, `tagq ingest --rebuild {run}` \
-         ingests all sources again",
-        path = path.display(), folder = pasted(folder), run = pasted(run)
+         order of time; if a counter began again, {} puts such files 1 s after the end{}; if these are separate \
+         measurements, name the files in the query instead of the run",
+        command("ingest --rebase", rebase.as_ref()),
+        rebuild.as_ref().map(|_| format!("; if it came late, {} ingests all sources again",
+            command("ingest --rebuild", rebuild.as_ref()))).unwrap_or_default(),
+        path = path.display()
     )]
     Overlap {
         /// The source.
         path: PathBuf,
-        /// Its folder.
-        folder: PathBuf,
-        /// The run.
-        run: PathBuf,
+        /// The command that puts it after the run; `None` if it is too long to be shown.
+        rebase: Option<String>,
+        /// The command that ingests all sources again, if some were ingested before.
+        rebuild: Option<String>,
         /// Its first time in ticks.
         begins: i64,
         /// The last time of the run in ticks.
@@ -483,13 +484,10 @@ impl Error {
     /// Replaces the path `old` of a file in the error with `new`, the path that the user knows.
     pub(crate) fn renamed(mut self, old: &Path, new: &Path) -> Self {
         match &mut self {
-            Self::Overlap { path, folder, .. } if path == old => {
-                new.clone_into(path);
-                *folder = ".".into();
-            }
             Self::LateRest { path, .. }
             | Self::Changed { path, .. }
             | Self::NoTick { path, .. }
+            | Self::Overlap { path, .. }
             | Self::OtherTick { path, .. }
             | Self::Columns { path, .. }
             | Self::OtherFormat { path, .. }
@@ -582,4 +580,12 @@ fn store_code(error: &tagq_store::Error) -> u8 {
         error if error.is_damage() => 3,
         _ => 1,
     }
+}
+
+/// Returns a command in quotes; one that is too long by its name.
+fn command(name: &str, command: Option<&String>) -> String {
+    command.map_or_else(
+        || format!("`tagq {name}` with the same files"),
+        |command| format!("`{command}`"),
+    )
 }

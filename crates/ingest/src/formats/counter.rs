@@ -6,7 +6,10 @@
 //! having begun again does not count: the records before that, up to those whose counter is not above it by more than half
 //! a period, belong to the period before. Only the records around decide, so a file is read in one way wherever it is cut.
 
-use super::records::{Found, Records, Window};
+use super::{
+    format::EARLY,
+    records::{Found, RecordSpan, Records},
+};
 
 /// Records that are looked at on both sides of one.
 const AROUND: usize = 8;
@@ -14,8 +17,6 @@ const AROUND: usize = 8;
 const SUM_MAX: i64 = i64::MAX - (1 << 34);
 /// Records without a bit after a counter above zero.
 const BLANK: &str = "blank record";
-/// Photons that were put where they belong.
-pub const EARLY: &str = "record from before the counter began again";
 
 /// Records with a counter.
 pub(crate) trait Counter: Send + Sync {
@@ -59,8 +60,8 @@ impl<C: Counter> Records for C {
         i128::from(overflows) * i128::from(self.period())
     }
 
-    fn decode(&self, window: &Window<'_>, overflow: i128, found: &mut Found) {
-        if decode(self, window, overflow, found).is_none() {
+    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut Found) {
+        if decode(self, span, overflow, found).is_none() {
             found.is_out_of_range = true;
         }
     }
@@ -78,16 +79,16 @@ struct Before {
 
 fn decode<C: Counter>(
     records: &C,
-    window: &Window<'_>,
+    span: &RecordSpan<'_>,
     overflow: i128,
     found: &mut Found,
 ) -> Option<()> {
-    let sum = overflow - records.overflow(window.behind());
+    let sum = overflow - records.overflow(span.behind());
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
     let (len, half) = (Counter::record_bytes(records), records.period() / 2);
     let mut before = Before { sum, counter: 0, is_above_zero: false };
-    for (at, record) in window.around.chunks_exact(len).enumerate() {
-        let is_own = window.own.contains(&(at * len));
+    for (at, record) in span.around.chunks_exact(len).enumerate() {
+        let is_own = span.own.contains(&(at * len));
         let overflows = records.overflows(record);
         if overflows > 0 {
             let added = records.period().checked_mul(overflows.into())?;
@@ -103,7 +104,7 @@ fn decode<C: Counter>(
         let event = records.event(record);
         if let Some(counter) = records.counter(&event).filter(|_| !is_blank(record)) {
             if i64::from(counter) + half < i64::from(before.counter) {
-                put_back(records, window, (at, counter), before.sum, found);
+                put_back(records, span, (at, counter), before.sum, found);
             }
             before.counter = counter;
         }
@@ -128,18 +129,18 @@ fn is_above_zero<C: Counter>(records: &C, record: &[u8], event: &C::Event) -> bo
 #[cold]
 fn put_back<C: Counter>(
     records: &C,
-    window: &Window<'_>,
+    span: &RecordSpan<'_>,
     (at, counter): (usize, u32),
     sum: i64,
     found: &mut Found,
 ) {
     let Some(earlier) = sum.checked_sub(records.period()).filter(|&sum| sum >= 0) else { return };
-    let Some(first) = first_early(records, window, at, counter) else { return };
+    let Some(first) = first_early(records, span, at, counter) else { return };
     // The tags of the records from `first` on are the last ones.
     let mut end = found.tags.len();
     for at in (first..at).rev() {
-        let Some(record) = record(records, window, at) else { return };
-        if !window.own.contains(&(at * record.len())) {
+        let Some(record) = record(records, span, at) else { return };
+        if !span.own.contains(&(at * record.len())) {
             continue;
         }
         let add = |sum| {
@@ -147,7 +148,7 @@ fn put_back<C: Counter>(
             records.add(records.event(record), sum, &mut found).map(|()| found)
         };
         let (Some(late), Some(early)) = (add(sum), add(earlier)) else { return };
-        let tags = if is_left_out(records, window, at) { 0 } else { late.tags.len() };
+        let tags = if is_left_out(records, span, at) { 0 } else { late.tags.len() };
         let Some(start) = end.checked_sub(tags) else { return };
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));
@@ -159,15 +160,15 @@ fn put_back<C: Counter>(
     }
 }
 
-fn record<'a, C: Counter>(records: &C, window: &Window<'a>, at: usize) -> Option<&'a [u8]> {
+fn record<'a, C: Counter>(records: &C, span: &RecordSpan<'a>, at: usize) -> Option<&'a [u8]> {
     let len = Counter::record_bytes(records);
-    window.around.get(at * len..(at + 1) * len)
+    span.around.get(at * len..(at + 1) * len)
 }
 
 /// Whether the record at this place is blank and no event.
-fn is_left_out<C: Counter>(records: &C, window: &Window<'_>, at: usize) -> bool {
-    let is_blank = records.has_blanks() && record(records, window, at).is_some_and(is_blank);
-    let before = at.checked_sub(1).and_then(|at| record(records, window, at));
+fn is_left_out<C: Counter>(records: &C, span: &RecordSpan<'_>, at: usize) -> bool {
+    let is_blank = records.has_blanks() && record(records, span, at).is_some_and(is_blank);
+    let before = at.checked_sub(1).and_then(|at| record(records, span, at));
     is_blank && before.is_some_and(|before| is_above_zero(records, before, &records.event(before)))
 }
 
@@ -175,13 +176,13 @@ fn is_left_out<C: Counter>(records: &C, window: &Window<'_>, at: usize) -> bool 
 /// this place; `None` if that is not certain.
 fn first_early<C: Counter>(
     records: &C,
-    window: &Window<'_>,
+    span: &RecordSpan<'_>,
     at: usize,
     counter: u32,
 ) -> Option<usize> {
     let mut first = None;
     for at in (at.saturating_sub(AROUND)..at).rev() {
-        let record = record(records, window, at)?;
+        let record = record(records, span, at)?;
         let of = records.counter(&records.event(record)).filter(|_| !is_blank(record));
         match of {
             Some(of) if is_above(records, of, counter) => first = Some((at, of)),

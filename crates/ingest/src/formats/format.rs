@@ -2,11 +2,12 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
+use chrono::NaiveDateTime;
 use tagq_store::{CHANNEL_MAX, Recording, Rows, Tag, Tick};
 
 use crate::{
     error::Error,
-    formats::{columns::Columns, counter::EARLY},
+    formats::columns::Columns,
     payload::{Payload, crc::Crc},
     settings::Settings,
 };
@@ -80,6 +81,8 @@ pub struct Header {
     pub are_names_counted: bool,
     /// Whether it states facts about the measurement.
     pub has_facts: bool,
+    /// When the measurement began by the clock of its computer, in seconds since 1970 there, if the file says it.
+    pub began_s: Option<i64>,
 }
 
 impl Header {
@@ -91,10 +94,22 @@ impl Header {
             micro_tick,
             sync_period: recording.pulses.map(|pulses| pulses.period),
             has_facts: !recording.facts.is_empty(),
+            began_s: began(&recording.facts),
             are_names_counted: false,
             channel_names: recording.channel_names,
         }
     }
+}
+
+/// Returns when a measurement began, by its facts: a date and a time, in one or in two.
+fn began(facts: &[(String, String)]) -> Option<i64> {
+    let fact = |what: &str| facts.iter().find(|(of, _)| of == what).map(|(_, value)| &**value);
+    let one = fact(BEGAN).map(|began| began.trim_end_matches(LOCAL_TIME).to_owned());
+    let two = || Some(format!("{} {}", fact("date")?, fact("time")?));
+    let text = one.or_else(two)?;
+    let formats = ["%Y-%m-%d %H:%M:%S", "%d/%m/%y %H:%M:%S", "%d/%m/%Y %H:%M:%S"];
+    let date = formats.iter().find_map(|of| NaiveDateTime::parse_from_str(&text, of).ok())?;
+    Some(date.and_utc().timestamp())
 }
 
 /// Summary of the part of a file that was read.
@@ -237,10 +252,15 @@ impl Decoded<'_> {
     }
 }
 
+/// The fact about the beginning of a measurement, and how its time may end.
+pub(crate) const BEGAN: &str = "began";
+pub(crate) const LOCAL_TIME: &str = " local time";
 /// Photons whose micro time is longer than the period of the sync.
 pub(crate) const BEYOND_PERIOD: &str = "micro time beyond the sync period";
 /// Times of a text that have more digits than the tick that its unit makes.
 pub const ROUNDED: &str = "time between two ticks, rounded to the nearest";
+/// Records that were put where they belong.
+pub const EARLY: &str = "record from before the counter began again";
 /// Properties of tags that a note reports.
 pub(crate) const ODD: [&str; 3] = [BEYOND_PERIOD, ROUNDED, EARLY];
 

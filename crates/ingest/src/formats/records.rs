@@ -34,19 +34,19 @@ pub(crate) trait Records: Send + Sync {
         0
     }
 
-    /// Decodes the records of `window`, which follow overflows of the sum `overflow`. No record panics, whatever its
+    /// Decodes the records of `span`, which follow overflows of the sum `overflow`. No record panics, whatever its
     /// bytes.
-    fn decode(&self, window: &Window<'_>, overflow: i128, found: &mut Found);
+    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut Found);
 }
 
 /// Records that are decoded, and some around them.
-pub(crate) struct Window<'a> {
+pub(crate) struct RecordSpan<'a> {
     pub around: &'a [u8],
     /// Where those are that are decoded.
     pub own: Range<usize>,
 }
 
-impl<'a> Window<'a> {
+impl<'a> RecordSpan<'a> {
     /// Decodes these bytes of `records`. So many bytes before and after them are looked at.
     fn new(records: &'a [u8], own: Range<usize>, bytes: usize) -> Self {
         let start = own.start.saturating_sub(bytes);
@@ -334,14 +334,14 @@ impl<R: Records> Units for Decoder<'_, R> {
         #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
         let known = known as usize / len * len;
         let (start, end) = (block.start, block.start + block.own().len());
-        let window = |own| Window::new(block.with_around(), own, records.around() * len);
+        let span = |own| RecordSpan::new(block.with_around(), own, records.around() * len);
         let mut found = Found { tags: out.buffer(), ..Found::default() };
         let mut overflow = before;
         for own in [start..start + known, start + known..end] {
-            let window = window(own);
+            let span = span(own);
             (found.left_out, found.dead) = (Vec::new(), Vec::new());
-            records.decode(&window, overflow, &mut found);
-            overflow += records.overflow(window.own());
+            records.decode(&span, overflow, &mut found);
+            overflow += records.overflow(span.own());
         }
         if found.is_out_of_range {
             return Err(Error::TimeRange { path: payload.path.into() });

@@ -9,7 +9,7 @@ use tagq_store::{Recording, Tag, Tick};
 
 use super::{
     format::{Format, FormatFacts, Reader},
-    records::{Found, Head, RecordFile, Records, Window},
+    records::{Found, Head, RecordFile, RecordSpan, Records},
 };
 use crate::{error::Error, payload::Payload};
 
@@ -135,8 +135,8 @@ impl Records for TimeTags {
         RECORD_BYTES
     }
 
-    fn decode(&self, window: &Window<'_>, _: i128, found: &mut Found) {
-        let (records, _) = window.own().as_chunks::<RECORD_BYTES>();
+    fn decode(&self, span: &RecordSpan<'_>, _: i128, found: &mut Found) {
+        let (records, _) = span.own().as_chunks::<RECORD_BYTES>();
         for record in records {
             let channel = i32::from_le_bytes(std::array::from_fn(|at| record[4 + at]));
             let time = i64::from_le_bytes(std::array::from_fn(|at| record[8 + at]));

@@ -33,6 +33,8 @@ pub struct RunLocation {
 impl RunLocation {
     /// The name of the store inside a folder of sources.
     pub(crate) const STORE_IN_FOLDER: &str = ".tagq";
+    /// The most files that a command which is shown names.
+    const NAMED_MAX: usize = 20;
 
     /// Finds the run that `path` names; `store` overrides the location of its store. If `is_recursive`, nested
     /// folders are searched for sources, too.
@@ -155,11 +157,18 @@ impl RunLocation {
         manifest.sources.iter().any(|source| names.contains(&source.facts.name))
     }
 
-    /// Returns the command that ingests the run with a tick; `None` if its files were named one by one,
-    /// or are a stream.
-    pub(crate) fn ingest_command(&self) -> Option<String> {
-        if self.input.is_some() || self.path == self.store {
+    /// Returns the command that ingests the run with these options; `None` if its files are a stream, or too many are
+    /// named one by one.
+    pub(crate) fn ingest_command(&self, options: &str) -> Option<String> {
+        if self.input.is_some() {
             return None;
+        }
+        if self.path == self.store {
+            let sources = self.sources.iter().flatten().map(|source| pasted(source));
+            let sources: Vec<String> = sources.take(Self::NAMED_MAX + 1).collect();
+            let is_few = (1..=Self::NAMED_MAX).contains(&sources.len());
+            let (store, sources) = (pasted(&self.store), sources.join(" "));
+            return is_few.then(|| format!("tagq ingest {options} --store {store} {sources}"));
         }
         let store = if self.store == Self::store_for(&self.path) {
             String::new()
@@ -167,7 +176,7 @@ impl RunLocation {
             format!(" --store {}", pasted(&self.store))
         };
         let recursive = if self.is_recursive { " --recursive" } else { "" };
-        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", pasted(&self.path)))
+        Some(format!("tagq ingest {options}{recursive}{store} {}", pasted(&self.path)))
     }
 
     /// Returns the default location of the store of the run at `path`.

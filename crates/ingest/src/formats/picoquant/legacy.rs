@@ -13,7 +13,10 @@ use super::{
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, text},
 };
-use crate::formats::records::{Head, RecordFile};
+use crate::formats::{
+    format::BEGAN,
+    records::{Head, RecordFile},
+};
 
 /// How a file of a PicoHarp begins, and one of a HydraHarp.
 pub(super) const PICOHARP: &[u8] = b"PicoHarp 300";
@@ -23,7 +26,7 @@ pub(super) const HYDRAHARP: &[u8] = b"HydraHarp\0";
 const VERSION: (usize, usize) = (16, 6);
 const PROGRAM: (usize, usize) = (22, 18);
 const PROGRAM_VERSION: (usize, usize) = (40, 12);
-const BEGAN: (usize, usize) = (52, 18);
+const BEGAN_AT: (usize, usize) = (52, 18);
 const COMMENT: (usize, usize) = (72, 256);
 const BITS: usize = 332;
 /// End of the part that both headers share; names of the hardware follow.
@@ -123,7 +126,7 @@ fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     facts.add("records", Some(if is_t3 { "T3" } else { "T2" }));
     let program = [fields.text(PROGRAM)?, fields.text(PROGRAM_VERSION)?].join(" ");
     facts.add("program", Some(program.trim()));
-    facts.add("began", Some(fields.text(BEGAN)?).filter(|text| !text.is_empty()));
+    facts.add(BEGAN, Some(fields.text(BEGAN_AT)?).filter(|text| !text.is_empty()));
     facts.add("comment", Some(fields.text(COMMENT)?).filter(|text| !text.is_empty()));
     let time = |at| fields.int(at).map(|value| milliseconds(value.into()));
     facts.add("acquisition time", Some(time(places.acquisition_time)?));

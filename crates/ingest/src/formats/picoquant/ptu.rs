@@ -11,7 +11,10 @@ use super::{
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, Tags, Value},
 };
-use crate::formats::records::{Head, RecordFile};
+use crate::formats::{
+    format::{BEGAN, LOCAL_TIME},
+    records::{Head, RecordFile},
+};
 
 const RECORD_BITS: i64 = 32;
 /// The name by which tagq calls itself in the files that it writes.
@@ -158,7 +161,7 @@ fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
     let mode = if is_t3 { "T3" } else { "T2" };
     facts.add("records", Some(format!("{instrument} {mode}")));
     facts.add("program", joined(["CreatorSW_Name", "CreatorSW_Version"]));
-    facts.add("began", tags.get("File_CreatingTime").and_then(began));
+    facts.add(BEGAN, tags.get("File_CreatingTime").and_then(began));
     facts.add("comment", tags.text("File_Comment"));
     facts.add("acquisition time", flag("MeasDesc_AcquisitionTime").map(milliseconds));
     facts.add("measured for", flag("TTResult_StopAfter").map(milliseconds));
@@ -210,7 +213,7 @@ fn began(value: &Value) -> Option<String> {
     #[expect(clippy::cast_possible_truncation, reason = "of a date before 2100")]
     let date = is_plausible.then(|| TimeDelta::milliseconds(milliseconds.round() as i64));
     let date = date.and_then(|since| DateTime::<Utc>::UNIX_EPOCH.checked_add_signed(since));
-    Some(date.map_or_else(raw, |date| date.format("%Y-%m-%d %H:%M:%S local time").to_string()))
+    Some(date.map_or_else(raw, |date| format!("{}{LOCAL_TIME}", date.format("%Y-%m-%d %H:%M:%S"))))
 }
 
 fn stop_reason(code: i64) -> String {

@@ -16,6 +16,8 @@ use crate::{error::Error, run::options::OpenOptions};
 /// State that lasts from one update of a store to the next.
 #[derive(Default)]
 pub(crate) struct IngestState {
+    /// Whether the store had no commit before.
+    pub is_first: bool,
     /// The open writer, which holds the lock of the store.
     pub writer: Option<Writer>,
     /// The hold-back of growing sources, in ticks: newer tags are not ingested yet.

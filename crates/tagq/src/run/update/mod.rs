@@ -19,12 +19,13 @@ mod planned_source;
 
 use std::{
     collections::HashSet,
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use tagq_ingest::{ClosedFile, ReadAhead, Settings};
-use tagq_store::{Manifest, Source, Writer, pasted};
+use tagq_store::{Folder, Manifest, Source, Writer, pasted, remove_store};
 
 use super::{
     location::RunLocation,
@@ -95,7 +96,9 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     let Context { location, options, .. } = context;
     let manifest = Manifest::read(&location.store)?;
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+    let is_first = manifest.as_ref().is_none_or(|manifest| manifest.commit == 0);
     let mut memory = IngestState::default();
+    memory.is_first = is_first;
     if let Some(manifest) = &manifest {
         memory.learn(manifest);
     }
@@ -115,7 +118,39 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
         return plan.commit_touched(context);
     }
     let planned = Some((plan, compared.to_vec()));
-    Update { planned, ..Update::new(context, sources, &mut memory) }.run()
+    let is_new = fs::symlink_metadata(&location.store).is_err();
+    let result = Update { planned, ..Update::new(context, sources, &mut memory) }.run();
+    drop(memory);
+    if result.as_ref().is_err_and(|error| is_new && leaves_none(location, error)) {
+        remove(&location.store);
+    }
+    result
+}
+
+/// Whether an error of the first ingest leaves no store: a part of files that belong together would answer as the whole.
+fn leaves_none(location: &RunLocation, error: &Error) -> bool {
+    let are_named = location.path == location.store && location.input.is_none();
+    match error {
+        Error::Overlap { .. } => true,
+        // The next ingest goes on from what was committed.
+        Error::Files(
+            tagq_ingest::Error::Cancelled
+            | tagq_ingest::Error::Io { .. }
+            | tagq_ingest::Error::Store(_),
+        ) => false,
+        Error::Files(_) => are_named,
+        _ => false,
+    }
+}
+
+/// Removes a store that was made by this ingest.
+fn remove(store: &Path) {
+    let around = store.parent().filter(|around| !around.as_os_str().is_empty());
+    let around = Folder::open(around.unwrap_or(Path::new(".")));
+    if let (Ok(around), Some(name)) = (around, store.file_name().and_then(|name| name.to_str())) {
+        // If somebody writes it already, it is theirs.
+        let _ = remove_store(&around, name);
+    }
 }
 
 /// Replaces the assumed tick of a store by the given one.
@@ -207,7 +242,7 @@ impl<'a> Update<'a> {
             }
             None => open_writer(location, options)?,
         };
-        match self.prepare(sources, &mut writer) {
+        match self.prepare(sources, &mut writer, failed.is_none()) {
             Ok(Prepared { sources, is_changed }) => {
                 let (ahead, committed) = (self.read_ahead(&sources), Instant::now());
                 let pass = Pass { writer, sources, ahead, done: 0, is_changed, committed, failed };
@@ -221,13 +256,24 @@ impl<'a> Update<'a> {
     }
 
     /// Applies to the writer what needs no reading of tags.
-    fn prepare(&mut self, sources: &[PathBuf], writer: &mut Writer) -> Result<Prepared, Error> {
+    fn prepare(
+        &mut self,
+        sources: &[PathBuf],
+        writer: &mut Writer,
+        is_told: bool,
+    ) -> Result<Prepared, Error> {
         let Context { location, options, progress } = self.context;
         let known = &writer.manifest().sources;
         let plan = match self.planned.take() {
             Some((plan, compared)) if compared == *known => plan,
             _ => UpdatePlan::find(self.context, sources, known, self.memory)?,
         };
+        if let Some(order) = plan.described_order(location)
+            && options.treatment.rebase
+            && is_told
+        {
+            progress.note(&order);
+        }
         let stated = plan.tick(self.context, Some(writer.manifest()))?;
         let is_first = writer.manifest().commit == 0;
         let is_rebuild = options.treatment.rebuild;
@@ -275,7 +321,8 @@ impl<'a> Update<'a> {
             // Those are complete, and are ingested again.
             pass.writer.discard();
             let complete = &pass.sources[..pass.done];
-            if !pass.is_changed || complete.is_empty() || is_rebuild {
+            let is_none_left = self.memory.is_first && leaves_none(self.context.location, &error);
+            if !pass.is_changed || complete.is_empty() || is_rebuild || is_none_left {
                 return Err(error);
             }
             let sources = complete.iter().map(|source| source.path().into()).collect();

@@ -21,6 +21,9 @@ use crate::{
     },
 };
 
+/// The most names of sources that a note has.
+const SHOWN_NAMES: usize = 10;
+
 /// The work to be done on a store.
 #[derive(Default)]
 pub(super) struct UpdatePlan {
@@ -110,11 +113,42 @@ impl UpdatePlan {
                 FileState::Unchanged | FileState::Touched(_) | FileState::Grown(_) => {}
             }
         }
-        // Stable, so that sources with the same first time stay in natural order; sources without tags
-        // are last.
-        plan.sources.sort_by_key(|source| (source.begins().is_none(), source.begins()));
+        if options.treatment.rebase {
+            plan.sort_by_dates();
+        } else {
+            // Stable, so that sources with the same first time stay in natural order; sources without tags
+            // are last.
+            plan.sources.sort_by_key(|source| (source.begins().is_none(), source.begins()));
+        }
         plan.sources.splice(..0, grown);
         Ok(plan)
+    }
+
+    /// Puts sources whose counters may have begun again in the order of the dates in their headers, if all have one.
+    fn sort_by_dates(&mut self) {
+        if self.sources.iter().all(|source| source.began_s().is_some()) {
+            self.sources.sort_by_key(PlannedSource::began_s);
+        }
+    }
+
+    /// Describes the order of whole files whose counters may have begun again; `None` for fewer than two.
+    pub(super) fn described_order(&self, location: &RunLocation) -> Option<String> {
+        let whole: Vec<&PlannedSource> =
+            self.sources.iter().filter(|source| !source.is_rest()).collect();
+        let order = if whole.iter().all(|source| source.began_s().is_some()) {
+            "of the dates in their headers"
+        } else if location.path == location.store {
+            "in which they were given, because not all headers have a date"
+        } else {
+            "of their names, because not all headers have a date"
+        };
+        let names: Vec<&str> = whole.iter().map(|source| &*source.name).collect();
+        let names = match &names[..] {
+            [] | [_] => return None,
+            [first, .., last] if names.len() > SHOWN_NAMES => format!("{first}, …, {last}"),
+            all => all.join(", "),
+        };
+        Some(format!("the order of the files is that {order}: {names}"))
     }
 
     /// Whether the store has all tags under the current names.
@@ -161,9 +195,10 @@ impl UpdatePlan {
         }
         let has_tick = known.is_some() || headers().any(|(_, header)| header.tick.is_some());
         match without_tick.filter(|_| !has_tick) {
-            Some(path) => {
-                Err(Error::NoTick { path: path.into(), command: location.ingest_command() })
-            }
+            Some(path) => Err(Error::NoTick {
+                path: path.into(),
+                command: location.ingest_command("--tick 1ps"),
+            }),
             None => Ok(stated.filter(|_| known.is_none())),
         }
     }

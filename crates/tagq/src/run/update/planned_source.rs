@@ -68,6 +68,11 @@ impl PlannedSource {
         }
     }
 
+    /// When its measurement began, in seconds, if its header says it.
+    pub(super) fn began_s(&self) -> Option<i64> {
+        self.header.as_ref()?.began_s
+    }
+
     pub(super) fn is_rest(&self) -> bool {
         !matches!(self.extent, Extent::Whole { .. })
     }
@@ -107,7 +112,10 @@ impl PlannedSource {
                 SourcePart::Whole { rebase: rebase(begins, writer)? }
             }
             Extent::Whole { begins } => {
-                begins.map_or(Ok(()), |begins| self.check_after(location, begins, writer))?;
+                let is_first = memory.is_first;
+                begins.map_or(Ok(()), |begins| {
+                    self.check_after(location, begins, writer, is_first)
+                })?;
                 SourcePart::Whole { rebase: None }
             }
         };
@@ -139,7 +147,7 @@ impl PlannedSource {
             (Ok(_), _) => {}
             // The first tag of the file was late enough, but another one was not.
             (Err(tagq_ingest::Error::Store(error @ StoreError::Unsorted { time, .. })), _) => {
-                self.check_after(location, time, writer)?;
+                self.check_after(location, time, writer, memory.is_first)?;
                 return Err(tagq_ingest::Error::Store(error).into());
             }
             (Err(error @ tagq_ingest::Error::Late { .. }), extent)
@@ -174,17 +182,16 @@ impl PlannedSource {
         location: &RunLocation,
         begins: i64,
         writer: &Writer,
+        is_first: bool,
     ) -> Result<(), Error> {
         match writer.span() {
             Some((_, ends)) if begins < ends => {
-                let folder = self.path().parent().filter(|folder| !folder.as_os_str().is_empty());
-                let folder = folder.unwrap_or(Path::new("."));
                 let before =
                     writer.last_source().map_or("the source before it", |last| &last.facts.name);
                 Err(Error::Overlap {
                     path: self.path().into(),
-                    folder: folder.into(),
-                    run: location.path.clone(),
+                    rebase: location.ingest_command("--rebase"),
+                    rebuild: location.ingest_command("--rebuild").filter(|_| !is_first),
                     begins,
                     ends,
                     before: before.into(),
