@@ -196,6 +196,18 @@ const HINTS: &[(&str, Hint)] = &[
     ("tagq verify {store}", Hint::Named("shows damage, and mends nothing")),
     ("tagq ingest", Hint::Named("a command by its name")),
     ("tagq {name}", Hint::Named("the command that was given, which names many files")),
+    (
+        "tagq ingest --rebuild --micro-tick 4ps {}",
+        pasted(
+            &[
+                "write 'a b/t.csv' 'channel,time,micro\n1,10,5\n1,20,6\n'",
+                "ingest --tick 1ns 'a b/t.csv'",
+            ],
+            "micro 1 'a b/t.csv'",
+            "micro 1 'a b/t.csv'",
+            "error",
+        ),
+    ),
     ("tagq formats", Hint::Named("a command by its name")),
     (
         "tagq ingest --rebuild --source-format {given} {run}",

@@ -56,7 +56,7 @@ pub struct Settings {
     /// without either it is a picosecond.
     pub tick: Option<Tick>,
     /// The unit of the micro times that the store has.
-    pub micro_tick: Option<Tick>,
+    pub stored_micro_tick: Option<Tick>,
     /// Another thread sets this to stop the reading.
     pub cancelled: Option<Arc<AtomicBool>>,
 }
@@ -79,6 +79,11 @@ impl Settings {
     /// The lines of a text before its header and its tags.
     pub(crate) fn skip_lines(&self) -> u64 {
         Columns::skipped(self.columns.as_ref(), self.columns_before.as_ref())
+    }
+
+    /// The unit of the micro times of a file that does not say it.
+    pub(crate) fn micro_tick(&self) -> Option<Tick> {
+        Columns::micro_unit(self.columns.as_ref(), self.columns_before.as_ref())
     }
 
     /// How times in `unit` become ticks; `None` if they are ticks. The file may state its tick.

@@ -78,7 +78,11 @@ impl SourceFile {
         let header = reader.map(|reader| reader.header(&payload, settings)).transpose()?;
         // Times that have a unit get a tick.
         let in_unit = settings.time_unit(None).map(|_| settings.tick_in_unit(None));
-        let header = header.map(|header| Header { tick: header.tick.or(in_unit), ..header });
+        let header = header.map(|header| Header {
+            tick: header.tick.or(in_unit),
+            micro_tick: header.micro_tick.or(settings.micro_tick()),
+            ..header
+        });
         let beside = RunFile::beside(payload.path, payload.size);
         Ok(header.map(|header| beside.map_or(header.clone(), |beside| beside.complete(header))))
     }

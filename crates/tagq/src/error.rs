@@ -136,8 +136,9 @@ pub enum Error {
     },
     /// Different columns are requested for a text or a table that was already ingested.
     #[error(
-        "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
+        "{path}: was taken with {}; `tagq ingest --rebuild --columns {given} {run}` \
          ingests all sources again",
+        if before.is_empty() { "no such columns".into() } else { format!("the columns {before}") },
         path = path.display(), run = pasted(run)
     )]
     Columns {
@@ -149,6 +150,16 @@ pub enum Error {
         before: String,
         /// The requested columns.
         given: String,
+    },
+    /// A run has no micro times whose unit is known.
+    #[error(
+        "{} has no micro times, or their unit is not known; files of mode T3 have them, and \
+         `tagq ingest --rebuild --micro-tick 4ps {}`, with your unit, takes those of files that do not say it",
+        run.display(), pasted(run)
+    )]
+    NoMicroTimes {
+        /// The run.
+        run: PathBuf,
     },
     /// The tick of times that became ticks at ingest is to be replaced.
     #[error(
@@ -552,6 +563,7 @@ impl Error {
             | Self::OtherTick { .. }
             | Self::NoForm { .. }
             | Self::ConvertedTimes { .. }
+            | Self::NoMicroTimes { .. }
             | Self::NeitherColumn
             | Self::Files(tagq_ingest::Error::Columns { .. } | tagq_ingest::Error::NoTick { .. }) => {
                 2

@@ -125,6 +125,10 @@ pub(crate) struct StoreArgs {
     /// Lines of a text before its header and its tags [default: 0; or as it was taken before]
     #[arg(long, value_name = "N")]
     pub skip_lines: Option<u64>,
+    /// The unit of the micro times of files that do not say it, as of .spc without .set: 4.07ps [default: as it was
+    /// taken before]
+    #[arg(long, value_name = "TICK")]
+    pub micro_tick: Option<Tick>,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -138,13 +142,12 @@ impl QueryArgs {
 }
 
 impl StoreArgs {
-    /// The columns of texts and tables.
+    /// The columns of texts and tables, and what is stated with them.
     fn columns(&self) -> Option<Columns> {
-        let columns = self.columns.clone();
-        match self.skip_lines {
-            Some(lines) => Some(Columns::after_lines(columns, lines)),
-            None => columns,
-        }
+        let columns = self.columns.clone().unwrap_or_default();
+        let skip_lines = self.skip_lines.unwrap_or(columns.skip_lines);
+        let micro_tick = self.micro_tick.or(columns.micro_tick);
+        Some(Columns { skip_lines, micro_tick, ..columns }).filter(|of| *of != Columns::default())
     }
 
     /// How they say to open a run.

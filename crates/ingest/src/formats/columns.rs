@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use tagq_store::TimeUnit;
+use tagq_store::{Tick, TimeUnit, UnitError};
 
 use super::{
     naming::{Meaning, Name, Quantity, UnitOfName},
@@ -20,10 +20,10 @@ use super::{
 /// assert_eq!(columns.time_unit, Some(TimeUnit::Ns));
 /// let names = ColumnNames { time: Some("start".into()), ..ColumnNames::default() };
 /// let chosen = ChosenColumns::Named(names);
-/// assert_eq!("time=start".parse(), Ok(Columns { chosen, time_unit: None, skip_lines: 0 }));
+/// assert_eq!("time=start".parse(), Ok(Columns { chosen, ..Columns::default() }));
 /// # Ok::<(), String>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The columns.
     pub chosen: ChosenColumns,
@@ -31,12 +31,15 @@ pub struct Columns {
     pub time_unit: Option<TimeUnit>,
     /// Lines of a text before its header and its tags.
     pub skip_lines: u64,
+    /// The unit of the micro times of a file that does not say it.
+    pub micro_tick: Option<Tick>,
 }
 
 /// The columns that hold the tags: an order of two, or names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ChosenColumns {
     /// Those that have usual names; without names, the channel and then the time.
+    #[default]
     Usual,
     /// The order of two columns without names.
     Order(TextColumns),
@@ -58,6 +61,9 @@ pub struct ColumnNames {
 const TIMES: [&str; 3] = ["time", "timestamp", "t"];
 const CHANNELS: [&str; 3] = ["channel", "ch", "detector"];
 const MICROS: [&str; 1] = ["micro"];
+/// Keys of what is stated besides columns.
+const SKIP: &str = "skip=";
+const MICRO_TICK: &str = "micro-tick=";
 
 /// Names that a message shows.
 const SHOWN_NAMES: usize = 12;
@@ -109,6 +115,9 @@ impl Columns {
             return true;
         }
         if self.skip_lines > 0 && self.skip_lines != before.skip_lines {
+            return true;
+        }
+        if self.micro_tick.is_some() && self.micro_tick != before.micro_tick {
             return true;
         }
         match (&self.chosen, &before.chosen) {
@@ -170,17 +179,15 @@ impl Columns {
         stating.map_or(of_name, |columns| columns.time_unit)
     }
 
-    /// These columns, or else the usual ones, of a text with so many lines before its header and its tags.
-    #[must_use]
-    pub fn after_lines(columns: Option<Self>, skip_lines: u64) -> Self {
-        let usual = Self { chosen: ChosenColumns::Usual, time_unit: None, skip_lines };
-        columns.map_or(usual, |columns| Self { skip_lines, ..columns })
-    }
-
     /// The lines of a text before its header and its tags.
     pub(crate) fn skipped(given: Option<&Self>, before: Option<&Self>) -> u64 {
         let lines = [given, before].into_iter().flatten().map(|columns| columns.skip_lines);
         lines.into_iter().find(|&lines| lines > 0).unwrap_or(0)
+    }
+
+    /// The unit of micro times that is given for a file that does not say it.
+    pub(crate) fn micro_unit(given: Option<&Self>, before: Option<&Self>) -> Option<Tick> {
+        [given, before].into_iter().flatten().find_map(|columns| columns.micro_tick)
     }
 
     /// Parses the columns by which a source was read, as [`fmt::Display`] wrote them: the name of a column states no
@@ -194,27 +201,20 @@ impl Columns {
         text: &str,
         unit_of: impl Fn(&str) -> (&str, Option<TimeUnit>),
     ) -> Result<Self, String> {
-        let skip = |part: &str| part.trim().strip_prefix("skip=").map(str::to_owned);
-        let skipped: Vec<String> = text.split(',').filter_map(skip).collect();
-        let skip_lines = match &skipped[..] {
-            [] => 0,
-            [lines] => lines.parse().map_err(|_| format!("`{lines}` is no number of lines"))?,
-            _ => return Err(format!("`{text}` says twice how many lines are skipped")),
-        };
-        let parts: Vec<&str> = text.split(',').filter(|part| skip(part).is_none()).collect();
-        if parts.is_empty() && !skipped.is_empty() {
-            return Ok(Self { chosen: ChosenColumns::Usual, time_unit: None, skip_lines });
+        let (stated, parts) = Self::split_off_stated(text)?;
+        if parts.is_empty() {
+            return Ok(stated);
         }
         let rest = parts.join(",");
         if !rest.contains('=') {
             let Some((before, after)) = rest.split_once("time:") else {
                 let chosen = ChosenColumns::Order(rest.parse()?);
-                return Ok(Self { chosen, time_unit: None, skip_lines });
+                return Ok(Self { chosen, ..stated });
             };
             let (unit, after) = after.split_at(after.find(',').unwrap_or(after.len()));
             let order = format!("{before}time{after}").parse()?;
             let time_unit = Some(unit.parse()?);
-            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit, skip_lines });
+            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit, ..stated });
         }
         let mut names = ColumnNames::default();
         let mut time_unit = None;
@@ -242,7 +242,30 @@ impl Columns {
                 }
             }
         }
-        Ok(Self { chosen: ChosenColumns::Named(names), time_unit, skip_lines })
+        Ok(Self { chosen: ChosenColumns::Named(names), time_unit, ..stated })
+    }
+
+    /// Splits a text into what it states besides columns, and the parts that choose columns.
+    fn split_off_stated(text: &str) -> Result<(Self, Vec<&str>), String> {
+        let (mut skip_lines, mut micro_tick, mut parts) = (None, None, Vec::new());
+        for part in text.split(',') {
+            if let Some(lines) = part.trim().strip_prefix(SKIP) {
+                let lines =
+                    lines.parse().map_err(|_| format!("`{lines}` is no number of lines"))?;
+                if skip_lines.replace(lines).is_some() {
+                    return Err(format!("`{text}` says twice how many lines are skipped"));
+                }
+            } else if let Some(tick) = part.trim().strip_prefix(MICRO_TICK) {
+                let tick = tick.parse().map_err(|fault: UnitError| fault.to_string())?;
+                if micro_tick.replace(tick).is_some() {
+                    return Err(format!("`{text}` says twice what the unit of micro times is"));
+                }
+            } else {
+                parts.push(part);
+            }
+        }
+        let skip_lines = skip_lines.unwrap_or(0);
+        Ok((Self { skip_lines, micro_tick, ..Self::default() }, parts))
     }
 }
 
@@ -376,15 +399,15 @@ fn quoted(names: &[String]) -> Vec<String> {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.time_unit.map(|unit| format!(":{}", unit.name())).unwrap_or_default();
-        let skip = match (&self.chosen, self.skip_lines) {
-            (_, 0) => String::new(),
-            (ChosenColumns::Usual, lines) => format!("skip={lines}"),
-            (_, lines) => format!(",skip={lines}"),
-        };
-        match &self.chosen {
-            ChosenColumns::Usual => Ok(()),
-            ChosenColumns::Order(TextColumns::TimeChannel) => write!(f, "time{unit},channel"),
-            ChosenColumns::Order(TextColumns::ChannelTime) => write!(f, "channel,time{unit}"),
+        let skip = Some(self.skip_lines).filter(|&lines| lines > 0);
+        let stated = [
+            skip.map(|lines| format!("{SKIP}{lines}")),
+            self.micro_tick.map(|tick| format!("{MICRO_TICK}{}", tick.paste())),
+        ];
+        let chosen = match &self.chosen {
+            ChosenColumns::Usual => None,
+            ChosenColumns::Order(TextColumns::TimeChannel) => Some(format!("time{unit},channel")),
+            ChosenColumns::Order(TextColumns::ChannelTime) => Some(format!("channel,time{unit}")),
             ChosenColumns::Named(ColumnNames { time, channel, micro }) => {
                 let time = match time {
                     // The name itself ends like a unit.
@@ -397,17 +420,19 @@ impl fmt::Display for Columns {
                 let keys = [("time", &time), ("channel", channel), ("micro", micro)];
                 let named = keys.iter().filter_map(|(key, name)| Some((key, name.as_ref()?)));
                 let named: Vec<String> = named.map(|(key, name)| format!("{key}={name}")).collect();
-                f.write_str(&named.join(","))
+                Some(named.join(","))
             }
-        }?;
-        f.write_str(&skip)
+        };
+        let parts: Vec<String> = [chosen].into_iter().chain(stated).flatten().collect();
+        f.write_str(&parts.join(","))
     }
 }
 
 impl FromStr for Columns {
     type Err = String;
 
-    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and `skip=LINES`.
+    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and `skip=LINES` and
+    /// `micro-tick=TICK`.
     /// Times may have a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`, or by their name, as in
     /// `time=start_ns`; `time=start_ns:` are ticks.
     fn from_str(text: &str) -> Result<Self, String> {
@@ -446,8 +471,15 @@ mod tests {
 
     #[test]
     fn columns_are_parsed_and_shown_alike() {
-        for text in ["channel,time", "time=a,channel=b c", "channel=x", "time=t,channel=c,micro=m"]
-        {
+        for text in [
+            "channel,time",
+            "time=a,channel=b c",
+            "channel=x",
+            "time=t,channel=c,micro=m",
+            "micro-tick=4.07ps",
+            "time:ns,channel,skip=3,micro-tick=1/3ps",
+            "micro=m,micro-tick=9696969697/100as",
+        ] {
             assert_eq!(text.parse::<Columns>().unwrap().to_string(), text);
         }
         for text in [
@@ -461,6 +493,8 @@ mod tests {
             "time:min,channel",
             "channel:ns,time",
             "time:ns",
+            "micro-tick=4",
+            "micro-tick=4ps,micro-tick=4ps",
         ] {
             assert!(text.parse::<Columns>().is_err(), "{text}");
         }
@@ -558,6 +592,9 @@ mod tests {
             ("time=:ps", "time=a:ns,channel=b", true),
             ("channel=b", "time=a:ns,channel=b", false),
             ("time=time:ns", "time:ns,channel", false),
+            ("micro-tick=4ps", "channel,time,micro-tick=4ps", false),
+            ("micro-tick=4ps", "channel,time", true),
+            ("channel,time", "channel,time,micro-tick=4ps", false),
         ] {
             let [given, before] = [given, before].map(|text| text.parse::<Columns>().unwrap());
             assert_eq!(given.contradict(&before), expected, "{given} {before}");

@@ -87,7 +87,7 @@ impl<R> RecordFile<R> {
     /// The one whose units the store has, if it has units.
     fn chosen(&self, settings: &Settings) -> &Self {
         let is_stored = |of: &Head| {
-            let micro = of.micro_tick.and(settings.micro_tick);
+            let micro = of.micro_tick.and(settings.stored_micro_tick);
             of.tick == settings.tick && (micro.is_none() || micro == of.micro_tick)
         };
         let other = self.of_doubles.as_deref();
@@ -103,7 +103,8 @@ pub(crate) struct Head {
     pub recording: Recording,
     /// The unit of times; in mode T3 of PicoQuant's instruments, of the times after a pulse.
     pub tick: Option<Tick>,
-    /// The unit of micro times; `None` if no record has one.
+    /// The unit of micro times; `None` if no record has one, or if the file does not say it: then micro times are left
+    /// out, unless [`Settings`] give it.
     pub micro_tick: Option<Tick>,
 }
 
@@ -252,7 +253,8 @@ fn read(
             false
         })
     };
-    let decoder = Decoder { records, payload, settings };
+    let has_micro = head.micro_tick.or(settings.micro_tick()).is_some();
+    let decoder = Decoder { records, payload, settings, has_micro };
     let overflow = i128::from(settings.start_overflow);
     let mut receiver = Receiver { tags: 0, records: 0, overflow, sink };
     pipeline::run(&decoder, &mut cut, Ahead::of(payload, settings), &mut receiver)?;
@@ -312,6 +314,8 @@ struct Decoder<'a, R> {
     records: &'a R,
     payload: &'a Payload<'a>,
     settings: &'a Settings,
+    /// Whether the unit of micro times is known.
+    has_micro: bool,
 }
 
 impl<R: Records> Units for Decoder<'_, R> {
@@ -324,7 +328,7 @@ impl<R: Records> Units for Decoder<'_, R> {
     }
 
     fn decode(&self, block: &Block, before: i128, out: &mut Outlet<'_>) -> Self::End {
-        let Self { records, payload, settings } = self;
+        let Self { records, payload, settings, has_micro } = self;
         let len = records.record_bytes();
         let before = before + i128::from(settings.start_overflow);
         // Records that were read before are not counted again.
@@ -349,7 +353,7 @@ impl<R: Records> Units for Decoder<'_, R> {
         for edge in found.dead {
             out.dead(edge)?;
         }
-        out.tags(found.tags, found.micro)?;
+        out.tags(found.tags, if *has_micro { found.micro } else { Vec::new() })?;
         for (what, records) in found.left_out {
             out.left_out(what, records)?;
         }

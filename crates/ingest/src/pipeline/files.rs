@@ -61,7 +61,7 @@ struct File(Option<(Arc<SourceFile>, Settings)>);
 
 /// How the decoding of a file ended.
 enum End {
-    Read(Result<Summary, Error>),
+    Read(Box<Result<Summary, Error>>),
     /// It is to be decoded now, when it is its turn.
     AtItsTurn,
 }
@@ -136,7 +136,7 @@ impl Turn<'_> {
                         .map_err(|error| name_torn(&source, settings, error))?;
                     waiting.change(|state| state.bytes -= bytes);
                 }
-                Message::End(End::Read(read)) => result = read,
+                Message::End(End::Read(read)) => result = *read,
                 Message::End(End::AtItsTurn) => {
                     result = read_decoded(&source, settings, Decoding::Rows, sink);
                 }
@@ -160,10 +160,11 @@ impl Units for Files {
         };
         match Payload::find(&source.opened, settings, Decoding::RowsHere).map(is_small) {
             Ok(true) => {
-                End::Read(read_decoded(source, settings, Decoding::RowsHere, &mut |decoded| {
+                let read = read_decoded(source, settings, Decoding::RowsHere, &mut |decoded| {
                     settings.check_wanted()?;
                     out.decoded(decoded)
-                }))
+                });
+                End::Read(read.into())
             }
             _ => End::AtItsTurn,
         }

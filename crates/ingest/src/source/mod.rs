@@ -122,15 +122,23 @@ fn ingest_from(
         }),
         ..settings.clone()
     };
+    let micro_tick = settings.micro_tick();
+    if micro_tick.is_some() && intake.facts.columns.is_none() {
+        // An ingest that is interrupted goes on with the same unit.
+        intake.facts.columns = Some(Columns { micro_tick, ..Columns::default() }.to_string());
+    }
+    let mut is_unit_told = false;
     let summary = read(&settings, &mut |decoded| {
         settings.check_wanted()?;
         match decoded {
             Decoded::Tags(piece) => intake.take_tags(&piece),
             Decoded::Rows(rows) => intake.take(rows),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
-            Decoded::Recording(recording, micro_tick) => {
+            Decoded::Recording(recording, stated) => {
                 intake.begin_recording(*recording);
+                is_unit_told = true;
                 let writer = &mut *intake.rows.writer;
+                let micro_tick = stated.or(micro_tick);
                 Ok(micro_tick.map_or(Ok(()), |tick| writer.set_micro_tick(tick))?)
             }
             Decoded::Channel(label, name) => {
@@ -147,6 +155,10 @@ fn ingest_from(
             }
         }
     })?;
+    // Text has no header that would state it.
+    if let Some(tick) = micro_tick.filter(|_| !is_unit_told) {
+        intake.rows.writer.set_micro_tick(tick)?;
+    }
     intake.finish(settings.hold_back)?;
     intake.note_read(summary.crc)?;
     intake.check_names(summary.columns.is_some())?;
@@ -157,7 +169,8 @@ fn ingest_from(
     let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;
     facts.checksummed &= summary.checksummed || is_nothing;
     facts.torn.clone_from(&summary.torn);
-    facts.columns = summary.columns.as_ref().map(ToString::to_string).or(facts.columns);
+    let columns = summary.columns.clone().map(|of| Columns { micro_tick, ..of }.to_string());
+    facts.columns = columns.or(facts.columns);
     rows.writer.finish_source(facts.clone());
     *held = Held::after(order, points, facts, rows.last);
     Ok(summary)

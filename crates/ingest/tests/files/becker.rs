@@ -9,7 +9,8 @@ use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     instruments::{
-        Stored, early, grown_record_by_record, in_order, ingested, read_all, real_file, stored,
+        Stored, early, grown_record_by_record, in_order, ingested, ingested_on, read_all,
+        real_file, stored,
     },
     support::{file, skipped, tag},
 };
@@ -473,4 +474,36 @@ fn a_recording_of_an_instrument_has_its_module_and_tick() {
     assert_eq!(header.tick, Some("9.5ns".parse().unwrap()));
     let unit = ingested(&path).0.recording.unwrap().facts;
     assert!(unit.contains(&("module".into(), "SPC-150".into())), "{unit:?}");
+}
+
+/// Micro times of a file without settings are taken in a unit that is given, which is kept with the source.
+#[test]
+fn the_unit_of_micro_times_can_be_given() {
+    let records = [5, 0x46 | 1 << 12 | 3 << 16, MTOV | 3 | 0xfff << 16];
+    let mut settings = named("spc");
+    settings.columns = Some("micro-tick=4.07ps".parse().unwrap());
+    let header = |settings: &Settings| {
+        let (_folder, path) = file(&bytes_of(&records));
+        SourceFile::open(&path).unwrap().header(settings).unwrap().unwrap().micro_tick
+    };
+    assert_eq!(header(&named("spc")), None);
+    assert_eq!(header(&settings), Some("4.07ps".parse().unwrap()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.spc");
+    // 4095 less what the converter says.
+    let expected = [4_095, 4_092, 0];
+    for taken in 1..=records.len() {
+        fs::write(&path, bytes_of(&records[..taken])).unwrap();
+        // Only the first time is the unit given.
+        let settings = if taken == 1 { &settings } else { &named("spc") };
+        let store = ingested_on(&path, settings);
+        let micro = store.micro().unwrap();
+        let found: Vec<u32> = (0..taken).map(|row| micro.get(row).unwrap()).collect();
+        assert_eq!(found, expected[..taken]);
+        assert_eq!(store.manifest().micro_tick, Some("4.07ps".parse().unwrap()));
+        let columns = store.manifest().sources[0].facts.columns.clone();
+        assert_eq!(columns.as_deref(), Some("micro-tick=4.07ps"));
+    }
+    let without = stored(&bytes_of(&records), "a", &named("spc")).unwrap();
+    assert_eq!((without.rows.len(), without.facts.columns), (3, None));
 }

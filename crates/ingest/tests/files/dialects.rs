@@ -205,7 +205,7 @@ impl Dialect {
         let columns: Option<Columns> = columns.map(|columns| columns.parse().unwrap());
         let columns = match self.skip_lines {
             0 => columns,
-            lines => Some(Columns::after_lines(columns, lines)),
+            skip_lines => Some(Columns { skip_lines, ..columns.unwrap_or_default() }),
         };
         let tick = Some(self.tick).filter(|tick| !tick.is_empty());
         let tick = tick.map(|tick| tick.parse::<Tick>().unwrap());

@@ -140,6 +140,19 @@ pub fn ingested(path: &Path) -> (SourceFacts, Vec<u32>) {
     (opened.manifest().sources[0].facts.clone(), micro)
 }
 
+/// Ingests what is new of the file at `path` into the store beside it.
+pub fn ingested_on(path: &Path, settings: &Settings) -> Store {
+    let store = path.with_file_name("a.tagq");
+    let mut writer = writer(&store);
+    let part = match writer.last_source() {
+        Some(_) => SourcePart::Rest,
+        None => SourcePart::Whole { rebase: None },
+    };
+    ingest(path, "a", part, settings, &mut writer).unwrap();
+    writer.commit().unwrap();
+    Store::open(&store, Access::Mapped).unwrap()
+}
+
 /// Ingests the file at `path` into a store beside it.
 pub fn stored_beside(path: &Path) -> Result<Store, Error> {
     store_of(path, path.parent().unwrap(), &Settings::default())

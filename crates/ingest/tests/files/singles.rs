@@ -80,7 +80,7 @@ fn a_store_keeps_the_double() {
     let single = f64::from(16e-12_f32);
     let double = Tick::of_seconds(single).ok();
     assert_eq!(double.unwrap().exact(), "3199999987213431/200000000 as");
-    let settings = Settings { tick: double, micro_tick: double, ..Settings::default() };
+    let settings = Settings { tick: double, stored_micro_tick: double, ..Settings::default() };
     let bytes = t3(single, 25e-9);
     assert_eq!(header(&bytes, &settings).unwrap().tick, double);
     // 7 pulses are 10937.50004..., and 10^6 pulses 1562500006.24... ticks of the double.

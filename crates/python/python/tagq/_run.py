@@ -58,6 +58,7 @@ OPENING: dict[str, Any] = {
     "tick": None,
     "source_format": None,
     "columns": None,
+    "micro_tick": None,
     "io": "map",
     "ingest": True,
     "rebuild": False,
@@ -84,6 +85,7 @@ def open(  # type: ignore[overload-overlap]
     ingest: bool = True,
     source_format: str | None = None,
     columns: str | None = None,
+    micro_tick: str | None = None,
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
@@ -101,6 +103,7 @@ def open(
     ingest: bool = True,
     source_format: str | None = None,
     columns: str | None = None,
+    micro_tick: str | None = None,
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
@@ -118,6 +121,7 @@ def open(
     ingest: bool = True,
     source_format: str | None = None,
     columns: str | None = None,
+    micro_tick: str | None = None,
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
@@ -153,6 +157,8 @@ def open(
         Columns of a table or a text: "time=NAME,channel=NAME,micro=NAME" with some of these, or the order of two
         columns without names: "channel,time" or "time,channel". Times that are no ticks have a unit, as in
         "time=NAME:ns".
+    micro_tick
+        Unit of the micro times of files that do not say it, such as "4.07ps", as of .spc without .set.
     setup
         File with tick, names, delays and groups of the experiment [default: ``tagq.toml`` in the run's
         folder]. ``no_setup`` uses no file.
@@ -169,6 +175,7 @@ def open(
         ingest=ingest,
         source_format=source_format,
         columns=columns,
+        micro_tick=micro_tick,
         setup=setup,
         no_setup=no_setup,
         threads=threads,
@@ -218,6 +225,7 @@ def ingest(
     tick: str | None = None,
     source_format: str | None = None,
     columns: str | None = None,
+    micro_tick: str | None = None,
     rebuild: bool = False,
     rebase: bool = False,
     salvage: bool = False,
@@ -236,6 +244,8 @@ def ingest(
         Whether folders are searched for sources in nested folders, too. Give it each time.
     source_format
         Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
+    micro_tick
+        Unit of the micro times of files that do not say it, such as "4.07ps".
     rebuild
         Ingest every source again, in one commit.
     rebase
@@ -258,6 +268,7 @@ def ingest(
         recursive=recursive,
         source_format=source_format,
         columns=columns,
+        micro_tick=micro_tick,
         rebuild=rebuild,
         rebase=rebase,
         salvage=salvage,
@@ -271,10 +282,14 @@ def ingest(
 def _opening(**given: Any) -> dict[str, Any]:
     opening = dict(OPENING)
     opening.update(given)
-    for name in ("tick", "source_format", "columns", "io"):
+    for name in ("tick", "source_format", "columns", "micro_tick", "io"):
         if opening[name] is not None and not isinstance(opening[name], str):
             found = type(opening[name]).__name__
             raise WrongTypeError(f"{name}: a text is wanted, not {found}")
+    # It is kept with the columns of a source.
+    micro_tick = opening.pop("micro_tick")
+    if micro_tick is not None:
+        opening["columns"] = ",".join(filter(None, [opening["columns"], f"micro-tick={micro_tick}"]))
     for name in ("store", "setup"):
         if opening[name] is not None:
             opening[name] = _path(opening[name], name)

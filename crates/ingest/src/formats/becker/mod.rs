@@ -35,7 +35,9 @@ const QC_FEMTO: u32 = 1 << 8;
 const QC_LARGE: u8 = 1 << 7;
 /// The fact about a file without settings.
 const SETTINGS: &str = "settings";
-const NO_SETTINGS: &str = "no .set file; micro times are left out, because their unit is not known";
+const NO_SETTINGS: &str = "no .set file; micro times are taken if --micro-tick gives their unit";
+/// How it begins, also in stores of earlier versions.
+const NO_SETTINGS_START: &str = "no .set file;";
 /// Markers of a module.
 const MARKERS: u16 = 4;
 
@@ -104,7 +106,7 @@ impl BeckerHickl {
         let head = self.head(payload, meant)?;
         Ok(head.map(|head| {
             let layout = self.layout(&head.lasting);
-            let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
+            let records = FifoRecords { layout };
             RecordFile::new(head, records)
         }))
     }
@@ -177,14 +179,16 @@ pub(crate) fn untold(path: &Path) -> Option<Error> {
             "a Becker & Hickl file, and {name} beside it, which would name its module, is missing"
         ),
         way: "put it there, or say the records of the module: --source-format spc (most modules), spc-qc (SPC-QC), \
-              spc600 or spc600-256 (SPC-600 and 630)",
+              spc600 or spc600-256 (SPC-600 and 630), and the unit of micro times, as in --micro-tick 4.07ps (TAC range / \
+              TAC gain / 4096)",
     })
 }
 
 /// Returns the settings of the source at `path`, if they appeared after it was ingested without them.
 pub fn late_settings(facts: &SourceFacts, path: &Path) -> Option<PathBuf> {
     let recording = facts.recording.as_ref()?;
-    let is_without = |(what, value): &(String, String)| what == SETTINGS && value == NO_SETTINGS;
+    let is_without =
+        |(what, value): &(String, String)| what == SETTINGS && value.starts_with(NO_SETTINGS_START);
     recording.facts.iter().find(|fact| is_without(fact))?;
     settings_path(path).filter(|path| ModuleSettings::read(path).is_some())
 }

@@ -37,8 +37,6 @@ pub(super) enum Layout {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FifoRecords {
     pub layout: Layout,
-    /// Whether the unit of the micro times is known: without it they are left out.
-    pub has_micro: bool,
 }
 
 /// One record, decoded.
@@ -230,8 +228,7 @@ impl Counter for FifoRecords {
                 set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + u64::from(bit)));
             }
             Some(_) if is_invalid => found.left_out(INVALID),
-            Some(_) if self.has_micro => found.photon(time, routing.into(), micro),
-            Some(_) => found.tag(time, routing.into()),
+            Some(_) => found.photon(time, routing.into(), micro),
         }
         Some(())
     }

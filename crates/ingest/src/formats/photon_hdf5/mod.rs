@@ -142,11 +142,13 @@ impl Measurement {
         let tick = unit(file, "timestamps_specs/timestamps_unit", settings.tick)?;
         let mut facts = facts(file);
         let micro_tick = match micro {
-            Some(_) => unit(file, "nanotimes_specs/tcspc_unit", settings.micro_tick)?,
+            Some(_) => unit(file, "nanotimes_specs/tcspc_unit", settings.stored_micro_tick)?
+                .or(settings.micro_tick()),
             None => None,
         };
         if micro.is_some() && micro_tick.is_none() {
-            let why = "left out, because the file has no `tcspc_unit`";
+            let why =
+                "left out, because the file has no `tcspc_unit`; --micro-tick gives their unit";
             facts.push(("nanotimes".into(), why.into()));
         }
         let recording = Recording {

@@ -255,7 +255,7 @@ impl<'a, 's> Reading<'a, 's> {
         Ok(Summary {
             tags: self.rows,
             resume_byte: payload.size,
-            columns: Some(Columns { chosen, time_unit, skip_lines: 0 }),
+            columns: Some(Columns { chosen, time_unit, ..Columns::default() }),
             crc: input.crc(),
             ..Summary::new(payload, settings)
         })

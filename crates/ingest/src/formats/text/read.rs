@@ -179,10 +179,11 @@ impl TextRead {
         let skip_lines = settings.skip_lines();
         if self.is_begun {
             let (chosen, time_unit) = (self.layout.chosen(), self.layout.time_unit());
-            return Columns { chosen, time_unit, skip_lines };
+            return Columns { chosen, time_unit, skip_lines, ..Columns::default() };
         }
         let Settings { columns, columns_before, .. } = settings;
-        Columns::after_lines(columns.clone().or_else(|| columns_before.clone()), skip_lines)
+        let columns = columns.clone().or_else(|| columns_before.clone()).unwrap_or_default();
+        Columns { skip_lines, ..columns }
     }
 
     /// Hands on a last line without an end when it is to be salvaged. Says what becomes of it;
@@ -575,7 +576,7 @@ mod tests {
     fn headers_and_settings_say_which_column_is_which() {
         use TextColumns::{ChannelTime, TimeChannel};
         let in_ticks =
-            |order| Columns { chosen: ChosenColumns::Order(order), time_unit: None, skip_lines: 0 };
+            |order| Columns { chosen: ChosenColumns::Order(order), ..Columns::default() };
         let columns = |text: &str, given: Option<TextColumns>, before: Option<TextColumns>| {
             let settings = Settings {
                 columns: given.map(in_ticks),

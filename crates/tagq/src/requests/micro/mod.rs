@@ -250,10 +250,8 @@ impl MicroTimes {
 
 /// Returns the unit of the micro times of a run.
 pub(super) fn micro_tick(run: &Run) -> Result<Tick, Error> {
-    run.store().manifest().micro_tick.ok_or_else(|| {
-        Error::Request(format!(
-            "{} has no micro times, or their unit is not known; files of mode T3 have them",
-            run.path().display()
-        ))
-    })
+    run.store()
+        .manifest()
+        .micro_tick
+        .ok_or_else(|| Error::NoMicroTimes { run: run.path().to_path_buf() })
 }

@@ -119,8 +119,8 @@ impl IngestState {
         let format = options.format.or_else(|| self.formats.get(name).copied());
         let columns = options.columns.clone();
         let tick = options.tick.or(self.tick).or(options.tick_here);
-        let micro_tick = self.micro_tick;
-        Settings { format, columns, columns_before, tick, micro_tick, ..Settings::default() }
+        let stored_micro_tick = self.micro_tick;
+        Settings { format, columns, columns_before, tick, stored_micro_tick, ..Settings::default() }
     }
 
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_ingest::{Change, FormatName, SourceFile, is_unchanged};
+use tagq_ingest::{Change, Columns, FormatName, SourceFile, is_unchanged};
 use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer, os::FileStamp};
 
 use super::{
@@ -78,7 +78,10 @@ impl UpdatePlan {
                 };
                 source
             };
-            if let (Some(given), Some(before)) = (&options.columns, columns_of(source))
+            // A source without columns has micro times only if the file says their unit.
+            let no_columns = || options.columns.as_ref()?.micro_tick.map(|_| Columns::default());
+            let before = columns_of(source).or_else(no_columns);
+            if let (Some(given), Some(before)) = (&options.columns, before)
                 && given.contradict(&before)
             {
                 let (path, run) = (path.clone(), location.path.clone());
