@@ -21,8 +21,7 @@ const KINDS: [ForeignFormat; 11] = [
     (
         b"SITT",
         "a file of Swabian's Time Tagger (ttbin)",
-        "write its tags by Swabian's library, as the script in docs/book/src/migrating/swabian.md does, and \
-         name their format with --source-format swabian",
+        "only Swabian's library reads it: pip install Swabian-TimeTagger, then python -m tagq.ttbin FILE -o NEW.tagq",
     ),
     (
         b"FEA1",

@@ -1,4 +1,5 @@
-"""Tests compare the package with the program and with the libraries that read its tables, without mocks."""
+"""Tests compare the package with the program and with the libraries that read its tables, without mocks but that of a Time
+Tagger's reader."""
 
 from __future__ import annotations
 

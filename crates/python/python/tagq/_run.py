@@ -129,7 +129,8 @@ def open(
     **unknown: NoReturn,
 ) -> Run | Sum:
     """Opens a run: a store, a folder of tag files, or one such file. "-" is standard input, and a file object opened for
-    bytes is read to its end; their store goes with the run, unless ``store`` names one.
+    bytes is read to its end; their store goes with the run, unless ``store`` names one. A ``.ttbin`` file is read by
+    Swabian's library (``pip install tagq[swabian]``), its store ``x.ttbin.tagq`` by any call.
 
     A list of paths is opened as one ``Sum``, with the same queries: their answers are those of the command line with
     ``--sum``, in which counts and live times are added up and no pair is made of tags of two runs. To join files of one
@@ -184,7 +185,7 @@ def open(
     if isinstance(path, (str, os.PathLike)):
         if path == "-":
             return _of_stream(sys.stdin.buffer, opening)
-        return Run(_tagq.open(_path(path), opening))
+        return _of_path(path, opening)
     if isinstance(path, Sequence):
         return _of_list(path, opening)
     if hasattr(path, "read"):
@@ -202,7 +203,18 @@ def _of_list(paths: Sequence[Path], opening: dict[str, Any]) -> Sum:
         _path(paths)
     if not paths:
         raise QuestionError('path: the list is empty; name one run or more, as ["monday.ptu", "tuesday.ptu"]')
-    return Sum([Run(_tagq.open(_path(path), opening)) for path in paths])
+    return Sum([_of_path(path, opening) for path in paths])
+
+
+def _of_path(path: Path, opening: dict[str, Any]) -> Run:
+    """Opens a store, a folder or a file; a ``.ttbin`` file by its store."""
+    from . import ttbin
+
+    name = _path(path)
+    if ttbin.is_ttbin(name):
+        name = ttbin.store_of(name, opening)
+        opening = {**opening, "store": None, "source_format": None, "columns": None}
+    return Run(_tagq.open(name, opening))
 
 
 def _of_stream(stream: BinaryIO, opening: dict[str, Any]) -> Run:
