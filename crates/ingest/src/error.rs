@@ -19,16 +19,11 @@ pub enum Error {
         source: io::Error,
     },
     /// The file is neither Cap'n Proto tags nor text, nor one of these compressed.
-    #[error(
-        "{path}: no tag file: {found}; a `.tags.zst` begins with a Zstandard frame (bytes 28 b5 2f \
-         fd), a `.tags` with the segment table of a Cap'n Proto message, text with a line of channel \
-         and time",
-        path = path.display()
-    )]
+    #[error("{path}: no tag file: {found}", path = path.display())]
     NotTags {
         /// The file.
         path: PathBuf,
-        /// The first bytes.
+        /// What it is instead, and the fix.
         found: String,
     },
     /// The file is of another program.

@@ -48,6 +48,7 @@ pub mod write;
 mod tags_capnp;
 
 pub use error::Error;
+pub use foreign::{ForeignFile, foreign_files};
 pub use formats::{
     FormatFacts,
     becker::late_settings,

@@ -166,9 +166,14 @@ fn format_of(
         return Ok(told);
     }
     foreign::check(payload.path, start, payload.members())?;
-    formats::of_short(payload.path, start)
-        .or_else(|| formats::of_start(start))
-        .ok_or_else(|| becker::untold(payload.path).unwrap_or_else(|| payload.not_tags(start)))
+    let found = formats::of_short(payload.path, start).or_else(|| formats::of_start(start));
+    let of_module = becker::untold(payload.path);
+    // The few small numbers that tell messages also begin many files of a module.
+    let is_doubtful = |format: &&dyn Format| of_module.is_some() && formats::is_tags(*format);
+    found.filter(|format| !is_doubtful(format)).ok_or_else(|| {
+        let named = of_module.or_else(|| foreign::of_name(payload.path, payload.members()));
+        named.unwrap_or_else(|| payload.not_tags(start))
+    })
 }
 
 #[cfg(test)]

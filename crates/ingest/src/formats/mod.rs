@@ -69,6 +69,11 @@ pub(crate) fn of_short(path: &Path, start: &[u8]) -> Option<&'static dyn Format>
     })
 }
 
+/// Whether it is the format of messages.
+pub(crate) fn is_tags(format: &dyn Format) -> bool {
+    format.facts().names[0] == tags::NAME
+}
+
 /// The format of this name.
 pub(crate) fn of_name(name: FormatName) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|format| format.facts().names.contains(&name.0))

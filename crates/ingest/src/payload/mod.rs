@@ -285,6 +285,10 @@ impl Stopped {
     }
 }
 
+/// The way out for a file that nothing tells.
+const UNTOLD: &str = "neither this nor the end of its name tells a format: `tagq formats` lists them, and \
+    --source-format names one";
+
 /// Describes four bytes for a reader.
 fn describe(bytes: [u8; 4]) -> String {
     if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes {
@@ -292,8 +296,8 @@ fn describe(bytes: [u8; 4]) -> String {
     }
     let is_text = bytes.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
     if is_text {
-        return format!("text that begins \"{}\"", bytes.escape_ascii());
+        return format!("text that begins \"{}\"; {UNTOLD}", bytes.escape_ascii());
     }
     let [a, b, c, d] = bytes;
-    format!("something that begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}")
+    format!("something that begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}; {UNTOLD}")
 }

@@ -14,6 +14,7 @@ mod cut;
 mod dialects;
 mod encode;
 mod flips;
+mod foreign;
 mod hostile;
 mod ingest;
 mod instruments;
@@ -30,6 +31,7 @@ mod swabian;
 mod tables;
 mod text;
 mod threads;
+mod timeharp;
 mod units;
 
 #[rustfmt::skip]

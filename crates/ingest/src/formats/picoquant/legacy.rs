@@ -22,6 +22,8 @@ use crate::formats::{
 pub(super) const PICOHARP: &[u8] = b"PicoHarp 300";
 pub(super) const HYDRAHARP: &[u8] = b"HydraHarp\0";
 
+/// Bytes of the text that says the instrument.
+pub(super) const IDENT_BYTES: usize = 16;
 /// Texts of both headers: place and length.
 const VERSION: (usize, usize) = (16, 6);
 const PROGRAM: (usize, usize) = (22, 18);
@@ -50,19 +52,19 @@ struct Places {
     end: usize,
 }
 
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
-    fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], Fault> {
+    pub(super) fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], Fault> {
         let field = self.0.get(at..at + N).ok_or(Fault::Torn)?;
         Ok(std::array::from_fn(|i| field[i]))
     }
 
-    fn int(&self, at: usize) -> Result<i32, Fault> {
+    pub(super) fn int(&self, at: usize) -> Result<i32, Fault> {
         self.bytes(at).map(i32::from_le_bytes)
     }
 
-    fn text(&self, (at, len): (usize, usize)) -> Result<String, Fault> {
+    pub(super) fn text(&self, (at, len): (usize, usize)) -> Result<String, Fault> {
         let bytes = self.0.get(at..at + len).ok_or(Fault::Torn)?;
         Ok(text(bytes).trim().to_owned())
     }
@@ -91,6 +93,8 @@ fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     let is_t3 = match fields.int(places.mode)? {
         2 => false,
         3 => true,
+        0 if is_picoharp => return Err(Fault::histogram("a histogram of a PicoHarp 300 (PHD)")),
+        0 => return Err(Fault::histogram("a histogram of a HydraHarp 400 (HHD)")),
         mode => return Err(Fault::Damaged(format!("mode {mode} is not T2 or T3"))),
     };
     let tick = match (is_picoharp, is_t3) {

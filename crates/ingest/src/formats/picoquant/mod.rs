@@ -1,4 +1,5 @@
-//! Files of PicoQuant's instruments in modes T2 and T3: PTU, and the older formats of PicoHarp and HydraHarp.
+//! Files of PicoQuant's instruments: PTU, and the older formats of PicoHarp and HydraHarp, in modes T2 and T3, and of
+//! a TimeHarp 200.
 
 pub(crate) mod by_pulse;
 mod facts;
@@ -7,6 +8,7 @@ mod legacy;
 mod ptu;
 mod records;
 mod tags;
+mod timeharp;
 pub(crate) mod writer;
 
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use crate::{
     },
     payload::Payload,
 };
+pub(crate) use tags::NO_TAGS;
 use tags::{Fault, HEADER_BYTES_MAX};
 
 /// The name of the format of files that are written, too.
@@ -34,21 +37,25 @@ pub(crate) struct PicoQuant;
 impl Format for PicoQuant {
     fn facts(&self) -> FormatFacts {
         FormatFacts {
-            names: &[NAME, "pt2", "pt3", "ht2", "ht3"],
-            suffixes: &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3"],
-            recognised: "text PQTTTR, PicoHarp 300 or HydraHarp",
+            names: &[NAME, "pt2", "pt3", "ht2", "ht3", timeharp::NAME],
+            suffixes: &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3", ".t3r"],
+            recognised: "text PQTTTR, PicoHarp 300, HydraHarp or TimeHarp 200",
         }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {
-        [tags::MAGIC, legacy::PICOHARP, legacy::HYDRAHARP]
+        [tags::MAGIC, legacy::PICOHARP, legacy::HYDRAHARP, timeharp::TIMEHARP]
             .iter()
             .any(|magic| start.starts_with(magic))
     }
 
     fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
-        let file = parse(payload)?;
-        Ok(file.map(|file| Arc::new(file) as _))
+        let start = payload.first(legacy::IDENT_BYTES)?;
+        if start.starts_with(timeharp::TIMEHARP) {
+            return Ok(parse(payload, timeharp::read)?.map(|file| Arc::new(file) as _));
+        }
+        let read = if start.starts_with(tags::MAGIC) { ptu::read } else { legacy::read };
+        Ok(parse(payload, read)?.map(|file| Arc::new(file) as _))
     }
 }
 
@@ -58,29 +65,30 @@ std::thread_local! {
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Reads the header; `None` if the file ends inside it.
-fn parse(payload: &Payload<'_>) -> Result<Option<RecordFile<records::PicoQuant>>, Error> {
+/// Reads the header by `read`; `None` if the file ends inside it.
+fn parse<R>(
+    payload: &Payload<'_>,
+    read: impl Fn(&[u8]) -> Result<RecordFile<R>, Fault>,
+) -> Result<Option<RecordFile<R>>, Error> {
     #[cfg(test)]
     PARSED.set(PARSED.get() + 1);
-    let mut read = Err(Fault::Torn);
+    let mut found = Err(Fault::Torn);
     for len in HEADER_BYTES {
         let bytes = payload.first(len)?;
-        read =
-            if bytes.starts_with(tags::MAGIC) { ptu::read(&bytes) } else { legacy::read(&bytes) };
-        match &read {
+        found = read(&bytes);
+        match &found {
             Err(Fault::Torn) if bytes.len() == HEADER_BYTES_MAX => {
-                read = Err(Fault::Damaged("it is longer than 4 MiB".into()));
+                found = Err(Fault::Damaged("it is longer than 4 MiB".into()));
             }
             Err(Fault::Torn) if bytes.len() == len => {}
             _ => break,
         }
     }
-    match read {
+    let path = || payload.path.into();
+    match found {
         Ok(file) => Ok(Some(file)),
         Err(Fault::Torn) => Ok(None),
-        Err(Fault::Damaged(what)) => Err(Error::Header { path: payload.path.into(), what }),
-        Err(Fault::Refused(kind, way)) => {
-            Err(Error::Foreign { path: payload.path.into(), kind, way })
-        }
+        Err(Fault::Damaged(what)) => Err(Error::Header { path: path(), what }),
+        Err(Fault::Refused(kind, way)) => Err(Error::Foreign { path: path(), kind, way }),
     }
 }

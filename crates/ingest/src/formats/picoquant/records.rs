@@ -276,6 +276,6 @@ impl Counter for PicoQuant {
     }
 }
 
-fn word(record: &[u8]) -> u32 {
+pub(super) fn word(record: &[u8]) -> u32 {
     record.first_chunk().map_or(0, |record| u32::from_le_bytes(*record))
 }

@@ -1,5 +1,8 @@
 //! The header of a PTU file: a list of tags, each with a name, an index and a value.
 
+/// How tags are found that a file of histograms does not hold.
+pub(crate) const NO_TAGS: &str =
+    "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
 /// Longest header that is read. Those of instruments have some thousand bytes.
 pub(super) const HEADER_BYTES_MAX: usize = 4 << 20;
 /// First bytes of a PTU file.
@@ -58,8 +61,15 @@ pub(super) enum Fault {
     /// The bytes end inside the header.
     Torn,
     Damaged(String),
-    /// A file that is complete, and whose times nothing says: what it is, and the fix.
+    /// A file that is complete and has no tags whose times are known: what it is, and the fix.
     Refused(String, &'static str),
+}
+
+impl Fault {
+    /// The fault of a file of this kind, which has no tags.
+    pub(super) fn histogram(kind: &str) -> Self {
+        Self::Refused(kind.into(), NO_TAGS)
+    }
 }
 
 /// The tags of a header, in the order of the file.
