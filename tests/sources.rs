@@ -510,3 +510,61 @@ fn a_file_is_opened_twice_to_ingest_it() {
     append(&path, &0xfe00_0001_u32.to_le_bytes());
     assert_eq!(opens_during(&path, ingest), 2);
 }
+
+/// Returns a recording that began so many days after 1899-12-30, by a tag after the first 16 bytes of its header.
+fn recorded_at(days: f64) -> Vec<u8> {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/fixtures/picoquant/t2.ptu");
+    let bytes = fs::read(fixture).unwrap();
+    let mut tag = [0; 48];
+    tag[..17].copy_from_slice(b"File_CreatingTime");
+    tag[32..36].fill(0xff);
+    tag[36..40].copy_from_slice(&0x2100_0008_u32.to_le_bytes());
+    tag[40..].copy_from_slice(&days.to_le_bytes());
+    [&bytes[..16], &tag, &bytes[16..]].concat()
+}
+
+#[test]
+fn counters_that_begin_again_are_in_the_order_of_their_dates() {
+    let folder = tempfile::tempdir().unwrap();
+    // Noon of 2026-11-28, and minutes later.
+    let at = |minutes: f64| recorded_at(46_354.5 + minutes / 1_440.0);
+    for (name, minutes) in [("first.ptu", 28.0), ("last.ptu", 14.0), ("middle.ptu", 0.0)] {
+        fs::write(folder.path().join(name), at(minutes)).unwrap();
+    }
+    let ingest = |args: &[&str]| {
+        let files = ["--store", "all", "first.ptu", "last.ptu", "middle.ptu"];
+        let ingest = ["ingest"].iter().chain(args).chain(&files);
+        output(command().current_dir(folder.path()).args(ingest))
+    };
+    let refused = ingest(&[]);
+    assert_eq!(refused.code, 1);
+    let pasted = "`tagq ingest --rebase --store all first.ptu last.ptu middle.ptu`";
+    assert!(refused.stderr.contains(pasted), "{}", refused.stderr);
+    assert!(!folder.path().join("all").exists(), "a part of the files is no answer");
+    let taken = ingest(&["--rebase"]);
+    assert_eq!(taken.code, 0, "{}", taken.stderr);
+    let order = "that of the dates in their headers: middle.ptu, last.ptu, first.ptu";
+    assert!(taken.stderr.contains(order), "{}", taken.stderr);
+    let store = info(&folder.path().join("all"));
+    let sources = store["sources"].as_array().unwrap();
+    let names: Vec<&str> = sources.iter().filter_map(|of| of["name"].as_str()).collect();
+    assert_eq!(names, ["middle.ptu", "last.ptu", "first.ptu"]);
+    // Without a date in all headers the order is the given one.
+    fs::remove_dir_all(folder.path().join("all")).unwrap();
+    fs::write(folder.path().join("last.ptu"), recorded_at(f64::NAN)).unwrap();
+    let taken = ingest(&["--rebase"]);
+    let order =
+        "that in which they were given, because not all headers have a date: first.ptu, last.ptu";
+    assert!(taken.stderr.contains(order), "{}", taken.stderr);
+}
+
+#[test]
+fn a_bad_file_among_those_of_a_new_store_leaves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("1.csv"), "1,10\n2,20\n").unwrap();
+    fs::write(folder.path().join("2.csv"), "1,30\n2,40\nbad\n").unwrap();
+    let files = ["ingest", "--tick", "1ps", "--store", "all", "1.csv", "2.csv"];
+    let refused = output(command().current_dir(folder.path()).args(files));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(!folder.path().join("all").exists());
+}
