@@ -66,6 +66,63 @@ fn other_words_for_commands_and_their_beginnings_answer() {
     }
 }
 
+#[test]
+fn words_of_the_field_are_explained() {
+    for (word, part) in [
+        ("CAR", "CAR is (C - A)/A"),
+        ("accidentals", "--accidentals"),
+        ("gates", "`A .. B` (from a tag of A to the next of B)"),
+        ("units", "A duration is a number and a unit"),
+        ("rule", "Which tags make a coincidence"),
+        ("delay", "tagq delays"),
+        ("Rules", "Which tags make a coincidence"),
+    ] {
+        let said = tagq(["help", word]);
+        assert_eq!(said.code, 0, "{word}: {}", said.stderr);
+        let text = said.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "{word}: {text}");
+    }
+}
+
+#[test]
+fn the_options_of_a_query_and_of_its_command_stand_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let asked = |line: &str| {
+        let words = line.split_whitespace();
+        let asked = output(command().args(words).current_dir(folder.path()));
+        assert_eq!(asked.code, 0, "{line}: {}", asked.stderr);
+        asked.text().to_owned()
+    };
+    for lines in [
+        &[
+            "fit peak --between -5ns..8ns histogram 1,2 --bin 1ns --range 9ns -q --format csv run",
+            "fit peak histogram --between -5ns..8ns 1,2 --bin 1ns --range 9ns -q --format csv run",
+            "fit peak histogram 1,2 --bin 1ns --range 9ns -q --format csv run --between=-5ns..8ns",
+            "fit peak --format csv -q histogram 1,2 --bin 1ns --range 9ns run --between=-5ns..8ns",
+            "fit --format csv gauss --between -5ns..8ns -q histogram 1,2 --bin 1ns --range 9ns run",
+        ][..],
+        &[
+            "fit peak scan coincidences 1,2 --window 2ns --delay 2=-9ns..1ns:9 -q --format csv run",
+            "fit peak scan --window 2ns coincidences 1,2 --delay 2=-9ns..1ns:9 -q --format csv run",
+            "fit --format csv peak --window 2ns scan --delay 2=-9ns..1ns:9 -q coincidences 1,2 run",
+        ],
+        &[
+            "scan coincidences 1,2 --window 1ns..3ns:3 -q --format csv run",
+            "scan --window 1ns..3ns:3 --format csv coincidences 1,2 -q run",
+        ],
+        &[
+            "plan rates --parts 3 -o p.json --force run",
+            "plan --parts 3 --force -o p.json rates run",
+        ],
+    ] {
+        let first = asked(lines[0]);
+        for line in &lines[1..] {
+            assert_eq!(asked(line), first, "{line}");
+        }
+    }
+}
+
 /// Returns the commands that the program lists, without `help`.
 fn commands() -> Vec<String> {
     let text = help(&["--help"]);

@@ -55,6 +55,18 @@ const fn option(
 const HINTS: &[(&str, Hint)] = &[
     ("tagq info {}", pasted(&[RUN], "runs 'a b/1.tags.zst'", "", "")),
     (
+        "tagq rates {}",
+        Hint::Pasted(Pasted {
+            steps: &[RUN],
+            asked: "image 'a b'",
+            between: ["not scanned; `", "`"],
+            with: "",
+            after: "",
+            gone: "",
+        }),
+    ),
+    ("tagq micro {}", Hint::Named("a point with micro times; tests/image.rs")),
+    (
         "tagq ingest {run}",
         pasted(&[RUN], "rates --no-ingest 'a b'", "rates --no-ingest 'a b'", "nothing"),
     ),

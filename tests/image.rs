@@ -134,8 +134,14 @@ fn a_header_that_states_the_scan_needs_no_options() {
 fn headers_that_state_no_scan_and_other_scans_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("point.ptu"), ptu(&[], &RECORDS)).unwrap();
+    let photons: Vec<_> = RECORDS.into_iter().filter(|(_, what)| what.is_ok()).collect();
+    fs::write(folder.path().join("dot.ptu"), ptu(&[], &photons)).unwrap();
     for (words, reason) in [
-        ("point.ptu", "`line` is missing"),
+        ("point.ptu", "`line` is missing: the marker at which lines begin; the store has none"),
+        (
+            "dot.ptu",
+            "dot.ptu has no markers, as of a point that is not scanned; `tagq micro dot.ptu` counts its micro times",
+        ),
         ("--line 101 point.ptu", "--pixels is missing"),
         ("--line 101 --pixels 4 point.ptu", "--lines is missing"),
         ("--line 101 --pixels 4 --lines 2 --line-end 101 point.ptu", "are different channels"),
@@ -152,6 +158,8 @@ fn headers_that_state_no_scan_and_other_scans_are_refused() {
         let said = ask(folder.path(), words);
         assert!(said.code == 2 && said.stderr.contains(reason), "{words}: {}", said.stderr);
     }
+    let pasted = output(command().args(["micro", "dot.ptu"]).current_dir(folder.path()));
+    assert_eq!(pasted.code, 0, "{}", pasted.stderr);
     let scan = |side: u64| {
         [
             field("ImgHdr_PixX", INT, side),
@@ -166,6 +174,31 @@ fn headers_that_state_no_scan_and_other_scans_are_refused() {
     fs::write(folder.path().join("two/2.ptu"), ptu(&scan(5), &later)).unwrap();
     let said = ask(folder.path(), "two");
     assert!(said.code == 2 && said.stderr.contains("state different scans"), "{}", said.stderr);
+}
+
+#[test]
+fn micro_times_are_those_of_photons() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("scan.ptu"), ptu(&[], &RECORDS)).unwrap();
+    let micro = |words: &str| {
+        let words = format!("micro --format json {words} scan.ptu");
+        output(command().args(words.split_whitespace()).current_dir(folder.path()))
+    };
+    let channels = |answer: &Value| {
+        let mut all = column(answer, "channel");
+        all.dedup();
+        all
+    };
+    for words in ["", "--range 0ns..10ns", "--derive PAIR=1|101"] {
+        let said = micro(words);
+        assert_eq!(channels(&said.json()), [1], "{words}");
+        assert!(
+            said.stderr.contains("not counted without being named: marker1"),
+            "{}",
+            said.stderr
+        );
+    }
+    assert_eq!(channels(&micro("1,101").json()), [1, 101]);
 }
 
 /// Lines of 10 ticks at 0, 20, …; line 1 has no end, line 3 begins twice, and the second frame has one line.

@@ -478,8 +478,51 @@ const MISTAKES: &[Mistake] = &[
     (
         "plan run -o p.json",
         2,
-        "error: no query is called 'run'; write it first, as tagq plan rates run/",
-        "tagq plan rates run/",
+        "error: 'run' is no query; write one before it, as tagq plan coincidences --window 2ns run --parts 8 -o plan.json",
+        "tagq plan coincidences",
+    ),
+    (
+        "plan delays 1,2 run -o p.json",
+        2,
+        "error: tagq plan takes no 'delays'; it takes coincidences, histogram, g2, histogram2d, image, micro, rates",
+        "micro, rates",
+    ),
+    (
+        "scan coincidense 1,2 run",
+        2,
+        "error: no query is called 'coincidense'; did you mean 'coincidences'?; write one, as tagq scan coincidences 3,15 --window 0.5ns..10ns:20 run/",
+        "'coincidences'",
+    ),
+    (
+        "watch --last 1s run",
+        2,
+        "error: the query is missing; write one, as tagq watch rates --last 1s run/",
+        "tagq watch --help",
+    ),
+    // Fits.
+    (
+        "fit g2 run",
+        2,
+        "error: 'run' is no query; write one before it, as tagq fit g2 g2 3,15 --bin 1ns --range 200ns run",
+        "tagq fit g2 --help",
+    ),
+    (
+        "fit micro run",
+        2,
+        "error: no model is called 'micro'; the models are decay, g2, dip, sin, peak",
+        "tagq fit --help",
+    ),
+    (
+        "fit g2 --format json run",
+        2,
+        "error: the query is missing; write one, as tagq fit g2 g2 3,15 --bin 1ns --range 200ns run/",
+        "tagq fit g2 --help",
+    ),
+    (
+        "fit g2 --exponentials 2 g2 1,2 run",
+        2,
+        "error: tagq fit g2 has no option '--exponentials', and its query has none; did you mean '--explain'?",
+        "tagq fit g2 --help",
     ),
     (
         "partial notes.json --index x -o p.0",

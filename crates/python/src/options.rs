@@ -8,7 +8,7 @@ use pyo3::{
 };
 use serde_json::Value;
 use tagq::{
-    Error, FIT_TYPES, Fit, QUERY_TYPES, Question,
+    Error, FIT_TYPES, Fit, FitType, QUERY_TYPES, Question,
     requests::{Channel, OptionValues, RequestOption, Selection, ValueType, keyword},
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn named(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Option
 
 /// Creates the fit of the model with this name.
 pub(crate) fn fit(model: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Fit> {
-    let of = FIT_TYPES.iter().find(|of| of.name == model);
+    let of = FitType::named(model);
     let known = of.map_or_else(Vec::new, |of| of.options().collect());
     Fit::of_options(model, options(keywords, &known)?).map_err(of_request)
 }
@@ -309,7 +309,7 @@ fn group(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 #[pyfunction]
 pub(crate) fn fit_options() -> Vec<&'static str> {
     let mut names = Vec::new();
-    for option in FIT_TYPES.iter().flat_map(tagq::FitType::options) {
+    for option in FIT_TYPES.iter().flat_map(FitType::options) {
         if !names.contains(&option.name) {
             names.push(option.name);
         }

@@ -16,7 +16,8 @@ use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     fit::FitArgs,
     help::{HelpArgs, in_families, with_synonyms},
-    mistakes::{first_word, one_line},
+    mistakes::one_line,
+    nested::{SCAN, example_of, in_order, named},
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
     questions::QuestionCommand,
@@ -77,8 +78,11 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
-    let argv = super::plots::argv(words());
-    let matches = program().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
+    let program = program();
+    let mut argv = super::plots::argv(words());
+    let words = argv.split_off(1.min(argv.len()));
+    argv.extend(in_order(&program, words));
+    let matches = program.try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
 }
 
@@ -106,13 +110,14 @@ pub(super) fn end(error: &clap::Error) -> ! {
         let text = error.render().to_string();
         text.lines().map(|line| escaped(line) + "\n").collect()
     };
-    if let Some(problem) = one_line(error) {
+    let program = program();
+    if let Some(problem) = one_line(&program, error) {
         let red = STYLES.get_error();
         let usage = text.lines().skip_while(|line| !strip_ansi_codes(line).starts_with("Usage:"));
         let usage = usage.collect::<Vec<_>>().join("\n");
         text = format!("{red}error:{red:#} {}\n\n{usage}\n", escaped(&problem));
     }
-    if let Some((name, example)) = first_word().and_then(|word| example(&word)) {
+    if let Some((name, example)) = example(&program) {
         let lines = text.lines().filter(|line| !strip_ansi_codes(line).starts_with(MORE));
         text = lines.collect::<Vec<_>>().join("\n");
         text.truncate(text.trim_end().len());
@@ -124,21 +129,19 @@ pub(super) fn end(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// Returns the name of the command that `word` calls, and the first example of its help.
-fn example(word: &str) -> Option<(String, String)> {
-    let program = program();
-    let is_named = |of: &&clap::Command| {
-        of.get_name() == word || of.get_all_aliases().any(|other| other == word)
-    };
-    let begins = |of: &&clap::Command| of.get_name().starts_with(word);
-    let mut beginning = program.get_subcommands().filter(begins);
-    let of = program
-        .get_subcommands()
-        .find(is_named)
-        .or_else(|| beginning.next().filter(|_| beginning.next().is_none()))?;
-    let help = of.get_after_help().or_else(|| of.get_after_long_help())?.to_string();
-    let line = help.lines().skip_while(|line| *line != "Examples:").nth(1)?;
-    Some((of.get_name().to_owned(), line.trim().to_owned()))
+/// Returns the name of the command that the words of this process call, also one of a command, and the first example of its
+/// help.
+fn example(program: &clap::Command) -> Option<(String, String)> {
+    let mut words = std::env::args_os().skip(1);
+    let of = named(program, &words.next()?)?;
+    // A scan of a query has several values of an option, which the examples of its query have not.
+    let inner = words.next().filter(|_| of.get_name() != SCAN);
+    let inner = inner.and_then(|word| named(of, &word));
+    let [outer, inner] = [Some(of), inner].map(|of| Some((of?.get_name(), example_of(of?)?)));
+    match (outer, inner) {
+        (Some((outer, _)), Some((inner, example))) => Some((format!("{outer} {inner}"), example)),
+        (outer, _) => outer.map(|(name, example)| (name.to_owned(), example)),
+    }
 }
 
 /// Returns the program as a clap command.

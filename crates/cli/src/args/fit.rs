@@ -9,8 +9,8 @@ use super::table::{arg, invalid, values};
 
 /// Fit a model to the answer of a query: a decay, g2, a dip, a fringe, a peak
 ///
-/// Options of the fit come before the query, which is any query as it is typed after `tagq`, with its own options, runs, output
-/// and figure. Parameters have the largest likelihood of the counts (Poisson), with errors from the Fisher information. The
+/// The query is any query as it is typed after `tagq`, with its own options, runs, output and figure. Options of the fit stand
+/// before the query or after it. Parameters have the largest likelihood of the counts (Poisson), with errors from the Fisher information. The
 /// figure shows the curve and the residuals.
 #[derive(Debug, clap::Args)]
 #[command(subcommand_value_name = "MODEL", subcommand_help_heading = "Models")]
@@ -42,6 +42,7 @@ fn command(of: &'static FitType) -> Command {
         .required(true);
     let lines = of.examples.iter().map(|words| format!("\n  tagq fit {} {words}", of.name));
     Command::new(of.name)
+        .aliases(of.others)
         .about(of.summary)
         .long_about(format!("{}\n\n{}", of.summary, of.details))
         .args(of.options().map(|option| arg(option).help_heading("Fit")))
@@ -63,7 +64,7 @@ impl Subcommand for FitCommand {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        FIT_TYPES.iter().any(|of| of.name == name)
+        FitType::named(name).is_some()
     }
 }
 

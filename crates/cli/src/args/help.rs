@@ -23,6 +23,15 @@ pub(crate) struct HelpArgs {
 const TOPICS: [(&str, &str); 2] =
     [("rules", include_str!("topics/rules.txt")), ("windows", include_str!("topics/windows.txt"))];
 
+/// Words that a person looks for, and the command or topic whose help explains them.
+const EXPLAINED: [(&str, &[&str]); 5] = [
+    ("coincidences", &["accidentals", "car", "efficiency", "heralding", "klyshko", "veto"]),
+    ("windows", &["units", "durations", "duration", "ticks", "tick", "full-width", "window"]),
+    ("rules", &["rule"]),
+    ("derive", &["gates", "gate", "derived", "definitions"]),
+    ("delays", &["delay", "skew", "offsets"]),
+];
+
 /// The commands as a person looks for them.
 const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of queries.
@@ -50,8 +59,11 @@ impl HelpArgs {
         let topic =
             |(name, text): (&'static str, &'static str)| Command::new(name).override_help(text);
         let known = program.clone().subcommands(TOPICS.map(topic));
+        let known = EXPLAINED.into_iter().fold(known, |known, (name, others)| {
+            known.mut_subcommand(name, |command| command.aliases(others))
+        });
         let mut words = vec![known.get_name().to_owned()];
-        words.extend(self.words.iter().cloned());
+        words.extend(self.words.iter().map(|word| word.to_lowercase()));
         words.push("--help".to_owned());
         let none = || program.error(ErrorKind::InvalidSubcommand, "there is no such help");
         known.try_get_matches_from(words).err().unwrap_or_else(none).exit()

@@ -3,9 +3,12 @@
 use std::{error::Error as _, num::ParseIntError, path::Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use tagq::FitType;
+
+use super::nested::without_query;
 
 /// Returns the error in one line, for the errors that clap spreads over several lines or leaves without a way out.
-pub(super) fn one_line(error: &clap::Error) -> Option<String> {
+pub(super) fn one_line(program: &clap::Command, error: &clap::Error) -> Option<String> {
     let context = |kind| error.get(kind).map(words).filter(|words| !words.is_empty());
     let word = |kind| context(kind).map(|words| words.concat());
     match error.kind() {
@@ -16,11 +19,11 @@ pub(super) fn one_line(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidSubcommand => {
             let meant = context(ContextKind::SuggestedSubcommand).unwrap_or_default();
-            Some(no_command(&word(ContextKind::InvalidSubcommand)?, &meant))
+            Some(no_command(program, &word(ContextKind::InvalidSubcommand)?, &meant))
         }
         ErrorKind::UnknownArgument => {
             let meant = context(ContextKind::SuggestedArg).unwrap_or_default();
-            Some(no_argument(&word(ContextKind::InvalidArg)?, &meant))
+            Some(no_argument(program, &word(ContextKind::InvalidArg)?, &meant))
         }
         ErrorKind::InvalidValue => {
             let values = context(ContextKind::ValidValue)?.join(", ");
@@ -58,19 +61,18 @@ fn alternatives(argument: &str) -> String {
     }
 }
 
-fn no_command(word: &str, meant: &[String]) -> String {
-    match first_word().as_deref() {
-        Some(first @ ("plan" | "watch")) => {
-            format!("no query is called '{word}'; write it first, as tagq {first} rates run/")
-        }
-        _ if Path::new(word).exists() => {
+fn no_command(program: &clap::Command, word: &str, meant: &[String]) -> String {
+    let meant = did_you_mean(word, meant);
+    match without_query(program, word, &meant) {
+        Some(problem) => problem,
+        None if Path::new(word).exists() => {
             format!("'{word}' is no command; write one first, as tagq rates {word}")
         }
-        _ => format!("no command is called '{word}'{}", did_you_mean(word, meant)),
+        None => format!("no command is called '{word}'{meant}"),
     }
 }
 
-fn no_argument(word: &str, meant: &[String]) -> String {
+fn no_argument(program: &clap::Command, word: &str, meant: &[String]) -> String {
     // Of -window clap takes -w for an option.
     let given = std::env::args_os().map(|given| given.to_string_lossy().into_owned());
     let given: Vec<String> = given.collect();
@@ -78,7 +80,9 @@ fn no_argument(word: &str, meant: &[String]) -> String {
     let whole = at.map_or(word, |at| &given[at]);
     let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     let Some(short) = short else {
-        return if first_word().is_some_and(|first| first == word) {
+        return if let Some(problem) = without_query(program, word, "") {
+            problem
+        } else if first_word().is_some_and(|first| first == word) {
             format!("'{word}' is no command; write one first, as tagq rates run/")
         } else if word.starts_with('-') {
             no_option(word) + &did_you_mean(word, meant)
@@ -101,8 +105,13 @@ fn no_argument(word: &str, meant: &[String]) -> String {
 
 /// Names the command, because others may have the option.
 fn no_option(word: &str) -> String {
-    match first_word() {
-        Some(first) if !first.starts_with('-') => format!("tagq {first} has no option '{word}'"),
+    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        // Each model has options of its own.
+        ["fit", model] if FitType::named(model).is_some() => {
+            format!("tagq fit {model} has no option '{word}', and its query has none")
+        }
+        [first, ..] if !first.starts_with('-') => format!("tagq {first} has no option '{word}'"),
         _ => format!("there is no option '{word}'"),
     }
 }
@@ -116,6 +125,6 @@ fn did_you_mean(word: &str, meant: &[String]) -> String {
 }
 
 /// Returns the first argument, if it is UTF-8.
-pub(super) fn first_word() -> Option<String> {
+fn first_word() -> Option<String> {
     std::env::args_os().nth(1)?.into_string().ok()
 }

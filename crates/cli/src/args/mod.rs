@@ -9,6 +9,7 @@ mod fit;
 mod fitted;
 mod help;
 mod mistakes;
+mod nested;
 mod options;
 mod pages;
 mod parts;

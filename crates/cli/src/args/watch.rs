@@ -1,8 +1,7 @@
 //! `tagq watch`: its own options, then queries.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-use clap::error::ErrorKind;
 use tagq::{
     HOLD_BACK,
     store::{Duration, UnitError},
@@ -48,53 +47,17 @@ pub(crate) struct WatchArgs {
 impl WatchArgs {
     /// Returns the shortest time between two answers.
     pub(crate) fn interval(&self) -> Result<std::time::Duration, UnitError> {
-        let every = self.split().1.or_else(|| self.every.clone());
-        every.map_or(Ok(std::time::Duration::ZERO), |every| every.on_the_clock())
+        let every = self.every.as_ref();
+        every.map_or(Ok(std::time::Duration::ZERO), Duration::on_the_clock)
     }
 
     /// Returns the hold-back of a growing file.
     pub(crate) fn hold_back(&self) -> Result<Duration, UnitError> {
-        match self.split().2.or_else(|| self.hold_back.clone()) {
-            Some(hold_back) => Ok(hold_back),
-            None => HOLD_BACK.parse(),
-        }
+        self.hold_back.clone().map_or_else(|| HOLD_BACK.parse(), Ok)
     }
 
-    /// Returns the arguments of each query, without the options of `watch`, which may appear anywhere.
-    pub(super) fn split(&self) -> (Vec<Vec<OsString>>, Option<Duration>, Option<Duration>) {
-        let mut parts = vec![Vec::new()];
-        let (mut every, mut hold_back) = (None, None);
-        let mut words = self.words.iter();
-        while let Some(word) = words.next() {
-            if word == OsStr::new("--and") {
-                parts.push(Vec::new());
-            } else if let Some(value) = option("--every", word, &mut words) {
-                every = Some(value);
-            } else if let Some(value) = option("--hold-back", word, &mut words) {
-                hold_back = Some(value);
-            } else if let Some(part) = parts.last_mut() {
-                part.push(word.clone());
-            }
-        }
-        (parts, every, hold_back)
+    /// Returns the words of each query.
+    pub(super) fn parts(&self) -> Vec<Vec<OsString>> {
+        self.words.split(|word| word == "--and").map(<[_]>::to_vec).collect()
     }
-}
-
-/// Returns the duration of an option, written `NAME D` or `NAME=D`, if `word` begins it. Exits with a usage
-/// error if the value is not a duration.
-fn option<'a>(
-    name: &str,
-    word: &OsStr,
-    words: &mut impl Iterator<Item = &'a OsString>,
-) -> Option<Duration> {
-    let word = word.to_str()?;
-    let value = if word == name {
-        words.next().map_or(String::new(), |value| value.to_string_lossy().into_owned())
-    } else {
-        word.strip_prefix(name)?.strip_prefix('=')?.to_owned()
-    };
-    let read = value.parse::<Duration>().map_err(|error| {
-        clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {error}\n"))
-    });
-    Some(read.unwrap_or_else(|error| error.exit()))
 }

@@ -12,7 +12,7 @@ use super::{
 impl WatchArgs {
     /// Parses each query as if it were called alone. Exits with the same error if one is invalid.
     pub(crate) fn queries(&self) -> Vec<Command> {
-        let parts = self.split().0;
+        let parts = self.parts();
         if parts.iter().any(Vec::is_empty) {
             let text = "a query is missing after --and; write one as --and g2 1,2\n";
             end(&clap::Error::raw(ErrorKind::MissingRequiredArgument, text));

@@ -7,6 +7,8 @@ use crate::requests::{RequestOption, ValueType};
 pub struct FitType {
     /// Its name.
     pub name: &'static str,
+    /// Other words for it.
+    pub others: &'static [&'static str],
     /// The title of its figure.
     pub title: &'static str,
     /// What it fits, in one line.
@@ -20,6 +22,11 @@ pub struct FitType {
 }
 
 impl FitType {
+    /// Returns the model with this name, or with another word for it.
+    pub fn named(word: &str) -> Option<&'static Self> {
+        FIT_TYPES.iter().find(|of| of.name == word || of.others.contains(&word))
+    }
+
     /// Iterates over all options, those that every model has last.
     pub fn options(&self) -> impl Iterator<Item = &'static RequestOption> {
         self.own.iter().chain(&COMMON)
@@ -63,6 +70,7 @@ pub(super) const EMISSIONS: [[&str; 2]; 3] = [
 pub const FIT_TYPES: [FitType; 5] = [
     FitType {
         name: "decay",
+        others: &["lifetime", "exponential", "tcspc"],
         title: "Fit of a decay",
         summary: "Fit one to three exponentials over a background",
         details: "Parameters: photons and tau of each exponential, background in counts a bin; with an instrument response also \
@@ -77,6 +85,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "g2",
+        others: &["antibunching", "bunching", "hbt"],
         title: "Fit of g2",
         summary: "Fit antibunching or bunching of g2",
         details: "Parameters: level (1 for light that is not correlated over long times), contrast, tau, centre; with three levels \
@@ -86,6 +95,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "dip",
+        others: &["hom", "hong-ou-mandel"],
         title: "Fit of a dip",
         summary: "Fit the dip of two-photon interference",
         details: "Parameters: level, visibility (depth over level), centre and fwhm, the full width at half of the depth.",
@@ -94,6 +104,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "sin",
+        others: &["sine", "fringe", "cosine"],
         title: "Fit of a fringe",
         summary: "Fit a fringe",
         details: "Parameters: level, visibility ((max - min) / (max + min)), period, and maximum, the place of the maximum next to \
@@ -103,6 +114,7 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
     FitType {
         name: "peak",
+        others: &["gauss", "gaussian"],
         title: "Fit of a peak",
         summary: "Fit a Gaussian peak over a flat background",
         details: "Parameters: net (counts above the background), centre, fwhm and background, in counts a bin.",

@@ -128,7 +128,7 @@ impl Fit {
     /// # Errors
     /// [`Error::Request`] for an unknown model, or an option that it does not have; [`Error::Option`] for invalid values.
     pub fn of_options(model: &str, given: OptionValues) -> Result<Self, Error> {
-        let of = FIT_TYPES.iter().find(|of| of.name == model).ok_or_else(|| {
+        let of = FitType::named(model).ok_or_else(|| {
             let names = FIT_TYPES.map(|of| of.name).join(", ");
             Error::Request(format!("`{model}` is no model; the models are {names}"))
         })?;

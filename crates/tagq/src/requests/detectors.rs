@@ -1,5 +1,7 @@
 //! The channels that are counted if none is named: those of detectors.
 
+use std::collections::HashSet;
+
 use tagq_query::Scope;
 
 use crate::{error::Error, requests::context::QueryContext, run::Run, setup::arguments::Channel};
@@ -16,19 +18,13 @@ pub(crate) fn detectors(
     named: &[u16],
     context: &QueryContext<'_>,
 ) -> Option<Vec<u16>> {
-    let manifest = run.store().manifest();
-    let recordings = manifest.sources.iter().filter_map(|source| source.facts.recording.as_ref());
-    let names: Vec<&(u16, String)> = recordings.flat_map(|of| &of.channel_names).collect();
-    let present = || manifest.channels.iter().map(|of| of.channel).collect();
+    let present = || run.store().manifest().channels.iter().map(|of| of.channel).collect();
     let mut kept: Vec<u16> = in_use.clone().unwrap_or_else(present);
     let mut left_out = Vec::new();
     for (role, least) in [(MARKER, 0), (SYNC, 2)] {
-        let has_role = |channel: u16| {
-            let is_it =
-                |(number, name): &&(u16, String)| *number == channel && name.starts_with(role);
-            !named.contains(&channel) && names.iter().any(is_it)
-        };
-        let (of_role, others): (Vec<u16>, Vec<u16>) = kept.iter().partition(|&&c| has_role(c));
+        let with_role = with_role(run, role);
+        let has_role = |channel: &&u16| !named.contains(channel) && with_role.contains(channel);
+        let (of_role, others): (Vec<u16>, Vec<u16>) = kept.iter().partition(has_role);
         if others.len() >= least {
             kept = others;
             left_out.extend(of_role);
@@ -37,22 +33,52 @@ pub(crate) fn detectors(
     if left_out.is_empty() {
         return in_use;
     }
-    let left_out: Vec<String> = left_out.into_iter().map(|c| context.setup.name_of(c)).collect();
-    context.progress.note(&format!("not counted without being named: {}", left_out.join(", ")));
+    note_left_out(left_out, context);
     Some(kept)
+}
+
+/// Notes the channels that are left out because no channel is named.
+fn note_left_out(channels: Vec<u16>, context: &QueryContext<'_>) {
+    let names: Vec<String> = channels.into_iter().map(|c| context.setup.name_of(c)).collect();
+    context.progress.note(&format!("not counted without being named: {}", names.join(", ")));
+}
+
+/// Returns the channels in use that have micro times, those of photons, with a note on the others.
+pub(super) fn with_micro_times(
+    run: &Run,
+    in_use: Vec<u16>,
+    context: &QueryContext<'_>,
+) -> Vec<u16> {
+    let photons = photons(run, in_use.clone(), run.derived_labels());
+    let left_out: Vec<u16> = in_use.into_iter().filter(|of| !photons.contains(of)).collect();
+    if !left_out.is_empty() {
+        note_left_out(left_out, context);
+    }
+    photons
 }
 
 /// Returns the channels in use that are neither markers nor sync inputs of instruments, nor one of `markers`.
 pub(super) fn photons(run: &Run, in_use: Vec<u16>, markers: &[u16]) -> Vec<u16> {
-    let sources = &run.store().manifest().sources;
-    let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
-    let has_role = |channel: u16| {
-        recordings().flat_map(|of| &of.channel_names).any(|(number, name)| {
-            *number == channel && (name.starts_with(MARKER) || name.starts_with(SYNC))
-        })
+    let [others, syncs] = [MARKER, SYNC].map(|role| with_role(run, role));
+    let is_other = |channel: &u16| {
+        markers.contains(channel) || others.contains(channel) || syncs.contains(channel)
     };
-    let is_photon = |channel: &u16| !markers.contains(channel) && !has_role(*channel);
-    in_use.into_iter().filter(is_photon).collect()
+    in_use.into_iter().filter(|channel| !is_other(channel)).collect()
+}
+
+/// Whether a channel with tags is a marker of an instrument.
+pub(super) fn has_markers(run: &Run) -> bool {
+    let markers = with_role(run, MARKER);
+    run.store().manifest().channels.iter().any(|of| markers.contains(&of.channel))
+}
+
+/// Returns the channels whose names, as instruments gave them, begin like this.
+fn with_role(run: &Run, role: &str) -> HashSet<u16> {
+    let sources = run.store().manifest().sources.iter();
+    let recordings = sources.filter_map(|source| source.facts.recording.as_ref());
+    let named =
+        recordings.flat_map(|of| &of.channel_names).filter(|(_, name)| name.starts_with(role));
+    named.map(|&(channel, _)| channel).collect()
 }
 
 /// Returns the N channels of a request; if none of them is named, the detectors of the run, if it has exactly N.

@@ -13,7 +13,7 @@ use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
     Raster, TimeDivision,
 };
-use tagq_store::{ScanFacts, Tick};
+use tagq_store::{ScanFacts, Tick, pasted};
 
 use self::counts::{FramesSeen, ImageCounts};
 use super::{
@@ -121,7 +121,7 @@ impl RequestKind for Image {
         bins: Option<&Bins>,
     ) -> Result<Query, Error> {
         let stated = Stated::of(run)?;
-        let markers = self.markers(&stated, context)?;
+        let markers = self.markers(run, &stated, context)?;
         let raster = self.raster(&stated)?;
         let named: Vec<u16> =
             [Some(markers.line), markers.line_end, markers.frame].into_iter().flatten().collect();
@@ -293,16 +293,30 @@ impl Stated {
 const OF_HEADER: &str = "the store has none from a file's header; ingest it with `rebuild` if it was made before headers of images \
                          were read";
 
+/// Returns why a run without markers is no image, and the query that counts it.
+fn of_point(run: &Run) -> String {
+    let path = run.path();
+    let other = match run.store().manifest().micro_tick {
+        Some(_) => format!("`tagq micro {}` counts its micro times", pasted(path)),
+        None => format!("`tagq rates {}` counts it", pasted(path)),
+    };
+    format!("{} has no markers, as of a point that is not scanned; {other}", path.display())
+}
+
 impl Image {
     /// Returns the markers. If the marker of lines is given, those of the header are of another scan.
-    fn markers(&self, stated: &Stated, context: &QueryContext<'_>) -> Result<Markers, Error> {
+    fn markers(
+        &self,
+        run: &Run,
+        stated: &Stated,
+        context: &QueryContext<'_>,
+    ) -> Result<Markers, Error> {
         let given = |channel: &Option<Channel>| {
             channel.as_ref().map(|channel| context.setup.channel(channel)).transpose()
         };
         let missing = || {
-            Error::Request(format!(
-                "`line` is missing: the marker at which lines begin; {OF_HEADER}"
-            ))
+            let why = if detectors::has_markers(run) { OF_HEADER.into() } else { of_point(run) };
+            Error::Request(format!("`line` is missing: the marker at which lines begin; {why}"))
         };
         let line = given(&self.line)?;
         let or = |stated: Option<u16>| stated.filter(|_| line.is_none());

@@ -18,6 +18,7 @@ use self::counts::{MicroBins, MicroCounts, Units};
 use super::{
     columns::Place,
     context::QueryContext,
+    detectors,
     division::{Division, each_bin},
     header::bin_width,
     histogram::Reach,
@@ -85,7 +86,9 @@ impl RequestKind for MicroTimes {
         bins: Option<&Bins>,
     ) -> Result<Query, Error> {
         let scope = selected.scope.clone();
-        let channels = scope.in_use(&run.facts(self.selection.join));
+        let channels = scope.channels.clone().unwrap_or_else(|| {
+            detectors::with_micro_times(run, scope.in_use(&run.facts(self.selection.join)), context)
+        });
         context.note_dark(run, channels.clone());
         let bins = match bins {
             Some(bins) if self.range.is_none() => bins.clone(),

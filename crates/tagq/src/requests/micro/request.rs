@@ -40,7 +40,7 @@ pub const MICRO: RequestType = RequestType {
     channels: Some(ChannelArgument {
         value_name: "A,B…",
         options: &["channels"],
-        help: "The channels, each counted by itself [default: all]",
+        help: "The channels, each counted by itself [default: all but markers and sync inputs]",
     }),
     options: &[&OPTIONS, &[options::EXACT_BINS]],
     selection: &[&selection::COMMON],
