@@ -5,6 +5,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     process::{ChildStdout, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -185,7 +186,18 @@ fn while_another_process_writes_its_commits_are_answered() {
         .stdout(Stdio::null())
         .spawn();
     let follower = Killed(follower.unwrap());
-    // The follower holds the lock after its first commit; before that, another process could take it.
+    // The follower holds the lock after its first commit, and while a file changes; before that, another process could take it.
+    let first = run.join("1.tags.zst");
+    let (stop, stopped) = mpsc::channel::<()>();
+    let changes = std::thread::spawn(move || {
+        let file = fs::File::options().append(true).open(first).unwrap();
+        while stopped
+            .recv_timeout(Duration::from_millis(200))
+            .is_err_and(|e| e == RecvTimeoutError::Timeout)
+        {
+            file.set_modified(SystemTime::now()).unwrap();
+        }
+    });
     let begun = Instant::now();
     while !run.join(".tagq/manifest.json").exists() {
         assert!(begun.elapsed() < Duration::from_secs(30));
@@ -199,7 +211,8 @@ fn while_another_process_writes_its_commits_are_answered() {
     watch.until(before + by_other);
     assert_eq!(watch.notes().matches("another process").count(), 1, "{}", watch.notes());
     // It ends without a note, and this watch takes over.
-    drop(follower);
+    drop((follower, stop));
+    changes.join().unwrap();
     let by_itself = record(&run.join("9.tags.zst"), "200s");
     watch.until(before + by_other + by_itself);
     assert!(watch.notes().contains("it goes on"), "{}", watch.notes());

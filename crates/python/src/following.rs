@@ -107,7 +107,7 @@ impl Waiter for Call<'_> {
     type End = PyResult<()>;
 
     fn changed(&self, _: usize, change: &FollowChange) {
-        if let FollowChange::Stopped(_) = change {
+        if let FollowChange::Stopped(_) | FollowChange::Removed(_) = change {
             self.note(&change.to_string());
         }
     }

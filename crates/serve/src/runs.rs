@@ -185,6 +185,9 @@ impl Waiter for Host {
             FollowChange::Stopped(_) => {
                 Some("the run cannot be ingested; the server has written why".into())
             }
+            FollowChange::Removed(_) => {
+                Some("the store was removed; the answers are of its last commit".into())
+            }
             FollowChange::Busy(_) | FollowChange::Resumed => None,
         };
         self.problems.lock().unwrap_or_else(PoisonError::into_inner)[run] = problem;

@@ -116,10 +116,16 @@ pub enum Error {
         what: &'static str,
     },
     /// Another process writes this store.
-    #[error("{path}: another tagq is writing this store; wait until it is done", path = path.display())]
+    #[error(
+        "{path}: another tagq is writing this store{named}; wait until it is done, or end it",
+        path = path.display(),
+        named = holder.as_ref().map_or_else(String::new, |holder| format!(": {holder} holds it"))
+    )]
     Busy {
         /// The lock file.
         path: PathBuf,
+        /// The process that holds the lock, as `process 1234 on HOST`, if the lock file says so.
+        holder: Option<String>,
     },
     /// The folder for a new store holds other things.
     #[error(

@@ -20,7 +20,7 @@ use windows as system;
 pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::{Map, Memory};
 pub use shell::{SHELL, Shell};
-pub(crate) use system::{Dir, Guard, cut, is_in_use, keep_away, write_at};
+pub(crate) use system::{Dir, Guard, cut, host_name, is_in_use, keep_away, write_at};
 pub use system::{
     Keyboard, REMOVES_MAPPED, Restored, SetAside, are_same, available_memory, disk_bytes,
     is_removed, make_private, mtime_ns, name_of_path, open_at_once, path_of_name, rename,

@@ -106,7 +106,7 @@ impl Evaluation<'_> {
         let state = state.filter(|state| state.key == key);
         if state.as_ref().is_some_and(|state| state.made_from.is_after(&made_from)) {
             // The view of a newer commit of the run stays.
-            return Err(StoreError::Busy { path: folder.path() }.into());
+            return Err(StoreError::Busy { path: folder.path(), holder: None }.into());
         }
         self.prepare(&mut writer)?;
         let resumed = state.and_then(|state| self.resumed(folder, state, &writer));
@@ -188,7 +188,7 @@ impl Evaluation<'_> {
     fn writer(&self, folder: &ViewFolder) -> Result<Writer, StoreError> {
         let open = || Writer::open(&folder.path(), &self.creation());
         match open() {
-            Err(StoreError::Busy { path }) => Err(StoreError::Busy { path }),
+            Err(busy @ StoreError::Busy { .. }) => Err(busy),
             Err(_) if folder.remove()? => {
                 folder.make()?;
                 open()

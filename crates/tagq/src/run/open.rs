@@ -640,8 +640,9 @@ fn update_if_possible(context: Context<'_>) -> Result<(), Error> {
                 thread::sleep(Duration::from_millis(50));
             }
             Error::Store(StoreError::Busy { .. }) if is_waiting => return Ok(()),
-            Error::Store(StoreError::Busy { .. }) => {
-                break "another tagq is writing the store".to_owned();
+            Error::Store(StoreError::Busy { holder, .. }) => {
+                let holder = holder.as_ref().map_or_else(String::new, |of| format!(", {of}"));
+                break format!("another tagq is writing the store{holder}");
             }
             Error::Store(StoreError::Io { path, source, .. })
             | Error::Files(FilesError::Store(StoreError::Io { path, source, .. }))

@@ -3,6 +3,11 @@
 #[cfg(target_os = "linux")]
 use std::fs;
 
+/// Returns the name of this computer.
+pub(crate) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Returns the bytes of memory available to programs; the maximum if unknown.
 #[cfg(target_os = "linux")]
 pub fn available_memory() -> u64 {

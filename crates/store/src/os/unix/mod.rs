@@ -21,6 +21,7 @@ pub(crate) use files::{
 };
 pub(crate) use guard::Guard;
 pub use machine::available_memory;
+pub(crate) use machine::host_name;
 pub use signals::is_ignored;
 pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;

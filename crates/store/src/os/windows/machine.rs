@@ -3,6 +3,11 @@
 
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
 
+/// Returns the name of this computer; empty if unknown.
+pub(crate) fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
 /// Returns the bytes of memory available to programs; the maximum if unknown.
 pub fn available_memory() -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "64 bytes")]

@@ -18,3 +18,4 @@ pub(crate) use files::{
 pub(crate) use guard::Guard;
 pub use keyboard::{Keyboard, Restored, restore_terminal};
 pub use machine::available_memory;
+pub(crate) use machine::host_name;

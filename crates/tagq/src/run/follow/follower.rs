@@ -35,11 +35,15 @@ const STILL: Duration = Duration::from_secs(2);
 /// Time before a retry after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// What a note says of a store that is gone.
+const REMOVED: &str = "the store was removed";
+
 /// Keeps the store of a run up to date while sources grow and new ones appear.
 ///
-/// Holds the lock of the store after the first poll, so that queries of other processes answer from the
-/// last commit and do not ingest. If another process holds the lock, the commits of that process can be
-/// followed.
+/// Holds the lock of the store while a source grows, so that queries of other processes answer from the last commit:
+/// they would ingest the newest tags without waiting for late ones. Once all sources are still and committed to their
+/// ends, it gives the lock back, and takes it again when one changes; the store may have other commits by then. If
+/// another process holds the lock, the commits of that process can be followed.
 pub struct Follower {
     path: PathBuf,
     location: RunLocation,
@@ -49,9 +53,22 @@ pub struct Follower {
     memory: IngestState,
     /// Duration of the last poll.
     poll_time: Cell<Duration>,
+    /// Rows of the store when this follower gave its lock back; `None` before that, and once it was wanted again.
+    given_back: Option<u64>,
+    /// Whether the store was removed, and is not there again.
+    removal: Removal,
     /// The run at the commit that was opened last.
     pub(super) run: Option<Run>,
     noted: RefCell<HashSet<String>>,
+}
+
+/// Whether the store was removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Removal {
+    None,
+    /// It is gone, which was not told yet.
+    Found,
+    Told,
 }
 
 /// Whether ingest works.
@@ -72,6 +89,8 @@ pub enum FollowChange {
     Busy(Error),
     /// An error stops ingest; the follower retries.
     Stopped(Error),
+    /// The store at this path was removed, and there is nothing to make it from.
+    Removed(PathBuf),
     /// Ingest works again after an error.
     Resumed,
 }
@@ -83,6 +102,7 @@ impl fmt::Display for FollowChange {
                 f.write_str("another process ingests this run; its commits are followed")
             }
             Self::Stopped(error) => write!(f, "{error}; trying again"),
+            Self::Removed(store) => write!(f, "{}: {REMOVED}", store.display()),
             Self::Resumed => f.write_str("it goes on"),
         }
     }
@@ -116,6 +136,8 @@ impl Follower {
             health: Health::Working,
             memory: IngestState::default(),
             poll_time: Cell::default(),
+            given_back: None,
+            removal: Removal::None,
             run: None,
             noted: RefCell::default(),
         })
@@ -134,7 +156,12 @@ impl Follower {
         now: Instant,
         progress: &dyn Progress,
     ) -> Option<FollowChange> {
-        self.note_gone_store(progress);
+        self.forget_gone_store();
+        let change = self.ingest_at(now, progress);
+        change.or_else(|| self.removal_change(progress))
+    }
+
+    fn ingest_at(&mut self, now: Instant, progress: &dyn Progress) -> Option<FollowChange> {
         let is_retry = match self.health {
             _ if !self.options.ingest => return None,
             Health::Failing { retry_at, .. } if now < retry_at => return None,
@@ -195,14 +222,14 @@ impl Follower {
     /// uses at most a ninth of the time, and at most 250 ms. 50 ms once all sources have been unchanged
     /// for two seconds.
     pub(super) fn pause(&self) -> Duration {
-        let is_still = self.memory.writer.is_some() && self.memory.is_still();
-        let least = if is_still { PAUSE_STILL } else { PAUSE_MIN };
+        let least = if self.given_back.is_some() { PAUSE_STILL } else { PAUSE_MIN };
         (self.poll_time.get() * POLLS).clamp(least, PAUSE_MAX)
     }
 
-    /// Returns the rows of the store while this follower holds its lock; 0 while another process does.
+    /// Returns the rows of the store at the last commit of this follower; 0 while another process holds the lock.
     pub(super) fn rows(&self) -> u64 {
-        self.memory.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
+        let writer = self.memory.writer.as_ref();
+        writer.map_or(self.given_back.unwrap_or(0), |writer| writer.manifest().rows)
     }
 
     fn ingest(
@@ -217,10 +244,17 @@ impl Follower {
         self.note_gone_sources(before.as_deref().unwrap_or_default(), &sources, progress);
         let is_due = self.poll(&sources, now);
         self.poll_time.set(begun.elapsed());
-        if sources.is_empty() || !is_due && !is_retry {
-            return Ok(());
+        if !sources.is_empty() && (is_due || is_retry) {
+            self.given_back = None;
+            self.update(&sources, progress).map_err(|error| self.location.shown(error))?;
         }
-        self.update(&sources, progress).map_err(|error| self.location.shown(error))
+        if self.memory.is_all_committed(&sources) {
+            // No tag is held back. The next writer begins at the resume point of the commit that it finds.
+            self.memory.held = None;
+            let writer = self.memory.writer.take();
+            self.given_back = writer.map(|writer| writer.manifest().rows);
+        }
+        Ok(())
     }
 
     /// Returns the current sources. Sources that vanished keep their rows.
@@ -246,17 +280,39 @@ impl Follower {
         }
     }
 
-    /// Notes that the store was removed. Its sources are ingested from scratch into a new one: the files that its
-    /// writer has open have no names any more.
-    fn note_gone_store(&mut self, progress: &dyn Progress) {
+    /// Forgets a store that was removed. Its sources are ingested from scratch into a new one: the files that its writer
+    /// has open have no names any more.
+    fn forget_gone_store(&mut self) {
         let writer = self.memory.writer.as_ref();
-        let had_commit = writer.is_some_and(|writer| writer.manifest().commit > 0);
+        let had_commit =
+            self.given_back.is_some() || writer.is_some_and(|writer| writer.manifest().commit > 0);
         let manifest = fs::symlink_metadata(self.location.store.join(MANIFEST_NAME));
         // Other errors, as without a file descriptor that is free, do not say that it is gone.
         let is_gone = manifest.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if is_gone && (had_commit || self.run.is_some()) {
-            progress.note(&format!("{}: the store was removed", self.location.store.display()));
-            (self.memory, self.run) = (IngestState::default(), None);
+            (self.memory, self.run, self.given_back) = (IngestState::default(), None, None);
+            self.removal = Removal::Found;
+        }
+    }
+
+    /// Returns the change of a store that was removed or is there again; notes one that was made again at once.
+    fn removal_change(&mut self, progress: &dyn Progress) -> Option<FollowChange> {
+        let store = &self.location.store;
+        let is_there = Store::is_at(store);
+        let before = self.removal;
+        self.removal = match before {
+            Removal::None => return None,
+            _ if is_there => Removal::None,
+            Removal::Found | Removal::Told => Removal::Told,
+        };
+        match before {
+            Removal::Found if is_there => {
+                progress.note(&format!("{}: {REMOVED}", store.display()));
+                None
+            }
+            Removal::Found => Some(FollowChange::Removed(store.clone())),
+            Removal::Told if is_there => Some(FollowChange::Resumed),
+            Removal::Told | Removal::None => None,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
 };
 use std::{fs, io::Write as _, ops::ControlFlow};
 use tagq_ingest::encode::Encoder;
-use tagq_store::{Access, Tag};
+use tagq_store::{Access, Creation, Error as StoreError, Tag, Writer};
 
 /// Ticks of 156.25 ps in 10 ms.
 const HELD: i64 = 64_000_000;
@@ -35,7 +35,7 @@ fn times(folder: &Path) -> Vec<i64> {
 fn step_at(follower: &mut Follower, now: Instant, progress: &dyn Progress) -> Result<(), Error> {
     match follower.advance_at(now, progress) {
         Some(FollowChange::Busy(error) | FollowChange::Stopped(error)) => Err(error),
-        Some(FollowChange::Resumed) | None => Ok(()),
+        Some(FollowChange::Resumed | FollowChange::Removed(_)) | None => Ok(()),
     }
 }
 
@@ -260,6 +260,55 @@ fn two_followers_of_one_run_take_turns_and_lose_nothing() {
     assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD]);
 }
 
+fn writer(folder: &Path) -> Result<Writer, StoreError> {
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    Writer::open(&folder.join(".tagq"), &creation)
+}
+
+#[test]
+fn the_lock_is_given_back_while_nothing_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut follower = follower(folder.path());
+    let begun = Instant::now();
+    let source = folder.path().join("a.tags.zst");
+    append(&source, &frame(&[0, 3 * HELD]));
+    step_at(&mut follower, begun, &Silent).unwrap();
+    let busy = writer(folder.path()).unwrap_err().to_string();
+    let holder = format!(": process {} on ", std::process::id());
+    assert!(cfg!(windows) || busy.contains(&holder) && busy.contains(" holds it; wait"), "{busy}");
+    step_at(&mut follower, begun + STILL, &Silent).unwrap();
+    assert!(follower.refresh(&Silent));
+    assert_eq!(follower.rows(), 2);
+    follower.poll_time.set(Duration::ZERO);
+    assert_eq!(follower.pause(), PAUSE_STILL);
+    // Another writer changes the tick, and a query ingests new tags to their end.
+    let mut other = writer(folder.path()).unwrap();
+    other.set_tick("4ps".parse().unwrap(), false).unwrap();
+    other.commit().unwrap();
+    drop(other);
+    assert_eq!(fs::read(folder.path().join(".tagq/lock")).unwrap(), b"");
+    assert!(follower.refresh(&Silent), "another commit is noticed");
+    assert_eq!(follower.run.as_ref().unwrap().store().manifest().tick.to_string(), "4 ps");
+    append(&source, &frame(&[4 * HELD, 5 * HELD]));
+    crate::run::open::open(folder.path(), &OpenOptions::default(), &Silent).unwrap();
+    assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD]);
+    // Nothing is ingested twice, and nothing is lost. 10 ms are 39 times as many ticks now.
+    append(&source, &frame(&[6 * HELD, 99 * HELD]));
+    step_at(&mut follower, begun + 2 * STILL, &Silent).unwrap();
+    assert!(writer(folder.path()).is_err(), "the source grows");
+    assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD, 6 * HELD]);
+    step_at(&mut follower, begun + 3 * STILL, &Silent).unwrap();
+    assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD, 6 * HELD, 99 * HELD]);
+    writer(folder.path()).unwrap();
+    // A source that was removed does not grow.
+    append(&folder.path().join("b.tags.zst"), &frame(&[100 * HELD]));
+    step_at(&mut follower, begun + 4 * STILL, &Silent).unwrap();
+    assert!(writer(folder.path()).is_err());
+    fs::remove_file(folder.path().join("b.tags.zst")).unwrap();
+    step_at(&mut follower, begun + 5 * STILL, &Silent).unwrap();
+    writer(folder.path()).unwrap();
+}
+
 /// A clock that pauses only in name. It ends the loop at a time.
 struct Clock {
     now: Instant,
@@ -310,9 +359,10 @@ fn a_loop_returns_each_commit_once_and_not_before_its_interval() {
     assert_eq!(runs.wait(&mut clock), ControlFlow::Break(2));
     assert!(clock.now >= clock.end);
     // Errors are noted once, and retried.
+    let other = writer(folder.path()).unwrap();
     clock.end = clock.now + 3 * RETRY;
     assert_eq!(busy.wait(&mut clock), ControlFlow::Break(0), "the other one has the rows");
-    drop(runs);
+    drop((runs, other));
     clock.end = clock.now + 2 * RETRY;
     assert_eq!(busy.wait(&mut clock), ControlFlow::Break(2));
     let notes = clock.notes.0.into_inner();

@@ -101,10 +101,14 @@ impl IngestState {
         }
     }
 
-    /// Whether no source grows.
-    pub fn is_still(&self) -> bool {
-        let is_growing = |source: &SourceState| matches!(source.activity, Activity::Growing { .. });
-        !self.sources.values().any(is_growing)
+    /// Whether all of these sources have been still, and are committed to their ends.
+    pub fn is_all_committed(&self, sources: &[PathBuf]) -> bool {
+        let is_still = |path: &PathBuf| {
+            let source = self.sources.get(path);
+            source.is_some_and(|source| matches!(source.activity, Activity::Still { .. }))
+        };
+        let is_committed = |writer: &Writer| writer.uncommitted_rows() == 0;
+        self.writer.as_ref().is_some_and(is_committed) && sources.iter().all(is_still)
     }
 
     /// Returns the hold-back of a source in ticks.
