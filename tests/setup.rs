@@ -30,6 +30,25 @@ fn delayed(folder: &Path) -> PathBuf {
 }
 
 #[test]
+fn a_name_for_a_channel_without_tags_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let name = |words: &str| {
+        let named = output(command().arg("name").arg(&run).args(words.split_whitespace()));
+        assert_eq!(named.code, 0, "{}", named.stderr);
+        named.stderr
+    };
+    // Without a store the channels are not known.
+    assert!(!name("99=Foo").contains("no tags"));
+    assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
+    let noted = name("1=Alice 98=Bar 99=");
+    assert!(noted.contains("names written"), "{noted}");
+    assert_eq!(noted.matches("no tags").count(), 1, "{noted}");
+    assert!(noted.contains("channel Bar has no tags in "), "{noted}");
+    assert!(noted.contains("those that have, the nearest first: "), "{noted}");
+}
+
+#[test]
 fn options_of_the_setup_apply_where_none_is_given() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use tagq::{
-    Progress as _,
+    OpenOptions, Progress as _, Silent, open,
     requests::{Setup, SetupFile},
 };
 
@@ -22,11 +22,17 @@ pub(crate) fn run(args: &NameArgs) -> anyhow::Result<()> {
         }
         return Ok(());
     }
+    let named = args.names.iter().filter(|of| of.name.is_some()).map(|of| of.channel).collect();
     for name in &args.names {
         file.set_name(name.channel, name.name.as_deref())?;
     }
     let reporter = Reporter::new(false);
     file.save(&reporter)?;
     reporter.note(&format!("{}: names written", path.display()));
+    // Before there is a store, nothing is known of the channels.
+    let options = OpenOptions { ingest: false, ..OpenOptions::default() };
+    if let Ok(run) = open(&args.run, &options, &Silent) {
+        file.setup().note_dark(&run, named, &reporter);
+    }
     Ok(())
 }

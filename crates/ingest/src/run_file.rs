@@ -4,7 +4,11 @@
 //! for the file that it was written for alone: one of another length is not described by it. That of a recording which grows
 //! has no length.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    hash::Hash,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use tagq_store::{Recording, Tick, read_side_file};
@@ -103,12 +107,9 @@ impl RunFile {
 }
 
 /// Returns the entries of both, those of `first` where both have one.
-fn joined<K: PartialEq, V>(first: Vec<(K, V)>, second: Vec<(K, V)>) -> Vec<(K, V)> {
+fn joined<K: Clone + Eq + Hash, V>(first: Vec<(K, V)>, second: Vec<(K, V)>) -> Vec<(K, V)> {
+    let mut known: HashSet<K> = first.iter().map(|(key, _)| key.clone()).collect();
     let mut all = first;
-    for (key, value) in second {
-        if !all.iter().any(|(other, _)| *other == key) {
-            all.push((key, value));
-        }
-    }
+    all.extend(second.into_iter().filter(|(key, _)| known.insert(key.clone())));
     all
 }

@@ -108,8 +108,7 @@ impl RunFacts {
         let mut facts = Self::of(run);
         facts.names.clone_from(&setup.names);
         for of in &mut facts.channels {
-            let name = setup.names.iter().find(|(channel, _)| *channel == of.channel);
-            of.name = name.map(|(_, name)| name.clone());
+            of.name = setup.named(of.channel).map(str::to_owned);
         }
         facts
     }

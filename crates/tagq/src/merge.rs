@@ -1,6 +1,6 @@
 //! Merging the recordings of two instruments into one run.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedMul as _};
@@ -265,16 +265,18 @@ impl<'a> Moved<'a> {
         let names_of = |run: &Run| {
             let manifest = run.store().manifest();
             let recordings = manifest.sources.iter().filter_map(|s| s.facts.recording.as_ref());
-            let is_used = |channel| manifest.channels.iter().any(|rows| rows.channel == channel);
+            let used: HashSet<u16> = manifest.channels.iter().map(|rows| rows.channel).collect();
             let names = recordings.flat_map(|recording| &recording.channel_names);
-            names.filter(|(channel, _)| is_used(*channel)).cloned().collect::<Vec<_>>()
+            names.filter(|(channel, _)| used.contains(channel)).cloned().collect::<Vec<_>>()
         };
         let mut names = names_of(a);
+        let (mut channels, mut words): (HashSet<u16>, HashSet<String>) =
+            names.iter().cloned().unzip();
         for (channel, name) in names_of(self.run) {
             let Ok(channel) = self.channel(channel) else { continue };
-            let is_taken = names.iter().any(|(_, other)| *other == name);
-            let name = if is_taken { format!("b-{name}") } else { name };
-            if !names.iter().any(|(other, _)| *other == channel) {
+            let name = if words.contains(&name) { format!("b-{name}") } else { name };
+            if channels.insert(channel) {
+                words.insert(name.clone());
                 names.push((channel, name));
             }
         }

@@ -1,6 +1,7 @@
 //! What the sources of a run say about its recording, as one source: for files and runs that are made of it.
 
 use std::{
+    collections::HashSet,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -29,9 +30,10 @@ impl Recorded {
         let sources = &run.store().manifest().sources;
         let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
         let mut recording = Recording { pulses: pulses(sources), ..Recording::default() };
+        let mut named = HashSet::new();
         for of in recordings() {
             for (channel, name) in &of.channel_names {
-                if !recording.channel_names.iter().any(|(other, _)| other == channel) {
+                if named.insert(*channel) {
                     recording.channel_names.push((*channel, name.clone()));
                 }
             }

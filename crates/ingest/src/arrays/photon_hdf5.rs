@@ -1,6 +1,9 @@
 //! Photon-HDF5: the arrays of one spot with the fields that the format demands. Titles are those that it prescribes.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use chrono::{SecondsFormat, Utc};
 use hdf5_pure::{
@@ -183,11 +186,11 @@ fn setup(
             group.create_dataset("id").with_u16_data(&labels),
             "Detector IDs as they appear on /photon_data/detectors.",
         );
-        let name = |label: &u16| {
-            let named = about.channel_names.iter().find(|(of, _)| of == label);
-            named.map_or("", |(_, name)| name.as_str())
-        };
-        if about.channel_names.iter().any(|(label, _)| labels.contains(label)) {
+        // Of two names of a label, the first counts.
+        let named = about.channel_names.iter().rev().map(|(label, name)| (*label, name.as_str()));
+        let named: HashMap<u16, &str> = named.collect();
+        if labels.iter().any(|label| named.contains_key(label)) {
+            let name = |label: &u16| named.get(label).copied().unwrap_or_default();
             let names: Vec<&str> = labels.iter().map(name).collect();
             array(
                 group.create_dataset("label").with_strings(&names)?,

@@ -1,6 +1,6 @@
 //! The rows of one source between reader and store.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use tagq_store::{CHANNEL_MAX, Recording, Rows, Source, SourceFacts, Writer};
 
@@ -239,9 +239,11 @@ impl<'a> Intake<'a> {
         let own = recording.filter(|of| is_named(of)).map_or(&[][..], |of| &of.channel_names);
         for other in self.rows.writer.sources().iter().filter(|source| source.rows > 0) {
             let (facts, theirs) = (&other.facts, names_of(other).unwrap_or_default());
+            let named: HashMap<u16, &String> =
+                theirs.iter().rev().map(|(label, name)| (*label, name)).collect();
             for (label, name) in own {
-                match theirs.iter().find(|(of, _)| of == label) {
-                    Some((_, there)) if there != name => {
+                match named.get(label) {
+                    Some(there) if *there != name => {
                         return Err(differ(*label, &quoted(name), &facts.name, &quoted(there)));
                     }
                     None if theirs.is_empty() && is_text && facts.columns.is_some() => {

@@ -40,35 +40,8 @@ impl QueryContext<'_> {
         RunFacts::named(run, self.setup)
     }
 
-    /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may
-    /// have meant another one. The note lists channels that have tags, the most similar first.
-    pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
-        let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
-        channels.sort_unstable();
-        channels.dedup();
-        for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {
-            if run.sync_period(channel).is_some() {
-                self.progress.note(&format!(
-                    "channel {} has no tags in {}: its sync pulses are not recorded as tags and count zero; a \
-                     histogram can count from them, with {} as its start",
-                    self.setup.name_of(channel),
-                    run.path().display(),
-                    self.setup.name_of(channel)
-                ));
-                continue;
-            }
-            let near = self.setup.nearest_first(channel, &present);
-            let near: Vec<String> = near.into_iter().map(|c| self.setup.name_of(c)).collect();
-            self.progress.note(&format!(
-                "channel {} has no tags in {}; {}",
-                self.setup.name_of(channel),
-                run.path().display(),
-                match &near[..] {
-                    [] => "no channel has".to_owned(),
-                    [only] => format!("the only one that has is {only}"),
-                    near => format!("those that have, the nearest first: {}", near.join(", ")),
-                }
-            ));
-        }
+    /// Notes which of these channels have no tags.
+    pub(crate) fn note_dark(&self, run: &Run, channels: Vec<u16>) {
+        self.setup.note_dark(run, channels, self.progress);
     }
 }

@@ -20,20 +20,20 @@ impl Setup {
     /// # Errors
     /// [`Error::Request`] for a name that cannot be one, and for a channel with two names.
     pub fn renamed(&self, names: &BTreeMap<String, u16>) -> Result<Self, Error> {
-        let mut setup = Self { names: Vec::new(), ..self.clone() };
+        let mut by_channel: BTreeMap<u16, &String> = BTreeMap::new();
         for (name, &channel) in names {
             if !matches!(name.parse(), Ok(Channel::Name(of)) if of == *name) {
                 let name = crate::escaped(name);
                 return Err(Error::Request(format!("`names`: `{name}` cannot be a name")));
             }
-            if let Some((_, other)) = setup.names.iter().find(|(of, _)| *of == channel) {
+            if let Some(other) = by_channel.insert(channel, name) {
                 return Err(Error::Request(format!(
                     "`names`: channel {channel} has two names, `{other}` and `{name}`; give one"
                 )));
             }
-            setup.names.push((channel, name.clone()));
         }
-        setup.names.sort_unstable();
+        let names = by_channel.into_iter().map(|(channel, name)| (channel, name.clone()));
+        let mut setup = Self { names: names.collect(), ..self.clone() };
         for (query, options) in &mut setup.queries {
             if let Some(of) = REQUEST_TYPES.into_iter().find(|of| of.name == query) {
                 *options = of.with_numbers(options, self)?;

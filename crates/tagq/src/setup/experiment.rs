@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
@@ -15,6 +15,7 @@ use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
 use crate::{
     error::Error,
+    progress::Progress,
     run::{Run, location::RunLocation},
     setup::{
         arguments::Channel,
@@ -36,7 +37,7 @@ pub struct Setup {
     pub path: Option<PathBuf>,
     /// The unit of recorded times.
     pub tick: Option<Tick>,
-    /// Names of channels.
+    /// Names of channels, in the order of the channels.
     pub names: Vec<(u16, String)>,
     /// Delays of channels.
     pub delays: Vec<(u16, Duration)>,
@@ -129,9 +130,12 @@ impl Setup {
 
     /// Adds names of channels, unless the setup has the channel or the name.
     fn add_names(&mut self, names: Vec<(u16, String)>) {
+        let (mut numbers, mut words): (HashSet<u16>, HashSet<String>) =
+            self.names.iter().cloned().unzip();
         for (channel, name) in names {
-            let is_known = |(number, other): &(u16, String)| *number == channel || *other == name;
-            if !self.names.iter().any(is_known) {
+            if !numbers.contains(&channel) && !words.contains(&name) {
+                numbers.insert(channel);
+                words.insert(name.clone());
                 self.names.push((channel, name));
             }
         }
@@ -168,40 +172,29 @@ impl Setup {
         if let Some(tick) = written.tick {
             self.tick = Some(tick.parse().map_err(|e| format!("tick: {e}"))?);
         }
-        for (number, name) in written.channels {
-            let Ok(Channel::Number(number)) = number.parse() else {
-                return Err(format!("[channels]: `{number}` is no channel number"));
-            };
-            match name.parse() {
-                Ok(Channel::Name(name)) if self.names.iter().any(|(_, other)| *other == name) => {
-                    return Err(format!("[channels]: two channels are called `{name}`"));
-                }
-                Ok(Channel::Name(name)) if self.names.iter().any(|(other, _)| *other == number) => {
-                    let before = self.name_of(number);
-                    return Err(format!(
-                        "[channels]: channel {number} has two names, `{before}` and `{name}`; give one"
-                    ));
-                }
-                Ok(Channel::Name(name)) => self.names.push((number, name)),
-                _ => return Err(format!("[channels]: `{name}` cannot be a name")),
-            }
-        }
+        let numbers = self.take_names(written.channels)?;
+        let numbered = |name: &str| -> Result<u16, String> {
+            numbers.get(name).map_or_else(|| self.word(name), |number| Ok(*number))
+        };
+        let (mut delays, mut places) = (Vec::new(), HashMap::new());
         for (channel, delay) in written.delays {
-            let channel = self.word(&channel).map_err(|e| format!("[delays]: {e}"))?;
+            let channel = numbered(&channel).map_err(|e| format!("[delays]: {e}"))?;
             let delay: Duration = delay.parse().map_err(|e| format!("[delays]: {e}"))?;
-            if let Some((_, before)) = self.delays.iter().find(|(other, _)| *other == channel) {
+            if let Some(place) = places.insert(channel, delays.len()) {
+                let (_, before): &(u16, Duration) = &delays[place];
                 let (channel, before) = (self.number_and_name(channel), before.asked());
                 let delay = delay.asked();
                 return Err(format!(
                     "[delays]: channel {channel} has two delays, {before} and {delay}; give one"
                 ));
             }
-            self.delays.push((channel, delay));
+            delays.push((channel, delay));
         }
+        let mut groups = Vec::new();
         for group in written.groups {
             let number = |channel: ChannelWritten| match channel {
                 ChannelWritten::Number(number) => Ok(number),
-                ChannelWritten::Name(name) => self.word(&name),
+                ChannelWritten::Name(name) => numbered(&name),
             };
             let group: Result<Vec<u16>, String> = group.into_iter().map(number).collect();
             let group = group.map_err(|e| format!("groups: {e}"))?;
@@ -211,21 +204,48 @@ impl Setup {
                     "groups: a group has channel {channel} twice; a coincidence takes one tag of each"
                 ));
             }
-            self.groups.push(group);
+            groups.push(group);
         }
+        (self.delays, self.groups) = (delays, groups);
         (self.derived, self.gates) = (written.derived.0, written.gates.0);
         for (query, options) in written.queries {
             if let Value::Object(options) = options {
                 self.queries.insert(query, options);
             }
         }
-        self.names.sort_unstable();
         Ok(())
     }
 
+    /// Takes the names of channels; returns the channel of each name.
+    fn take_names(
+        &mut self,
+        written: BTreeMap<String, String>,
+    ) -> Result<HashMap<String, u16>, String> {
+        let mut names: BTreeMap<u16, String> = BTreeMap::new();
+        let mut numbers = HashMap::new();
+        for (number, name) in written {
+            let Ok(Channel::Number(number)) = number.parse() else {
+                return Err(format!("[channels]: `{number}` is no channel number"));
+            };
+            let Ok(Channel::Name(name)) = name.parse() else {
+                return Err(format!("[channels]: `{name}` cannot be a name"));
+            };
+            if numbers.insert(name.clone(), number).is_some() {
+                return Err(format!("[channels]: two channels are called `{name}`"));
+            }
+            if let Some(before) = names.insert(number, name.clone()) {
+                return Err(format!(
+                    "[channels]: channel {number} has two names, `{before}` and `{name}`; give one"
+                ));
+            }
+        }
+        self.names = names.into_iter().collect();
+        Ok(numbers)
+    }
+
     fn number_and_name(&self, channel: u16) -> String {
-        match self.names.iter().find(|(number, _)| *number == channel) {
-            Some((_, name)) => format!("{channel} ({name})"),
+        match self.named(channel) {
+            Some(name) => format!("{channel} ({name})"),
             None => channel.to_string(),
         }
     }
@@ -263,7 +283,7 @@ impl Setup {
     /// name if it has one, then by number.
     pub(crate) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
         let called = self.name_of(channel);
-        let is_named = self.names.iter().any(|(number, _)| *number == channel);
+        let is_named = self.named(channel).is_some();
         let mut near = among.to_vec();
         near.sort_by(|&a, &b| {
             let far = |other: u16| 1.0 - likeness(&called, &self.name_of(other));
@@ -273,10 +293,42 @@ impl Setup {
         near
     }
 
+    /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may have meant another
+    /// one. The note lists channels that have tags, the most similar first.
+    pub fn note_dark(&self, run: &Run, mut channels: Vec<u16>, progress: &dyn Progress) {
+        let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels.retain(|channel| present.binary_search(channel).is_err());
+        for channel in channels {
+            let (name, path) = (self.name_of(channel), run.path().display());
+            if run.sync_period(channel).is_some() {
+                progress.note(&format!(
+                    "channel {name} has no tags in {path}: its sync pulses are not recorded as tags and count zero; a \
+                     histogram can count from them, with {name} as its start"
+                ));
+                continue;
+            }
+            let near = self.nearest_first(channel, &present);
+            let near: Vec<String> = near.into_iter().map(|c| self.name_of(c)).collect();
+            let others = match &near[..] {
+                [] => "no channel has".to_owned(),
+                [only] => format!("the only one that has is {only}"),
+                near => format!("those that have, the nearest first: {}", near.join(", ")),
+            };
+            progress.note(&format!("channel {name} has no tags in {path}; {others}"));
+        }
+    }
+
     /// Returns the name of a channel, or its number if it has none.
     pub fn name_of(&self, channel: u16) -> String {
-        let name = self.names.iter().find(|(number, _)| *number == channel);
-        name.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
+        self.named(channel).map_or_else(|| channel.to_string(), str::to_owned)
+    }
+
+    /// Returns the name of a channel, if it has one.
+    pub(crate) fn named(&self, channel: u16) -> Option<&str> {
+        let place = self.names.binary_search_by_key(&channel, |(number, _)| *number).ok()?;
+        Some(&self.names[place].1)
     }
 }
 

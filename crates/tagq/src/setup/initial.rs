@@ -28,9 +28,8 @@ impl Setup {
         text.push_str("# Names, which every command takes in place of a channel.\n[channels]\n");
         for of in manifest.channels.iter().take(CHANNELS_MAX) {
             let rate = if live_s > 0.0 { of.rows as f64 / live_s } else { 0.0 };
-            let name = recorded.names.iter().find(|(channel, _)| *channel == of.channel);
-            let (comment, name) = match name {
-                Some((_, name)) => ("", name.clone()),
+            let (comment, name) = match recorded.named(of.channel) {
+                Some(name) => ("", name.to_owned()),
                 None => ("# ", format!("Detector-{}", of.channel)),
             };
             let name = toml_edit::Value::from(name);

@@ -39,8 +39,10 @@ impl StatedSetup {
 
     pub(crate) fn read(&self) -> Result<Setup, Error> {
         let delays = self.delays.iter().map(|(of, delay)| Ok((*of, delay.parse()?)));
+        let mut names = self.names.clone();
+        names.sort_unstable();
         Ok(Setup {
-            names: self.names.clone(),
+            names,
             delays: delays.collect::<Result<_, Error>>()?,
             groups: self.groups.clone(),
             derived: self.derived.clone(),
