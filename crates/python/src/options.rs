@@ -219,13 +219,17 @@ fn convert(
             Ok(vec!["auto"].into())
         }
         ValueType::Delays(_) => {
-            let pairs = value.call_method0("items").map_err(|_| {
+            let wanted = || {
                 let example = match unit {
                     DurationUnit::Own => "\"-4ns\"",
                     DurationUnit::Seconds => "-4e-9",
                 };
                 wrong_type(format!("{name}: a dict is wanted, as {{15: {example}}}"))
-            })?;
+            };
+            let Ok(pairs) = value.call_method0("items") else {
+                let found = iterate(value).ok_or_else(wanted)?;
+                return found.map(|each| delay_found(name, &each?).map_err(|_| wanted())).collect();
+            };
             let pair = |pair: PyResult<Bound<'_, PyAny>>| -> PyResult<Value> {
                 let (of, delay): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
                 let text = duration(name, unit, false, &delay)?;
@@ -234,6 +238,12 @@ fn convert(
             pairs.try_iter()?.map(pair).collect()
         }
     }
+}
+
+/// Converts a delay as a search found it, a dict with a channel and ticks.
+fn delay_found(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let ticks: i64 = value.get_item("ticks")?.extract()?;
+    Ok(vec![channel_value(name, &value.get_item("channel")?)?, format!("{ticks}t").into()].into())
 }
 
 fn type_name(value: &Bound<'_, PyAny>) -> String {
@@ -269,14 +279,6 @@ fn channel_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Channel::Number(number) => number.into(),
         Channel::Name(text) => text.into(),
     })
-}
-
-/// Parses one channel, or several from any iterable.
-pub(crate) fn channel_list(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Channel>> {
-    match iterate(value) {
-        Some(channels) => channels.map(|of| channel(name, &of?)).collect(),
-        None => Ok(vec![channel(name, value)?]),
-    }
 }
 
 /// Converts one channel, or several from any iterable.

@@ -9,8 +9,8 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Converted, Derivation, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
-    SavedAnswer, StoreChanges, TagSelection, Tags, Verified,
+    Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
+    StoreChanges, TagSelection, Tags, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
 };
@@ -30,14 +30,11 @@ pub(crate) fn derive(
     run: PyRef<'_, Run>,
     store: Option<PathBuf>,
     derived: Vec<(String, String)>,
-    gates: Vec<String>,
-    channels: Bound<'_, PyAny>,
     keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Run> {
     let (run, setup) = run.parts()?;
-    let channels = options::channel_list("channels", &channels)?;
     let of = options::selection(keywords)?.derivation(derived);
-    let of = Derivation { gates, channels, ..of.map_err(|error| errors::of_run(&error))? };
+    let of = of.map_err(|error| errors::of_run(&error))?;
     let made = wait(py, None, &AtomicBool::default(), |told| {
         tagq::derive(&run, &setup, &of, store.as_deref(), told)
     })?;

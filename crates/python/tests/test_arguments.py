@@ -120,3 +120,91 @@ def test_the_examples_of_the_docstrings_are_right(run: tagq.Run) -> None:
         for part in ("\nReturns\n", "\nRaises\n", "\nExample\n"):
             assert part in text, name
     assert runner.summarize(verbose=False).failed == 0
+
+
+def live(run: tagq.Run, query: str, *of: object, **words: object) -> tagq.Result:
+    with run.live(query, *of, **words) as figure:
+        return figure.result
+
+
+#: Each way to ask a query by its name, and the words that it needs besides.
+CALLS = {
+    "method": lambda run, query, *of, **words: getattr(run, query)(*of, **words),
+    "sum": lambda run, query, *of, **words: getattr(tagq.sum([run]), query)(*of, **words),
+    "watch": lambda run, query, *of, **words: next(run.watch(query, *of, timeout="1s", **words)),
+    "live": live,
+    "scan": lambda run, query, *of, **words: run.scan(query, *of, live_time="1s..2s:2", **words),
+    "scan of a sum": lambda run, query, *of, **words: tagq.sum([run]).scan(query, *of, live_time="1s..2s:2", **words),
+    "fit": lambda run, query, *of, **words: run.fit("sin", query, *of, bin="20ms", fix={"period": "1s"}, **words),
+}
+#: Channels without a keyword, and delays, in each form. The first is the plain one.
+FORMS = {
+    "coincidences": [([1, 2],), ([(1, 2)],), ((1, 2),), (numpy.array([1, 2]),), (["1", 2],), ([numpy.uint16(1), 2],)],
+    "rates": [([1, 2],), ((1, 2),), (numpy.array([1, 2]),), (["1", "2"],), (iter([1, 2]),)],
+}
+
+
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("query", FORMS)
+def test_each_call_takes_channels_in_each_form(run: tagq.Run, call: str, query: str) -> None:
+    words = {"window": "2ns"} if query == "coincidences" else {}
+    one, *others = [CALLS[call](run, query, *of, **words) for of in map(again, FORMS[query])]
+    assert len(one) > 0
+    for other in others:
+        assert other.to_dict()["rows"] == one.to_dict()["rows"]
+
+
+def again(of: tuple) -> tuple:
+    """The same arguments, with an iterator that nobody has used."""
+    return tuple(iter([1, 2]) if isinstance(each, type(iter([]))) else each for each in of)
+
+
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+@pytest.mark.parametrize("call", [*CALLS, "derive"])
+def test_each_call_takes_delays_in_each_form(run: tagq.Run, call: str) -> None:
+    found = run.delays([1, 2], range="100ns").query["delays"]
+    assert [set(each) for each in found] == [{"channel", "ticks", "seconds"}] * 2
+    (ticks,) = (each["ticks"] for each in found if each["channel"] == 2)
+    second = ticks * run.tick_s
+    forms = [{"delays": {2: f"{ticks}t"}}, {"delays": found}, {"delays": iter(found)}, {"delays_s": {2: second}}]
+    forms.append({"delays": {numpy.int64(2): numpy.timedelta64(round(second * 1e15), "fs")}})
+
+    def ask(words: dict) -> object:
+        if call == "derive":
+            return run.derive(Pair="1 & 2 within 2ns", **words).rates()["count"].tolist()
+        answer = CALLS[call](run, "coincidences", [1, 2], window="2ns", **words)
+        return answer.to_dict()["rows"]
+
+    one, *others = map(ask, forms)
+    assert all(other == one for other in others)
+
+
+def test_a_derivation_takes_channels_and_gates_as_queries_do(run: tagq.Run) -> None:
+    for channels in (3, [3], "3", numpy.array([3]), numpy.int64(3)):
+        assert set(run.derive(channels=channels).channel.tolist()) == {3}
+    gated = [len(run.derive(gates=gates)) for gates in ("2 for 1us", ["2 for 1us"], iter(["2 for 1us"]))]
+    assert len(set(gated)) == 1 and 0 < gated[0] < len(run)
+
+
+def test_words_of_other_programs_are_understood(run: tagq.Run, tmp_path) -> None:
+    for ask, meant in (
+        (lambda: tagq.simulate(tmp_path / "a.tags.zst", force=True), "replace"),
+        (lambda: tagq.convert(tmp_path / "a", tmp_path / "b", overwrite=True), "replace"),
+        (lambda: run.export(tmp_path / "a.csv", force=True), "replace"),
+        (lambda: run.rates().save(tmp_path / "a.csv", force=True), "replace"),
+        (lambda: run.rates(start="1s"), "from_"),
+        (lambda: run.rates(end="1s"), "to"),
+    ):
+        with pytest.raises(TypeError, match=rf"did you mean {meant}\?"):
+            ask()
+    with pytest.raises(ValueError, match="groups: given with and without its keyword"):
+        run.scan("coincidences", 1, 2, groups=[(1, 2)], window="1ns..2ns:2")
+
+
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+def test_a_range_of_a_fit_takes_durations(run: tagq.Run) -> None:
+    microsecond = datetime.timedelta(microseconds=1)
+    ranges = ["-1us..1us", ("-1us", "1us"), (-microsecond, microsecond)]
+    fits = [run.fit("peak", "histogram", 1, 2, bin="50ns", range="2us", between=between) for between in ranges]
+    assert fits[0].to_dict()["rows"] == fits[1].to_dict()["rows"] == fits[2].to_dict()["rows"]

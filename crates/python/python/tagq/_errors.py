@@ -79,12 +79,34 @@ class TagqWarning(UserWarning):
     """A problem that does not stop the call; the command line prints it as a note."""
 
 
+#: Keywords of other programs, and the keyword that means the same here.
+MEANT = {
+    "force": "replace",
+    "overwrite": "replace",
+    "exist_ok": "replace",
+    "filename": "path",
+    "start": "from_",
+    "begin": "from_",
+    "from": "from_",
+    "stop": "to",
+    "end": "to",
+    "binwidth": "bin",
+    "bin_width": "bin",
+    "coincidence_window": "window",
+    "delay": "delays",
+    "channel": "channels",
+    "group": "groups",
+    "gate": "gates",
+}
+
+
 def unexpected(of: str, unknown: Mapping[str, object], known: Iterable[str]) -> TypeError:
     """The exception for keywords that the function ``of`` does not have."""
     known = [name for name in known if name != "self"]
     name = next(iter(unknown))
     # Suggest `window`, not `window_s`, unless the misspelt keyword ends with `_s`, too.
     plain = known if name.endswith("_s") else [name for name in known if not name.endswith("_s")]
-    near = difflib.get_close_matches(name, plain, n=1, cutoff=0.5)
+    meant = MEANT.get(name)
+    near = [meant] if meant in known else difflib.get_close_matches(name, plain, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"its keywords are {', '.join(known)}"
     return TypeError(f"{of}() got an unexpected keyword argument '{name}'; {hint}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _tagq
+from ._durations import text_of
 from ._errors import QuestionError
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def given(words: dict[str, Any]) -> dict[str, Any]:
     between = chosen.get("between")
     if between is not None and not isinstance(between, str):
         low, high = between
-        chosen["between"] = f"{low}..{high}"
+        # A setting is a number without a unit.
+        is_number = isinstance(low, (int, float)) and isinstance(high, (int, float))
+        chosen["between"] = f"{low}..{high}" if is_number else text_of("between", (low, high), True, False)
     return chosen
 
 
@@ -93,7 +96,7 @@ class Fits:
         self,
         model: Literal["decay", "g2", "dip", "sin", "peak"],
         query: str,
-        *channels: Channel,
+        *channels: Channel | Iterable[Channel],
         exponentials: int | None = None,
         irf: str | None = None,
         irf_channel: Channel | None = None,
@@ -122,7 +125,7 @@ class Fits:
         Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.TagqError`` if the counts determine
         no parameters."""
         from ._result import Result
-        from ._run import _named
+        from ._run import _words
 
         options = given(dict(locals()))
-        return Result(self._fit((model, options), query, _named(query, channels) | words))
+        return Result(self._fit((model, options), query, _words(query, channels, words)))

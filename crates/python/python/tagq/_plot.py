@@ -6,9 +6,9 @@ import json
 import os
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._errors import QuestionError, WrongTypeError
+from ._errors import QuestionError, WrongTypeError, unexpected
 
 if TYPE_CHECKING:
     from ._result import Result
@@ -36,8 +36,10 @@ class Picture:
     def _repr_html_(self) -> str:
         return self._repr_svg_()
 
-    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False, **unknown: NoReturn) -> None:
         """Writes the figure to a file, which ends with .svg, .pdf, .png or .html. ``replace`` allows a file that is there."""
+        if unknown:
+            raise unexpected("save", unknown, ("replace",))
         self._answer.save(os.fspath(path), replace, self._look)
 
     def __repr__(self) -> str:

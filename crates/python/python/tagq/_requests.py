@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     Channel = int | str
     #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
     Duration = str | datetime.timedelta | numpy.timedelta64
-    #: The keys of a mapping are numbers, names, or both: a type of keys is not the type of more keys.
-    Delays = Mapping[int, Duration] | Mapping[str, Duration] | Mapping[Channel, Duration]
+    #: The keys of a mapping are numbers, names, or both: a type of keys is not the type of more keys. What ``delays`` found,
+    #: ``query["delays"]``, is a list of dicts.
+    Delays = Mapping[int, Duration] | Mapping[str, Duration] | Mapping[Channel, Duration] | Iterable[Mapping[str, Any]]
     DelaysInSeconds = Mapping[int, float] | Mapping[str, float] | Mapping[Channel, float]
 
 

@@ -8,10 +8,10 @@ import operator
 import os
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from . import _tagq
-from ._errors import MissingLibraryError, QuestionError
+from ._errors import MissingLibraryError, QuestionError, unexpected
 from ._fit import given, own
 from ._paths import path_of as _path
 from ._show import html_table, text_table
@@ -158,6 +158,7 @@ class Result(Table):
         size: tuple[float, float] | None = None,
         dark: bool = False,
         caption: bool = True,
+        **unknown: NoReturn,
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
         the rows, or .tif with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
@@ -166,6 +167,8 @@ class Result(Table):
         unless it is given."""
         from ._plot import look_of
 
+        if unknown:
+            raise unexpected("save", unknown, Result.save.__kwdefaults__ or ())
         self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark, caption))
 
     def fit(
@@ -339,9 +342,11 @@ class Tuples(Table):
         """The names of the columns."""
         return self._tuples.columns
 
-    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False, **unknown: NoReturn) -> None:
         """Writes the list to a file while it is found, in the format that its name selects: .txt, .json, .csv, .arrow
         or .parquet. ``replace`` allows a file that is there."""
+        if unknown:
+            raise unexpected("save", unknown, ("replace",))
         self._tuples.save(_path(path), replace)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from ._requests import (
         Delays,
+        DelaysInSeconds,
         Duration,
         Waits,
         WatchCoincidences,
@@ -503,9 +504,10 @@ class Run(Requests, Searches, Fits):
         self,
         store: Path | None = None,
         *,
-        gates: str | Iterable[str] = (),
-        channels: Channel | Iterable[Channel] = (),
+        gates: str | Iterable[str] | None = None,
+        channels: Channel | Iterable[Channel] | None = None,
         delays: Delays | None = None,
+        delays_s: DelaysInSeconds | None = None,
         join: bool = False,
         **definitions: str,
     ) -> Run:
@@ -517,13 +519,9 @@ class Run(Requests, Searches, Fits):
         gates", has all operators.
 
         Raises ``QuestionError`` for a definition that is wrong."""
-        wanted = [channels] if isinstance(channels, int | str) else list(channels)
-        gates = [gates] if isinstance(gates, str) else list(gates)
-        made = _tagq.derive(
-            self._run, None if store is None else _path(store), list(definitions.items()), gates, wanted,
-            {"delays": delays, "join": join},
-        )
-        return Run(made)
+        words = {"gates": gates, "channels": channels, "delays": delays, "delays_s": delays_s, "join": join}
+        place = None if store is None else _path(store)
+        return Run(_tagq.derive(self._run, place, list(definitions.items()), words))
 
     def gate(self, *gates: str) -> Run:
         """Returns a run with the tags inside of all ``gates``, as ``derive(gates=…)`` does."""
@@ -554,12 +552,12 @@ class Run(Requests, Searches, Fits):
     def scan(self, *, counters: ScanCounters | None = None) -> Any: ...
 
     @overload
-    def scan(self, query: str, *channels: Channel, **words: Any) -> Result: ...
+    def scan(self, query: str, *channels: Channel | Iterable[Channel], **words: Any) -> Result: ...
 
     def scan(
         self,
         query: str | None = None,
-        *channels: Channel,
+        *channels: Channel | Iterable[Channel],
         counters: ScanCounters | None = None,
         **words: Any,
     ) -> Any:
@@ -576,7 +574,7 @@ class Run(Requests, Searches, Fits):
             if words or channels:
                 raise QuestionError("a scan of several values needs the name of a query, as in run.scan('coincidences', ...)")
             return scan(self, counters=counters)
-        return Result(self._run.scan_query(query, _named(query, channels) | words))
+        return Result(self._run.scan_query(query, _words(query, channels, words)))
 
     # Growing runs.
 
@@ -589,33 +587,33 @@ class Run(Requests, Searches, Fits):
     def watch(self, query: Callable[[Run], T], **waits: Unpack[Waits]) -> Iterator[T]: ...
 
     @overload
-    def watch(self, query: Literal["coincidences"], **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["coincidences"], *of: Channel | Iterable[Channel], **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["histogram"], **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["histogram"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["g2"], **words: Unpack[WatchG2]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["g2"], *of: Channel | Iterable[Channel], **words: Unpack[WatchG2]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["histogram2d"], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["histogram2d"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["image"], **words: Unpack[WatchImage]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["image"], *of: Channel | Iterable[Channel], **words: Unpack[WatchImage]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["micro"], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["micro"], *of: Channel | Iterable[Channel], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["rates"], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["rates"], *of: Channel | Iterable[Channel], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["delays"], **words: Unpack[WatchDelays]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["delays"], *of: Channel | Iterable[Channel], **words: Unpack[WatchDelays]) -> Iterator[Result]: ...
 
     def watch(
         self,
         query: str | Callable[[Run], Any],
-        *,
+        *of: Channel | Iterable[Channel],
         every: Duration | None = None,
         every_s: float | None = None,
         hold_back: Duration | None = None,
@@ -634,6 +632,8 @@ class Run(Requests, Searches, Fits):
             The name of a request with its keywords, as
             ``run.watch("coincidences", window="2ns")``; or a function of the run, as
             ``run.watch(lambda run: (run.rates(), run.g2(1, 2)))``.
+        of
+            Channels as in ``live``.
         every
             Shortest time between two answers, such as "1s" [default: answer each commit].
         hold_back
@@ -654,43 +654,43 @@ class Run(Requests, Searches, Fits):
         ]
         ask: Callable[[Run], Any]
         if callable(query):
-            if words:
-                raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
+            if words or of:
+                raise WrongTypeError(f"{next(iter(words), 'of')}: the function asks with its own channels and keywords")
             ask = query
         else:
-            ask = _asking(query, words, "watch {} or a function")
+            ask = _asking(query, _words(query, of, words), "watch {} or a function")
         return self._watch(ask, _tagq.Follower(self._run, *waits))
 
     @overload
     def live(
-        self, query: Literal["coincidences"], *of: Channel, **words: Unpack[WatchCoincidences]
+        self, query: Literal["coincidences"], *of: Channel | Iterable[Channel], **words: Unpack[WatchCoincidences]
     ) -> Live: ...
 
     @overload
-    def live(self, query: Literal["histogram"], *of: Channel, **words: Unpack[WatchHistogram]) -> Live: ...
+    def live(self, query: Literal["histogram"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["g2"], *of: Channel, **words: Unpack[WatchG2]) -> Live: ...
+    def live(self, query: Literal["g2"], *of: Channel | Iterable[Channel], **words: Unpack[WatchG2]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["histogram2d"], *of: Channel, **words: Unpack[WatchHistogram2d]) -> Live: ...
+    def live(self, query: Literal["histogram2d"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram2d]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["image"], *of: Channel, **words: Unpack[WatchImage]) -> Live: ...
+    def live(self, query: Literal["image"], *of: Channel | Iterable[Channel], **words: Unpack[WatchImage]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["micro"], *of: Channel, **words: Unpack[WatchMicro]) -> Live: ...
+    def live(self, query: Literal["micro"], *of: Channel | Iterable[Channel], **words: Unpack[WatchMicro]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["rates"], *of: Channel, **words: Unpack[WatchRates]) -> Live: ...
+    def live(self, query: Literal["rates"], *of: Channel | Iterable[Channel], **words: Unpack[WatchRates]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["delays"], *of: Channel, **words: Unpack[WatchDelays]) -> Live: ...
+    def live(self, query: Literal["delays"], *of: Channel | Iterable[Channel], **words: Unpack[WatchDelays]) -> Live: ...
 
     def live(
         self,
         query: str,
-        *of: Channel,
+        *of: Channel | Iterable[Channel],
         every: Duration | None = None,
         every_s: float | None = None,
         hold_back: Duration | None = None,
@@ -711,7 +711,8 @@ class Run(Requests, Searches, Fits):
             The name of a request, whose keywords follow.
         of
             Channels as the request takes them: start and stop of ``histogram`` and ``g2``; herald, a and b of
-            ``histogram2d``; those of ``coincidences`` are a group, those of ``micro`` and ``rates`` are counted.
+            ``histogram2d``; those of ``coincidences`` are a group, those of ``micro`` and ``rates`` are counted. Several
+            channels may also be one list, and several groups several lists.
         every
             Shortest time between two answers [default: "200ms", and never less].
 
@@ -727,7 +728,7 @@ class Run(Requests, Searches, Fits):
                 ("timeout", timeout, timeout_s),
             )
         )
-        words = {**words, **_named(query, of)}
+        words = _words(query, of, words)
         run = Run(self._run.copy())
         return Live(run, _asking(query, words, "a live figure is of {}"), _tagq.Follower(run._run, *waits))
 
@@ -801,18 +802,28 @@ def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], R
 CHANNELS = {"histogram": ("start", "stop"), "g2": ("start", "stop"), "histogram2d": ("herald", "a", "b")}
 
 
-def _named(query: str, channels: tuple[Channel, ...]) -> dict[str, Any]:
-    """Returns channels without a keyword by their keywords."""
-    if not channels:
+def _words(query: str, of: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
+    """Returns the keywords of a query with those that channels without a keyword have, in each form that the method of the query
+    takes."""
+    named = _named(query, of)
+    for name in named:
+        if words.get(name) is not None:
+            raise QuestionError(f"{name}: given with and without its keyword; give it once")
+    return {**words, **named}
+
+
+def _named(query: str, of: tuple[Any, ...]) -> dict[str, Any]:
+    if not of:
         return {}
-    if query == "coincidences":
-        return {"groups": [channels]}
-    if query not in CHANNELS:
-        return {"channels": channels}
-    names = CHANNELS[query]
-    if len(channels) > len(names):
-        raise QuestionError(f"{query}: {len(channels)} channels for {', '.join(names)}")
-    return dict(zip(names, channels, strict=False))
+    if names := CHANNELS.get(query):
+        if len(of) > len(names):
+            raise QuestionError(f"{query}: {len(of)} channels for {', '.join(names)}")
+        return dict(zip(names, of, strict=False))
+    lists = [isinstance(each, Iterable) and not isinstance(each, str) for each in of]
+    is_group = query == "coincidences"
+    # One list is all channels, or all groups.
+    whole = of[0] if lists == [True] else of if all(lists) or not is_group else [of]
+    return {"groups" if is_group else "channels": whole}
 
 
 class Tags(Table):

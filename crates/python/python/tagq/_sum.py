@@ -30,7 +30,7 @@ class Sum(Requests, Fits):
     def scan(
         self,
         query: str,
-        *channels: Channel,
+        *channels: Channel | Iterable[Channel],
         x: str | tuple[str, Sequence[float]] | None = None,
         **words: Any,
     ) -> Result:
@@ -38,11 +38,11 @@ class Sum(Requests, Fits):
         for the number in the path of a run, ``"phase=(\\d+)"``; the name of a column of ``settings.csv`` beside the runs; or a name and
         one number for each run, ``("phase", [0, 30, 60])``. The result has one column of the values or settings before those of the
         query, and can be fitted."""
-        from ._run import _named
+        from ._run import _words
 
         given = (x[0], [float(value) for value in x[1]]) if isinstance(x, tuple) else x
         runs = [run._run for run in self._runs]
-        return Result(_tagq.scan_sum(runs, query, _named(query, channels) | words, given))
+        return Result(_tagq.scan_sum(runs, query, _words(query, channels, words), given))
 
     @property
     def runs(self) -> list[Run]:

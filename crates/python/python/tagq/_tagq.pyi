@@ -165,8 +165,6 @@ def derive(
     run: Run,
     store: str | None,
     derived: list[tuple[str, str]],
-    gates: list[str],
-    channels: list[int | str],
     keywords: dict[str, Any],
 ) -> Run: ...
 def info(run: Run, fast: bool) -> str: ...
