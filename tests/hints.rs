@@ -129,7 +129,7 @@ const HINTS: &[(&str, Hint)] = &[
         ),
     ),
     (
-        "tagq ingest --rebuild --tick 1fs RUN",
+        "tagq ingest --rebuild --tick {finer} RUN",
         pasted(
             &["write 'a b/t.csv' 'time [ps],channel\n1.5,1\n2.25,2'"],
             "ingest --tick 1ps 'a b/t.csv'",

@@ -138,7 +138,8 @@ fn text_that_is_no_tags_is_named_by_its_line() {
         ("-5\t3\n", &["line 1", "--columns time,channel"]),
         ("channel,count,rate_hz\n1,2,3\n", &["line 1: no column is named `time`", "time=NAME"]),
         ("dead time\n1,2\n", &["line 1: no column is named `channel`", "channel=NAME"]),
-        ("dead count\n1,2\n", &["line 1: \"dead count\"", "header has the words channel and time"]),
+        ("dead count\n1,2\n", &["line 1: no column is named `time`", "channel=count"]),
+        ("dead count\n", &["line 1: \"dead count\"", "header has the words channel and time"]),
     ] {
         let path = folder.path().join("a.csv");
         fs::write(&path, text).unwrap();
@@ -417,4 +418,107 @@ fn a_text_of_another_program_keeps_its_form() {
     assert_eq!(pairs["rows"][0]["count"], 2);
     let other = run(&["rates", "--skip-lines", "1"]);
     assert!(other.code == 2 && other.stderr.contains("skip=2"), "{}", other.stderr);
+}
+
+/// A text that states its tick needs no option; a store that was made before keeps its tick and grows.
+#[test]
+fn a_tick_that_a_text_states_is_that_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "# Unit Time Tag: 80.955ps\n# Time Tag ; Channel\n 1000 ; 2\n 1777 ; 3\n";
+    let file = |name: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let stated = file("stated.txt");
+    assert_eq!(facts_of(&stated)["tick"], "80955000/1");
+    // Another tick than the one that the file states is refused.
+    let other = output(command().args(["ingest", "--tick", "1ps"]).arg(file("other.txt")));
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(
+        other.stderr.contains("its tick is 80.955 ps, and that of the run is 1 ps"),
+        "{}",
+        other.stderr
+    );
+    // A store of a text that stated nothing grows, whatever the text says by then.
+    let grown = file("grown.txt");
+    fs::write(&grown, text.replace("Unit Time Tag", "Unit in the file")).unwrap();
+    let begun = output(command().args(["ingest", "--tick", "1ps"]).arg(&grown));
+    assert_eq!(begun.code, 0, "{}", begun.stderr);
+    let before = facts_of(&grown);
+    File::options().append(true).open(&grown).unwrap().write_all(b" 2000 ; 2\n").unwrap();
+    let after = facts_of(&grown);
+    assert_eq!((&before["tick"], &after["tick"]), (&after["tick"], &"1000000/1".into()));
+    assert_eq!((before["tags"].as_u64(), after["tags"].as_u64()), (Some(2), Some(3)));
+}
+
+fn facts_of(run: &Path) -> serde_json::Value {
+    tagq(["info".as_ref(), run.as_os_str()]).json()
+}
+
+/// Options that an error prints for times without channels are pasted; every command that ingests takes them.
+#[test]
+fn times_of_one_channel_are_read_by_the_option_that_the_error_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("arrivals.txt");
+    fs::write(&path, "1000\n1777\n2554\n").unwrap();
+    let run = |args: &[&str]| output(command().args(args).arg(&path));
+    let refused = run(&["rates", "--tick", "1ps"]);
+    assert_eq!(refused.code, 3);
+    assert!(
+        refused.stderr.contains("--channel 1 reads them as those of channel 1"),
+        "{}",
+        refused.stderr
+    );
+    let without_tick = run(&["rates", "--channel", "1"]);
+    assert_eq!(without_tick.code, 2);
+    assert!(
+        without_tick.stderr.contains("`tagq ingest --tick 1ps --columns channel:1 "),
+        "{}",
+        without_tick.stderr
+    );
+    let tags = [(1_000, 7), (1_777, 7), (2_554, 7)];
+    let converted = run(&["cat", "--channel", "7"]);
+    assert_eq!(converted.text(), "7\t1000\n7\t1777\n7\t2554\n");
+    assert_eq!(run(&["ingest", "--tick", "1ps", "--channel", "7"]).code, 0);
+    assert_eq!(cat(&folder.path().join("arrivals.txt.tagq")), tags);
+    let rates = run(&["rates"]).json();
+    assert_eq!(rates["rows"][0]["channel"], 7);
+    let other = run(&["rates", "--channel", "8"]);
+    assert!(other.stderr.contains("was taken with the columns time,channel:7"), "{}", other.stderr);
+}
+
+/// Columns with the times of one channel each need not be in step: the run is in order of time.
+#[test]
+fn a_column_for_each_channel_is_a_run_in_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("detectors.csv");
+    fs::write(&path, "det1;det2\n100;10\n200;20\n300;\n").unwrap();
+    let refused = output(command().args(["rates", "--tick", "1ps"]).arg(&path));
+    assert!(
+        refused.stderr.contains("`--columns time=det1,time=det2` reads it"),
+        "{}",
+        refused.stderr
+    );
+    let args = ["ingest", "--tick", "1ps", "--columns", "time=det1,time=det2"];
+    let ingested = output(command().args(args).arg(&path));
+    assert_eq!(ingested.code, 0, "{}", ingested.stderr);
+    let store = folder.path().join("detectors.csv.tagq");
+    assert_eq!(cat(&store), [(10, 2), (20, 2), (100, 1), (200, 1), (300, 1)]);
+    let names = output(command().args(["rates", "det2"]).arg(&path)).json();
+    assert_eq!(names["rows"][0]["count"], 2, "{names}");
+}
+
+/// Times that the tick rounds are counted where left-out facts are: in the note, in `tagq info` and in JSON.
+#[test]
+fn times_that_a_tick_rounds_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rounded.csv");
+    fs::write(&path, "time (ns);ch\n1.5;1\n2.25;2\n3;2\n").unwrap();
+    let ingested = output(command().args(["ingest", "--tick", "1ns"]).arg(&path));
+    let words = "2 of 3 times have digits below 1 ns and were rounded";
+    assert!(ingested.stderr.contains(words), "{}", ingested.stderr);
+    let answer = output(command().arg("rates").arg(&path)).json();
+    assert!(answer["run"].to_string().contains(words), "{}", answer["run"]);
+    assert!(facts_of(&path).to_string().contains(words));
 }

@@ -175,7 +175,7 @@ pub enum Error {
         message: u64,
     },
     /// A line of text is no tag.
-    #[error("{path}: line {line}: \"{text}\" is no tag: {fault}", path = path.display())]
+    #[error("{path}: line {line}: \"{text}\" is no tag: {fault}{fix}", path = path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -183,8 +183,10 @@ pub enum Error {
         line: u64,
         /// Its beginning, escaped.
         text: String,
-        /// The reason, and the fix.
+        /// The reason.
         fault: LineFault,
+        /// The option that reads the line, in words that follow the reason; empty if none is known.
+        fix: String,
     },
     /// The header of a text contradicts the columns given.
     #[error(

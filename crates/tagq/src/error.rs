@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tagq_ingest::FormatName;
-use tagq_store::pasted;
+use tagq_store::{pasted, quoted};
 
 /// An error from opening a run or updating its store.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +139,7 @@ pub enum Error {
         "{path}: was taken with {}; `tagq ingest --rebuild --columns {given} {run}` \
          ingests all sources again",
         if before.is_empty() { "no such columns".into() } else { format!("the columns {before}") },
-        path = path.display(), run = pasted(run)
+        path = path.display(), given = quoted(given), run = pasted(run)
     )]
     Columns {
         /// The source.

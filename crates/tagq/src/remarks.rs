@@ -1,7 +1,7 @@
 //! What a user must know about a source each time: that it is cut, or is not as its own header says.
 
 use tagq_ingest::{EARLY, ROUNDED};
-use tagq_store::{Recording, Source, Tick};
+use tagq_store::{Recording, Source, Tick, TimeUnit};
 
 use crate::counted::{are, counted, thousands};
 
@@ -26,7 +26,7 @@ pub fn remarks(source: &Source, tick: Tick) -> Vec<String> {
         remarks.push("the file is empty: it has not even a header".into());
     }
     let Some(recording) = &facts.recording else { return remarks };
-    remarks.extend(recorded_remarks(recording, source.rows));
+    remarks.extend(recorded_remarks(recording, source.rows, Some(tick)));
     let stated = recording.stated.and_then(|stated| stated.duration_ms);
     let span = source.time_first.zip(source.time_last);
     if let (Some(stated), Some((first, last))) = (stated, span) {
@@ -45,8 +45,8 @@ pub fn remarks(source: &Source, tick: Tick) -> Vec<String> {
     remarks
 }
 
-/// Remarks about what was read of a file of so many tags.
-pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
+/// Remarks about what was read of a file of so many tags with this tick.
+pub fn recorded_remarks(recording: &Recording, tags: u64, tick: Option<Tick>) -> Vec<String> {
     let mut remarks = Vec::new();
     let stated = recording.stated.unwrap_or_default();
     match (stated.records, stated.records_found) {
@@ -68,11 +68,15 @@ pub fn recorded_remarks(recording: &Recording, tags: u64) -> Vec<String> {
     }
     for (what, count) in &recording.odd {
         if what == ROUNDED {
+            let picosecond = TimeUnit::Ps.length();
+            let tick = tick.unwrap_or(picosecond);
+            let finer = if tick.seconds() > picosecond.seconds() { "1ps" } else { "1fs" };
             remarks.push(format!(
-                "{} of {} times have digits below 1 ps and were rounded; `tagq ingest --rebuild --tick 1fs RUN` keeps three \
-                 more",
+                "{} of {} times have digits below {} and were rounded; `tagq ingest --rebuild --tick {finer} RUN` keeps \
+                 more of them",
                 thousands(*count),
-                thousands(tags)
+                thousands(tags),
+                tick.exact()
             ));
         } else if what == EARLY {
             remarks.push(format!(
@@ -104,7 +108,7 @@ mod tests {
     fn a_header_that_says_otherwise_is_noted_with_both_numbers() {
         let of = |records, records_found| {
             let stated = Some(Stated { records, records_found, duration_ms: None });
-            recorded_remarks(&Recording { stated, ..Recording::default() }, 100)
+            recorded_remarks(&Recording { stated, ..Recording::default() }, 100, None)
         };
         assert_eq!(
             of(Some(929_254), Some(23_857))[0].split(':').next(),
@@ -121,14 +125,18 @@ mod tests {
     fn many_long_micro_times_are_noted() {
         let of = |count| {
             let odd = vec![("micro time beyond the sync period".to_owned(), count)];
-            recorded_remarks(&Recording { odd, ..Recording::default() }, 10_000)
+            recorded_remarks(&Recording { odd, ..Recording::default() }, 10_000, None)
         };
         assert_eq!(of(10), [""; 0]);
         assert!(of(1_234)[0].starts_with("1,234 of 10,000 tags have a micro time beyond the sync"));
         let odd = vec![(ROUNDED.to_owned(), 1)];
-        let rounded = recorded_remarks(&Recording { odd, ..Recording::default() }, 10_000);
+        let recording = Recording { odd, ..Recording::default() };
+        let rounded = recorded_remarks(&recording, 10_000, None);
         assert!(
             rounded[0].starts_with("1 of 10,000 times have digits below 1 ps and were rounded")
         );
+        let rounded = recorded_remarks(&recording, 10_000, "1ns".parse().ok());
+        assert!(rounded[0].starts_with("1 of 10,000 times have digits below 1 ns"));
+        assert!(rounded[0].contains("--tick 1ps RUN"));
     }
 }

@@ -117,7 +117,8 @@ pub(crate) struct StoreArgs {
     #[arg(long, value_name = "NAME")]
     pub source_format: Option<FormatName>,
     /// The columns of a table or text: time=NAME,channel=NAME; of text without a header their order:
-    /// channel,time or time,channel. Times that are no ticks have a unit: time=NAME:ns or channel,time:ns, or a
+    /// channel,time or time,channel; time=NAME,time=NAME or time,time if each column has the times of a
+    /// channel. Times that are no ticks have a unit: time=NAME:ns or channel,time:ns, or a
     /// name that says it, as `Time [ps]` or time_ps
     /// [default: usual names; channel,time; or as it was taken before]
     #[arg(long, value_name = "NAMES")]
@@ -129,6 +130,10 @@ pub(crate) struct StoreArgs {
     /// taken before]
     #[arg(long, value_name = "TICK")]
     pub micro_tick: Option<Tick>,
+    /// The channel of a text without a column of channels, as one of a time in each line; of several columns of
+    /// times, that of the first one [default: as the file is named, ch3.csv; or as it was taken before]
+    #[arg(long, value_name = "N")]
+    pub channel: Option<u16>,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -147,7 +152,9 @@ impl StoreArgs {
         let columns = self.columns.clone().unwrap_or_default();
         let skip_lines = self.skip_lines.unwrap_or(columns.skip_lines);
         let micro_tick = self.micro_tick.or(columns.micro_tick);
-        Some(Columns { skip_lines, micro_tick, ..columns }).filter(|of| *of != Columns::default())
+        let channel = self.channel.or(columns.channel);
+        let columns = Columns { skip_lines, micro_tick, channel, ..columns };
+        Some(columns).filter(|of| *of != Columns::default())
     }
 
     /// How they say to open a run.

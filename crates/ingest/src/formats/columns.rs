@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use tagq_store::{Tick, TimeUnit, UnitError};
+use tagq_store::{Tick, TimeUnit, UnitError, quoted as store_quoted};
 
 use super::{
     naming::{Meaning, Name, Quantity, UnitOfName},
@@ -33,6 +33,8 @@ pub struct Columns {
     pub skip_lines: u64,
     /// The unit of the micro times of a file that does not say it.
     pub micro_tick: Option<Tick>,
+    /// The channel of all tags, of a text without a column of channels.
+    pub channel: Option<u16>,
 }
 
 /// The columns that hold the tags: an order of two, or names.
@@ -45,6 +47,10 @@ pub enum ChosenColumns {
     Order(TextColumns),
     /// Names of columns.
     Named(ColumnNames),
+    /// So many columns without names, each with the times of one channel.
+    Times(usize),
+    /// The names of columns, each with the times of one channel.
+    NamedTimes(Vec<String>),
 }
 
 /// The names of the columns of tags. A column without a name here has one of its usual names.
@@ -64,6 +70,8 @@ const MICROS: [&str; 1] = ["micro"];
 /// Keys of what is stated besides columns.
 const SKIP: &str = "skip=";
 const MICRO_TICK: &str = "micro-tick=";
+/// The channel of a text without a column of channels, in the text that chooses columns.
+const CHANNEL: &str = "channel:";
 
 /// Names that a message shows.
 const SHOWN_NAMES: usize = 12;
@@ -85,11 +93,13 @@ pub(crate) struct NoColumns {
     pub what: String,
     /// Whether the names are those of a header all the same: a column of tags is among them.
     pub is_header: bool,
+    /// Whether a column of tags was not found by a usual name.
+    pub is_missing: bool,
 }
 
 impl NoColumns {
     fn missing(what: String) -> Self {
-        Self { what, is_header: false }
+        Self { what, is_header: false, is_missing: true }
     }
 
     fn several(what: &str, key: &str, places: &[usize], names: &[String]) -> Self {
@@ -101,7 +111,11 @@ impl NoColumns {
             format!("name the right one by --columns {key}=NAME")
         };
         let found = quoted(&found).join(" and ");
-        Self { what: format!("the {what} could be {found}; {fix}"), is_header: true }
+        Self {
+            what: format!("the {what} could be {found}; {fix}"),
+            is_header: true,
+            is_missing: false,
+        }
     }
 }
 
@@ -120,11 +134,22 @@ impl Columns {
         if self.micro_tick.is_some() && self.micro_tick != before.micro_tick {
             return true;
         }
+        if self.channel.is_some() && self.channel != before.channel {
+            return true;
+        }
         match (&self.chosen, &before.chosen) {
             (ChosenColumns::Order(order), ChosenColumns::Order(before)) => order != before,
             (ChosenColumns::Usual, _)
             | (_, ChosenColumns::Usual)
             | (ChosenColumns::Order(_), ChosenColumns::Named(_)) => false,
+            (ChosenColumns::Times(count), ChosenColumns::Times(before)) => count != before,
+            // A header named the column of times.
+            (ChosenColumns::Times(1), ChosenColumns::Named(_)) => before.channel.is_none(),
+            (ChosenColumns::NamedTimes(names), ChosenColumns::NamedTimes(before)) => {
+                names != before
+            }
+            (ChosenColumns::Times(_) | ChosenColumns::NamedTimes(_), _)
+            | (_, ChosenColumns::Times(_) | ChosenColumns::NamedTimes(_)) => true,
             (ChosenColumns::Named(names), ChosenColumns::Order(_)) => {
                 !is_of(&names.time, TIMES[0]) || !is_of(&names.channel, CHANNELS[0])
             }
@@ -141,14 +166,20 @@ impl Columns {
     pub(crate) fn order(&self) -> Option<TextColumns> {
         match &self.chosen {
             ChosenColumns::Order(order) => Some(*order),
-            ChosenColumns::Usual | ChosenColumns::Named(_) => None,
+            ChosenColumns::Usual
+            | ChosenColumns::Named(_)
+            | ChosenColumns::Times(_)
+            | ChosenColumns::NamedTimes(_) => None,
         }
     }
 
     /// The names, if columns are chosen by names.
     pub(crate) fn named(&self) -> Option<&ColumnNames> {
         match &self.chosen {
-            ChosenColumns::Usual | ChosenColumns::Order(_) => None,
+            ChosenColumns::Usual
+            | ChosenColumns::Order(_)
+            | ChosenColumns::Times(_)
+            | ChosenColumns::NamedTimes(_) => None,
             ChosenColumns::Named(names) => Some(names),
         }
     }
@@ -162,7 +193,9 @@ impl Columns {
     fn states_times(&self) -> bool {
         let is_chosen = match &self.chosen {
             ChosenColumns::Usual => false,
-            ChosenColumns::Order(_) => true,
+            ChosenColumns::Order(_) | ChosenColumns::Times(_) | ChosenColumns::NamedTimes(_) => {
+                true
+            }
             ChosenColumns::Named(names) => names.time.is_some(),
         };
         is_chosen || self.time_unit.is_some()
@@ -177,6 +210,23 @@ impl Columns {
     ) -> Option<TimeUnit> {
         let stating = [given, before].into_iter().flatten().find(|columns| columns.states_times());
         stating.map_or(of_name, |columns| columns.time_unit)
+    }
+
+    /// The channel of a text without a column of channels, if it is given.
+    pub(crate) fn channel(given: Option<&Self>, before: Option<&Self>) -> Option<u16> {
+        [given, before].into_iter().flatten().find_map(|columns| columns.channel)
+    }
+
+    /// The columns of which each has the times of one channel, if they are chosen.
+    pub(crate) fn times<'c>(
+        given: Option<&'c Self>,
+        before: Option<&'c Self>,
+    ) -> Option<&'c ChosenColumns> {
+        let is_times = |chosen: &&ChosenColumns| {
+            matches!(chosen, ChosenColumns::Times(_) | ChosenColumns::NamedTimes(_))
+        };
+        let chosen = [given, before].into_iter().flatten().map(|columns| &columns.chosen);
+        chosen.into_iter().find(|chosen| **chosen != ChosenColumns::Usual).filter(is_times)
     }
 
     /// The lines of a text before its header and its tags.
@@ -202,19 +252,48 @@ impl Columns {
         unit_of: impl Fn(&str) -> (&str, Option<TimeUnit>),
     ) -> Result<Self, String> {
         let (stated, parts) = Self::split_off_stated(text)?;
+        let of = |chosen: ChosenColumns, time_unit: Option<TimeUnit>| Self {
+            chosen,
+            time_unit,
+            ..stated.clone()
+        };
         if parts.is_empty() {
             return Ok(stated);
         }
         let rest = parts.join(",");
+        let is_time = |part: &&str| part.trim() == "time" || part.trim().starts_with("time:");
+        if parts.iter().all(is_time) {
+            let units = parts.iter().map(|part| part.trim().strip_prefix("time:"));
+            let mut units = units.map(|unit| unit.map(str::parse).transpose());
+            let unit = units.next().transpose()?.flatten();
+            if units.any(|other| other != Ok(unit)) {
+                return Err(format!("`{text}` has times in several units; write it in one"));
+            }
+            return Ok(of(ChosenColumns::Times(parts.len()), unit));
+        }
         if !rest.contains('=') {
             let Some((before, after)) = rest.split_once("time:") else {
-                let chosen = ChosenColumns::Order(rest.parse()?);
-                return Ok(Self { chosen, ..stated });
+                return Ok(of(ChosenColumns::Order(rest.parse()?), None));
             };
             let (unit, after) = after.split_at(after.find(',').unwrap_or(after.len()));
             let order = format!("{before}time{after}").parse()?;
-            let time_unit = Some(unit.parse()?);
-            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit, ..stated });
+            return Ok(of(ChosenColumns::Order(order), Some(unit.parse()?)));
+        }
+        let keyed = parts.iter().filter_map(|part| part.split_once('='));
+        let times: Vec<&str> =
+            keyed.filter(|(key, _)| key.trim() == "time").map(|(_, name)| name).collect();
+        if times.len() > 1 && times.len() == parts.len() {
+            let times = times.iter().map(|name| unit_of(name));
+            let (names, units): (Vec<&str>, Vec<Option<TimeUnit>>) = times.unzip();
+            if units.iter().any(|unit| *unit != units[0]) {
+                return Err(format!("`{text}` has times in several units; write it in one"));
+            }
+            let is_twice = |at: usize| names[..at].contains(&names[at]);
+            if (0..names.len()).any(|at| names[at].is_empty() || is_twice(at)) {
+                return Err(format!("`{text}` needs another name for each column of times"));
+            }
+            let names = names.into_iter().map(Into::into).collect();
+            return Ok(of(ChosenColumns::NamedTimes(names), units[0]));
         }
         let mut names = ColumnNames::default();
         let mut time_unit = None;
@@ -237,35 +316,46 @@ impl Columns {
                 _ => {
                     return Err(format!(
                         "`{text}` names no columns; they are time=NAME,channel=NAME, and micro=NAME \
-                         if there is one; a unit of times follows their name, as in time=NAME:ns"
+                         if there is one, or time=NAME,time=NAME if each has the times of a channel; a unit of \
+                         times follows their name, as in time=NAME:ns"
                     ));
                 }
             }
         }
-        Ok(Self { chosen: ChosenColumns::Named(names), time_unit, ..stated })
+        Ok(of(ChosenColumns::Named(names), time_unit))
     }
 
     /// Splits a text into what it states besides columns, and the parts that choose columns.
     fn split_off_stated(text: &str) -> Result<(Self, Vec<&str>), String> {
-        let (mut skip_lines, mut micro_tick, mut parts) = (None, None, Vec::new());
+        let (mut skip_lines, mut micro_tick, mut channel) = (None, None, None);
+        let mut parts = Vec::new();
         for part in text.split(',') {
-            if let Some(lines) = part.trim().strip_prefix(SKIP) {
+            let of = |key: &str| part.trim().strip_prefix(key);
+            let twice = |what: &str| Err(format!("`{text}` says twice {what}"));
+            if let Some(lines) = of(SKIP) {
                 let lines =
                     lines.parse().map_err(|_| format!("`{lines}` is no number of lines"))?;
                 if skip_lines.replace(lines).is_some() {
-                    return Err(format!("`{text}` says twice how many lines are skipped"));
+                    return twice("how many lines are skipped");
                 }
-            } else if let Some(tick) = part.trim().strip_prefix(MICRO_TICK) {
+            } else if let Some(tick) = of(MICRO_TICK) {
                 let tick = tick.parse().map_err(|fault: UnitError| fault.to_string())?;
                 if micro_tick.replace(tick).is_some() {
-                    return Err(format!("`{text}` says twice what the unit of micro times is"));
+                    return twice("what the unit of micro times is");
+                }
+            } else if let Some(of_tags) = of(CHANNEL) {
+                let of_tags = of_tags.parse().map_err(|_| {
+                    format!("`{of_tags}` is no channel; channels are numbers of 0 to 65535")
+                })?;
+                if channel.replace(of_tags).is_some() {
+                    return twice("which channel its tags have");
                 }
             } else {
                 parts.push(part);
             }
         }
         let skip_lines = skip_lines.unwrap_or(0);
-        Ok((Self { skip_lines, micro_tick, ..Self::default() }, parts))
+        Ok((Self { skip_lines, micro_tick, channel, ..Self::default() }, parts))
     }
 }
 
@@ -277,7 +367,11 @@ impl ChosenColumns {
                 UnitOfName::Known(unit) => Some(unit),
                 UnitOfName::Unknown(_) | UnitOfName::None => None,
             },
-            Self::Usual | Self::Order(_) | Self::Named(_) => None,
+            Self::Usual
+            | Self::Order(_)
+            | Self::Named(_)
+            | Self::Times(_)
+            | Self::NamedTimes(_) => None,
         }
     }
 }
@@ -286,7 +380,7 @@ impl ColumnNames {
     /// Finds the columns of tags among `names`: by the names given here, else by usual names, else by their meaning.
     pub(crate) fn find(&self, names: &[String]) -> Result<Places, NoColumns> {
         let found = [
-            Sought { what: "time", of: Quantity::Time, name: self.time.as_ref(), usual: &TIMES },
+            self.sought_time(),
             Sought {
                 what: "channel",
                 of: Quantity::Channel,
@@ -305,7 +399,7 @@ impl ColumnNames {
                      --columns {what}=NAME; {}",
                     shown(names)
                 );
-                NoColumns { what, is_header }
+                NoColumns { what, is_header, is_missing: true }
             })
         };
         let (time, channel) = (must(time?, "time", &TIMES)?, must(channel?, "channel", &CHANNELS)?);
@@ -315,21 +409,45 @@ impl ColumnNames {
             name: self.micro.as_ref(),
             usual: &MICROS,
         };
-        let time_unit = match Name::of(&names[time]).unit {
-            UnitOfName::Known(unit) => Some(unit),
+        let time_unit = self.unit_of_time(&names[time])?;
+        Ok(Places { time, channel, micro: micro.place(names)?, time_unit })
+    }
+
+    /// Finds the column of times alone, of a text without a column of channels. Its place stands for both.
+    pub(crate) fn find_time(&self, names: &[String]) -> Result<Places, NoColumns> {
+        let time = self.sought_time().place(names)?.ok_or_else(|| {
+            NoColumns::missing(format!(
+                "no column is named `{}`, or like one of these; {}",
+                TIMES.join("`, `"),
+                shown(names)
+            ))
+        })?;
+        let time_unit = self.unit_of_time(&names[time])?;
+        Ok(Places { time, channel: time, micro: None, time_unit })
+    }
+
+    fn sought_time(&self) -> Sought<'_> {
+        Sought { what: "time", of: Quantity::Time, name: self.time.as_ref(), usual: &TIMES }
+    }
+
+    /// The unit that the name of the column of times states.
+    fn unit_of_time(&self, name: &str) -> Result<Option<TimeUnit>, NoColumns> {
+        match Name::of(name).unit {
+            UnitOfName::Known(unit) => Ok(Some(unit)),
             UnitOfName::Unknown(unit) if self.time.is_none() => {
-                let name = &names[time];
-                return Err(NoColumns {
+                let [in_unit, ticks] = ["ns", ""].map(|of| format!("time={name}:{of}"));
+                let (in_unit, ticks) = (store_quoted(&in_unit), store_quoted(&ticks));
+                Err(NoColumns {
                     what: format!(
                         "the unit {unit} of the column `{name}` is not known; say the unit of its times as in \
-                         --columns time={name}:ns, or that they are ticks by --columns time={name}: and --tick"
+                         --columns {in_unit}, or that they are ticks by --columns {ticks} and --tick"
                     ),
                     is_header: true,
-                });
+                    is_missing: false,
+                })
             }
-            UnitOfName::Unknown(_) | UnitOfName::None => None,
-        };
-        Ok(Places { time, channel, micro: micro.place(names)?, time_unit })
+            UnitOfName::Unknown(_) | UnitOfName::None => Ok(None),
+        }
     }
 
     /// The names at these places.
@@ -399,31 +517,33 @@ fn quoted(names: &[String]) -> Vec<String> {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unit = self.time_unit.map(|unit| format!(":{}", unit.name())).unwrap_or_default();
-        let skip = Some(self.skip_lines).filter(|&lines| lines > 0);
-        let stated = [
-            skip.map(|lines| format!("{SKIP}{lines}")),
-            self.micro_tick.map(|tick| format!("{MICRO_TICK}{}", tick.paste())),
-        ];
-        let chosen = match &self.chosen {
-            ChosenColumns::Usual => None,
-            ChosenColumns::Order(TextColumns::TimeChannel) => Some(format!("time{unit},channel")),
-            ChosenColumns::Order(TextColumns::ChannelTime) => Some(format!("channel,time{unit}")),
+        let time_of = |name: &str| {
+            // The name itself ends like a unit.
+            let is_like_unit = unit.is_empty() && stated_unit(name) != (name, None);
+            let end = if is_like_unit { ":" } else { &*unit };
+            format!("time={name}{end}")
+        };
+        let mut parts: Vec<String> = match &self.chosen {
+            ChosenColumns::Usual => Vec::new(),
+            ChosenColumns::Order(TextColumns::TimeChannel) => vec![format!("time{unit},channel")],
+            ChosenColumns::Order(TextColumns::ChannelTime) => vec![format!("channel,time{unit}")],
+            ChosenColumns::Times(count) => vec![format!("time{unit}"); *count],
+            ChosenColumns::NamedTimes(names) => names.iter().map(|name| time_of(name)).collect(),
             ChosenColumns::Named(ColumnNames { time, channel, micro }) => {
                 let time = match time {
-                    // The name itself ends like a unit.
-                    Some(name) if unit.is_empty() && stated_unit(name) != (name, None) => {
-                        Some(format!("{name}:"))
-                    }
-                    Some(name) => Some(format!("{name}{unit}")),
-                    None => Some(unit).filter(|unit| !unit.is_empty()),
+                    Some(name) => Some(time_of(name)),
+                    None if unit.is_empty() => None,
+                    None => Some(format!("time={unit}")),
                 };
-                let keys = [("time", &time), ("channel", channel), ("micro", micro)];
-                let named = keys.iter().filter_map(|(key, name)| Some((key, name.as_ref()?)));
-                let named: Vec<String> = named.map(|(key, name)| format!("{key}={name}")).collect();
-                Some(named.join(","))
+                let others = [("channel", channel), ("micro", micro)].into_iter();
+                let others =
+                    others.filter_map(|(key, name)| Some(format!("{key}={}", name.as_ref()?)));
+                time.into_iter().chain(others).collect()
             }
         };
-        let parts: Vec<String> = [chosen].into_iter().chain(stated).flatten().collect();
+        parts.extend(self.channel.map(|channel| format!("{CHANNEL}{channel}")));
+        parts.extend((self.skip_lines > 0).then(|| format!("{SKIP}{}", self.skip_lines)));
+        parts.extend(self.micro_tick.map(|tick| format!("{MICRO_TICK}{}", tick.paste())));
         f.write_str(&parts.join(","))
     }
 }
@@ -432,7 +552,8 @@ impl FromStr for Columns {
     type Err = String;
 
     /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and `skip=LINES` and
-    /// `micro-tick=TICK`.
+    /// `micro-tick=TICK`. If each column has the times of a channel, it is `time,time` or `time=NAME,time=NAME`; `channel:N`
+    /// is the channel of the first one, or of all tags of a text without a column of channels.
     /// Times may have a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`, or by their name, as in
     /// `time=start_ns`; `time=start_ns:` are ticks.
     fn from_str(text: &str) -> Result<Self, String> {
@@ -479,12 +600,23 @@ mod tests {
             "micro-tick=4.07ps",
             "time:ns,channel,skip=3,micro-tick=1/3ps",
             "micro=m,micro-tick=9696969697/100as",
+            "time",
+            "time:ns,channel:3",
+            "time,time,time",
+            "time=det1:ns,time=det2:ns,channel:5,skip=2",
+            "channel:0",
         ] {
             assert_eq!(text.parse::<Columns>().unwrap().to_string(), text);
         }
         for text in [
             "time=",
-            "time=a,time=b",
+            "time=a,time=a",
+            "time=a:ns,time=b:ps",
+            "time=a,time=b,channel=c",
+            "time,time:ns",
+            "time,channel:x",
+            "time,channel:65536",
+            "channel:1,channel:2",
             "time=:ns,time=:ns",
             "speed=a",
             "time=a,channel",
@@ -492,7 +624,6 @@ mod tests {
             "=",
             "time:min,channel",
             "channel:ns,time",
-            "time:ns",
             "micro-tick=4",
             "micro-tick=4ps,micro-tick=4ps",
         ] {
@@ -595,6 +726,16 @@ mod tests {
             ("micro-tick=4ps", "channel,time,micro-tick=4ps", false),
             ("micro-tick=4ps", "channel,time", true),
             ("channel,time", "channel,time,micro-tick=4ps", false),
+            ("channel:3", "time,channel:3", false),
+            ("channel:4", "time,channel:3", true),
+            ("channel:3", "time,channel", true),
+            ("time,channel:3", "time=Time,channel:3", false),
+            ("time,time", "time,time", false),
+            ("time,time", "time,time,time", true),
+            ("time=a,time=b", "time=a,time=b", false),
+            ("time=a,time=b", "time=b,time=a", true),
+            ("time,time", "channel,time", true),
+            ("channel,time", "time,time", true),
         ] {
             let [given, before] = [given, before].map(|text| text.parse::<Columns>().unwrap());
             assert_eq!(given.contradict(&before), expected, "{given} {before}");

@@ -2,34 +2,32 @@
 
 use tagq_store::TimeUnit;
 
-/// Names of times, without marks and the `s` of a plural.
-const TIMES: [&str; 9] = [
-    "time",
-    "t",
-    "timestamp",
-    "timetag",
-    "tagtime",
-    "arrivaltime",
-    "eventtime",
-    "photontime",
-    "abstime",
+/// Names of times, in lower case, without marks and the `s` of a plural: in English, German, French, Spanish, Italian,
+/// Portuguese, Dutch, Japanese and Chinese.
+#[rustfmt::skip]
+const TIMES: [&str; 41] = [
+    "time", "t", "timestamp", "timetag", "tagtime", "arrivaltime", "eventtime", "photontime", "abstime",
+    "zeit", "zeiten", "zeitstempel", "zeitmarke", "ankunftszeit",
+    "temps", "horodatage", "tempsdarrivée", "tempsdarrivee",
+    "tiempo", "marcadetiempo", "tiempodellegada",
+    "tempo", "tempi", "marcatemporale", "tempodiarrivo",
+    "marcadetempo", "carimbodetempo", "tempodechegada",
+    "tijd", "tijden", "tijdstempel", "aankomsttijd",
+    "時間", "時刻", "到着時刻", "タイムスタンプ", "タイムタグ",
+    "时间", "时间戳", "时间标签", "到达时间",
 ];
 /// Names of channels, in the same way.
-const CHANNELS: [&str; 14] = [
-    "channel",
-    "ch",
-    "chan",
-    "chn",
-    "channelnumber",
-    "channelno",
-    "channelid",
-    "channelname",
-    "detector",
-    "det",
-    "detectorid",
-    "detectorname",
-    "input",
-    "inputchannel",
+#[rustfmt::skip]
+const CHANNELS: [&str; 41] = [
+    "channel", "ch", "chan", "chn", "channelnumber", "channelno", "channelid", "channelname",
+    "detector", "det", "detectorid", "detectorname", "input", "inputchannel",
+    "kanal", "kanäle", "kanalnummer", "kanalnr", "detektor", "detektoren",
+    "canal", "canaux", "voie", "détecteur", "detecteur",
+    "canale", "canali", "rivelatore", "rilevatore",
+    "canales", "detectores", "canais", "detetor",
+    "kanaal", "kanalen",
+    "チャンネル", "チャネル", "検出器",
+    "通道", "信道", "探测器",
 ];
 /// Words in the place of a unit that say that times are ticks.
 const TICKS: [&str; 4] = ["tick", "ticks", "count", "counts"];
@@ -123,8 +121,8 @@ fn split(name: &str) -> (&str, UnitOfName) {
     }
 }
 
-/// The unit of a word.
-fn unit_of(word: &str) -> Option<TimeUnit> {
+/// The unit of a word, in lower case.
+pub(crate) fn unit_of(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "ps" | "psec" | "picosecond" | "picoseconds" => TimeUnit::Ps,
         "ns" | "nsec" | "nanosecond" | "nanoseconds" => TimeUnit::Ns,
@@ -159,12 +157,30 @@ mod tests {
             ("time [ticks]", None),
             ("Arrival time (\u{3bc}s)", Some(Us)),
             ("time seconds", Some(S)),
+            ("Zeit [ns]", Some(Ns)),
+            ("Zeit in ns", Some(Ns)),
+            ("Temps d'arrivée (ps)", Some(Ps)),
+            ("Marca de tiempo", None),
+            ("TEMPO/us", Some(Us)),
+            ("Tijdstempel", None),
+            ("时间 [ps]", Some(Ps)),
         ] {
             let unit = unit.map_or(UnitOfName::None, UnitOfName::Known);
             assert_eq!(Name::of(name), Name { meaning: time, unit }, "{name}");
         }
         for name in
             ["CH", "chan", "Channels", "Channel No.", "detector", "Det", "Input", "detector id"]
+                .into_iter()
+                .chain([
+                    "Kanal",
+                    "KANÄLE",
+                    "Kanal-Nr.",
+                    "Détecteur",
+                    "voies",
+                    "Canales",
+                    "Rivelatore",
+                ])
+                .chain(["kanaal", "canais", "チャンネル", "通道"])
         {
             let channel = Meaning::Of(Quantity::Channel);
             assert_eq!(Name::of(name), Name { meaning: channel, unit: UnitOfName::None }, "{name}");

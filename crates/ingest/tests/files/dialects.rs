@@ -8,7 +8,7 @@ use tagq_store::{Recording, Tag, Tick};
 use tagq_sampling::some;
 
 use crate::{
-    instruments::{ingested_again, stored},
+    instruments::{ingested_again, read_all, stored},
     support::file,
 };
 
@@ -39,7 +39,7 @@ const PLAIN: Dialect = Dialect {
     names: &[],
 };
 
-const DIALECTS: [Dialect; 28] = [
+const DIALECTS: [Dialect; 49] = [
     Dialect {
         of: "Swabian Time Tagger Lab, export with semicolons",
         text: "Channel;Time [ps]\r\n1;1000\r\n2;2500\r\n",
@@ -190,6 +190,106 @@ const DIALECTS: [Dialect; 28] = [
         ..PLAIN
     },
     Dialect {
+        of: "quTAG, text with the unit of its time tags",
+        text: "# Time Tags\n# Unit Time Tag: 80.955ps\n# Unit Channel: 1\n# Time Tag ; Channel\n 1000 ; 1\n 2500 ; 2\n",
+        stated: "80.955ps",
+        ..PLAIN
+    },
+    Dialect {
+        of: "two columns without names below their tick",
+        text: "% Resolution = 4 ps\n1\t1000\n2\t2500\n",
+        stated: "4ps",
+        ..PLAIN
+    },
+    Dialect {
+        of: "the unit in a comment, whole numbers",
+        text: "# Unit: ps\n1\t1000\n2\t2500\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "the unit in a comment, decimal numbers",
+        text: "// time unit: ns\ntime;channel\n1;1\n2.5;2\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "the unit in a comment, and the order in an option",
+        text: "# Unit: ns\n1,1\n2.5,2\n",
+        columns: "time,channel",
+        ..PLAIN
+    },
+    Dialect {
+        of: "two statements, one of which is given",
+        text: "# Unit: 2ps\n# Resolution: 4ps\n1\t1000\n2\t2500\n",
+        tick: "4ps",
+        stated: "4ps",
+        ..PLAIN
+    },
+    Dialect {
+        of: "LabVIEW of a German computer, units in the names",
+        text: "Kanal;Zeit [ns]\n1;1,0\n2;2,5\n",
+        ..PLAIN
+    },
+    Dialect {
+        of: "Excel of a German computer, seconds first",
+        text: "Zeit (s);Kanal\r\n0,000000001;1\r\n2,5E-09;2\r\n",
+        ..PLAIN
+    },
+    Dialect { of: "French", text: "Détecteur;Temps (ns)\n1;1,0\n2;2,5\n", ..PLAIN },
+    Dialect { of: "Spanish", text: "Tiempo [ps],Canal\n1000,1\n2500,2\n", ..PLAIN },
+    Dialect { of: "Italian", text: "canale\ttempo_ps\n1\t1000\n2\t2500\n", ..PLAIN },
+    Dialect { of: "Portuguese", text: "tempo/ps;detetor\n1000;1\n2500;2\n", ..PLAIN },
+    Dialect { of: "Dutch", text: "# Kanaal Tijd (ps)\n1 1000\n2 2500\n", ..PLAIN },
+    Dialect { of: "Chinese", text: "时间 [ps],通道\n1000,1\n2500,2\n", ..PLAIN },
+    Dialect { of: "Japanese", text: "チャンネル,時間(ps)\n1,1000\n2,2500\n", ..PLAIN },
+    Dialect {
+        of: "times of one channel",
+        text: "1000\n2500\n",
+        columns: "time,channel:3",
+        tick: "1ps",
+        stated: "",
+        tags: &[(1_000, 3), (2_500, 3)],
+        ..PLAIN
+    },
+    Dialect {
+        of: "times of one channel below their name",
+        text: "Arrival time (ns)\n1\n2.5\n",
+        columns: "channel:3",
+        tags: &[(1_000, 3), (2_500, 3)],
+        ..PLAIN
+    },
+    Dialect {
+        of: "times and energies of one channel",
+        text: "time_ns;energy\n1;0.3\n2,5;0.4\n",
+        columns: "channel:3",
+        tags: &[(1_000, 3), (2_500, 3)],
+        ..PLAIN
+    },
+    Dialect {
+        of: "a column for each detector",
+        text: "det1;det2\n1000;2500\n3000;\n",
+        columns: "time=det1,time=det2",
+        tick: "1ps",
+        stated: "",
+        tags: &[(1_000, 1), (2_500, 2), (3_000, 1)],
+        names: &["det1", "det2"],
+        ..PLAIN
+    },
+    Dialect {
+        of: "a column for each detector, chosen among others, in a unit",
+        text: "row,Ch 2 [ns],Ch 1 [ns]\n0,1,\n1,2.5,2\n",
+        columns: "time=Ch 1 [ns],time=Ch 2 [ns]",
+        tags: &[(1_000, 2), (2_000, 1), (2_500, 2)],
+        names: &["Ch 1", "Ch 2"],
+        ..PLAIN
+    },
+    Dialect {
+        of: "columns of times without names, from channel 5 on",
+        text: "1.0\t2.5\n\t3.5\n",
+        columns: "time:ns,time:ns,channel:5",
+        tags: &[(1_000, 5), (2_500, 6), (3_500, 6)],
+        ..PLAIN
+    },
+    Dialect {
         of: "nanoseconds for a run with another tick",
         text: "channel,time_ns\n1,1\n2,2.5\n",
         tick: "500ps",
@@ -243,7 +343,7 @@ fn each_dialect_is_read_with_few_options() {
     let is_bare = |dialect: &&Dialect| {
         dialect.columns.is_empty() && dialect.tick.is_empty() && dialect.skip_lines == 0
     };
-    assert_eq!(DIALECTS.iter().filter(is_bare).count(), 18);
+    assert_eq!(DIALECTS.iter().filter(is_bare).count(), 31);
 }
 
 /// A text that grows is read as it was begun, wherever it was cut: with the same tags, names and columns.
@@ -283,8 +383,87 @@ fn digits_below_the_tick_are_rounded_and_counted() {
         (times, recording.odd)
     };
     let rounded = "time between two ticks, rounded to the nearest".to_owned();
-    assert_eq!(read(None), (vec![1_000, 1_001, 1_000], vec![(rounded, 2)]));
+    assert_eq!(read(None), (vec![1_000, 1_001, 1_000], vec![(rounded.clone(), 2)]));
     assert_eq!(read(Some("100as")), (vec![10_004_000, 10_006_000, 10_000_000], vec![]));
+    // A tick that is given counts them, too.
+    assert_eq!(read(Some("1ns")), (vec![1, 1, 1], vec![(rounded, 2)]));
+}
+
+/// The option that an error prints reads the file, with its names, in its order.
+#[test]
+fn a_header_that_is_not_understood_gives_the_option_that_reads_it() {
+    let plain = [(1_000, 1), (2_500, 2)];
+    let one = [(1_000, 1), (2_500, 1)];
+    for (text, option, expected) in [
+        ("Wert;Nummer\n1000;1\n2500;2\n", "--columns time=Wert,channel=Nummer", &plain[..]),
+        ("Nummer;Wert\n1;1000\n2;2500\n", "--columns channel=Nummer,time=Wert", &plain),
+        ("nr\tx (ns)\n1\t1\n2\t2.5\n", "--columns 'channel=nr,time=x (ns)'", &plain),
+        ("x;nr\n1,0;1\n2,5;2\n", "--columns time=x:ns,channel=nr", &plain),
+        ("pixel;time [ps]\n1;1000\n2;2500\n", "--columns 'channel=pixel,time=time [ps]'", &plain),
+        ("x;channel\n1000;1\n2500;2\n", "--columns time=x,channel=channel", &plain),
+        ("x;energy\n1000;0.5\n2500;0.7\n", "--columns time=x --channel 1", &one),
+        ("x\n1000\n2500\n", "--columns time=x --channel 1", &one),
+        ("Time [ps]\n1000\n2500\n", "--channel 1", &one),
+        ("det1,det2\n1000,2500\n", "--columns time=det1,time=det2", &plain),
+        (
+            "Channel 1 (ns);Channel 2 (ns)\n1,0;2,5\n",
+            "--columns 'time=Channel 1 (ns),time=Channel 2 (ns)'",
+            &plain,
+        ),
+    ] {
+        let error = refused(text, &Settings::default());
+        let printed =
+            error.rsplit_once("` reads it").and_then(|(before, _)| before.rsplit_once('`'));
+        let printed = printed.unwrap_or_else(|| panic!("{text}: {error}")).1;
+        assert_eq!(printed, option, "{text}");
+        let columns = printed.strip_prefix("--columns ").map(|rest| {
+            let rest = rest.split(" --channel").next().unwrap();
+            rest.trim_matches('\'').parse().unwrap()
+        });
+        let channel =
+            printed.rsplit_once("--channel ").map(|(_, channel)| channel.parse().unwrap());
+        let settings = Settings {
+            columns: Some(Columns { channel, ..columns.unwrap_or_default() }),
+            ..Settings::default()
+        };
+        let (_folder, path) = file(text.as_bytes());
+        let tags = read_all(&path, &settings).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let tags: Vec<(i64, u64)> = tags.iter().map(|tag| (tag.time, tag.channel)).collect();
+        assert_eq!(tags, expected, "{text}");
+    }
+}
+
+/// A file whose lines are times alone has the channel in its name.
+#[test]
+fn the_name_of_a_file_of_times_states_its_channel() {
+    for (name, channel) in [
+        ("ch3.csv", Some(3)),
+        ("night_channel-12.tsv", Some(12)),
+        ("Kanal 4.txt", Some(4)),
+        ("det0.txt", Some(0)),
+        ("run3.csv", None),
+        ("ch.csv", None),
+        ("ch3b.csv", None),
+        ("ch70000.csv", None),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, "1000\n2500\n").unwrap();
+        let read = read_all(&path, &Settings::default());
+        match (read, channel) {
+            (Ok(tags), Some(channel)) => {
+                assert!(tags.iter().all(|tag| tag.channel == channel), "{name}");
+            }
+            (Err(error), None) => {
+                let words = "if each line is a time, --channel 1 reads them as those of channel 1";
+                assert!(error.to_string().contains(words), "{error}");
+            }
+            (read, _) => panic!("{name}: {read:?}"),
+        }
+        // A file with a column of channels has these.
+        fs::write(&path, "7\t2500\n").unwrap();
+        assert_eq!(read_all(&path, &Settings::default()).unwrap()[0].channel, 7, "{name}");
+    }
 }
 
 #[test]
@@ -295,12 +474,26 @@ fn texts_that_are_not_understood_say_what_to_type() {
             "line 1: \"Run 7\" is no tag: the tags begin in line 3",
         ),
         ("Run 7\nby hand\n1,2\n", "the lines before it by --skip-lines 2"),
-        ("Zeit;Kanal\n1;2\n", "--columns time=NAME,channel=NAME names its columns; --skip-lines N"),
         ("time [ps];energy\n1;2\n", "line 1: no column is named `channel`"),
+        ("time [ps];energy\n", "--columns channel=NAME; its columns are `time [ps]`, `energy`"),
+        ("time,channel\n1.5,2\n", "say the unit of other times, as in --columns time:ns,channel"),
+        ("1,1.5\n", "say the unit of other times, as in --columns channel,time:ns"),
+        ("Zeit;Kanal\n1,5;2\n", "as in --columns time=Zeit:ns,channel=Kanal"),
+        ("1.5,1\n", "digits only (is the time first? --columns time:ns,channel)"),
         (
-            "time [ps];energy\n1;2\n",
-            "--columns channel=NAME; its columns are `time [ps]`, `energy`",
+            "-5,1\n",
+            "outside of 0 to 18446744073709551615 (is the time first? --columns time,channel)",
         ),
+        (
+            "# Unit: ns\n# Tick: 4ps\n1,2\n",
+            "line 2 says that times are in units of 4 ps, and a line before it 1 ns; give the right one, as in \
+             `--tick 1ns`",
+        ),
+        (
+            "# Unit: ns\ntime [ps];ch\n1;2\n",
+            "in ns, and the name of their column says ps; give the right",
+        ),
+        ("1000\n2000\n", "one field; a line is a channel"),
         ("time (fs);ch\n1;2\n", "the unit `fs` of the column `time (fs)` is not known; say"),
         ("time_ps;time tag [ns];ch\n1;2;3\n", "the time could be `time_ps` and `time tag [ns]`"),
         ("time_ps;ch\n1;2\n1.0.0;2\n", "line 3: \"1.0.0;2\" is no tag: its time is no number"),

@@ -158,7 +158,8 @@ def open(
     columns
         Columns of a table or a text: "time=NAME,channel=NAME,micro=NAME" with some of these, or the order of two
         columns without names: "channel,time" or "time,channel". Times that are no ticks have a unit, as in
-        "time=NAME:ns".
+        "time=NAME:ns". "channel:N" gives the channel of a text without a column of channels, and
+        "time=NAME,time=NAME" are columns with the times of one channel each.
     micro_tick
         Unit of the micro times of files that do not say it, such as "4.07ps", as of .spc without .set.
     setup

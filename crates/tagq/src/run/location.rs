@@ -8,9 +8,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use tagq_store::{Manifest, Store, os, pasted};
+use tagq_store::{Manifest, Store, os, pasted, quoted};
 
-use crate::error::Error;
+use crate::{error::Error, run::options::OpenOptions};
 
 /// Suffix of a single source that names its store.
 const STORE_OF_FILE: &str = ".tagq";
@@ -157,12 +157,15 @@ impl RunLocation {
         manifest.sources.iter().any(|source| names.contains(&source.facts.name))
     }
 
-    /// Returns the command that ingests the run with these options; `None` if its files are a stream, or too many are
-    /// named one by one.
-    pub(crate) fn ingest_command(&self, options: &str) -> Option<String> {
+    /// Returns the command that ingests the run, which was opened like this, with more options; `None` if its files are a
+    /// stream, or too many are named one by one.
+    pub(crate) fn ingest_command(&self, more: &str, options: &OpenOptions) -> Option<String> {
         if self.input.is_some() {
             return None;
         }
+        let columns = options.columns.as_ref();
+        let columns = columns.map(|columns| format!(" --columns {}", quoted(&columns.to_string())));
+        let options = format!("{more}{}", columns.unwrap_or_default());
         if self.path == self.store {
             let sources = self.sources.iter().flatten().map(|source| pasted(source));
             let sources: Vec<String> = sources.take(Self::NAMED_MAX + 1).collect();

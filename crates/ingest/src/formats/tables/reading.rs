@@ -80,6 +80,12 @@ impl<'a, 's> Reading<'a, 's> {
         settings: &'a Settings,
         sink: &'a mut Sink<'s>,
     ) -> Result<Self, Error> {
+        let given = settings.columns.as_ref();
+        if Columns::channel(given, None).is_some() || Columns::times(given, None).is_some() {
+            let what = "a table has a column of channels: choose the columns by time=NAME,channel=NAME; a channel for \
+                        all tags, and a column for each channel, are for texts";
+            return Err(Fault::Refused(what.into()).name(payload));
+        }
         let time_unit = settings.time_unit(chosen.unit_of_name());
         let to_ticks = settings.to_ticks(time_unit, tick);
         let has_tick = tick.or(settings.tick).is_some();

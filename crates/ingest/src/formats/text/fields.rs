@@ -11,13 +11,10 @@ pub enum LineFault {
     #[error("more than two fields; a line is a channel and a time in ticks, and nothing else")]
     ManyFields,
     /// A time with a fraction or an exponent.
-    #[error(
-        "times are whole ticks, digits only; say the unit of other times, as in --columns channel,time:ns or --columns \
-         time=NAME:ns"
-    )]
+    #[error("times are whole ticks, digits only; say the unit of other times")]
     TimeNotWhole,
     /// A channel with a fraction or an exponent.
-    #[error("channels are whole numbers, digits only (is the time first? --columns time,channel)")]
+    #[error("channels are whole numbers, digits only")]
     ChannelNotWhole,
     /// A time that is no number at all.
     #[error(
@@ -37,10 +34,7 @@ pub enum LineFault {
     #[error("its time is outside of 64 bits (-9223372036854775808 to 9223372036854775807)")]
     TimeRange,
     /// A channel that 64 bits do not hold, or a negative one.
-    #[error(
-        "its channel is outside of 0 to 18446744073709551615 (is the time first? --columns \
-         time,channel)"
-    )]
+    #[error("its channel is outside of 0 to 18446744073709551615")]
     ChannelRange,
     /// A number of a channel among names.
     #[error("its channel is a number, and those before it are names; write one of both for all")]

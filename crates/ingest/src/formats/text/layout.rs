@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     formats::{
-        columns::{ChosenColumns, ColumnNames, NoColumns, Places},
+        columns::{ChosenColumns, ColumnNames, Columns, NoColumns, Places},
+        naming::{Meaning, Name, Quantity},
         times::{InTicks, TimeFault, ToTicks},
     },
     payload::cut::LINE_BYTES_MAX,
@@ -27,11 +28,17 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    pub(super) fn chosen(&self) -> ChosenColumns {
+    fn chosen(&self) -> ChosenColumns {
         match self {
             Self::Two(order) => ChosenColumns::Order(*order),
             Self::Fields(fields) => fields.chosen.clone(),
         }
+    }
+
+    /// The columns by which lines are read.
+    pub(super) fn columns(&self) -> Columns {
+        let columns = Columns { channel: self.channel(), ..Columns::default() };
+        Columns { chosen: self.chosen(), time_unit: self.time_unit(), ..columns }
     }
 
     /// The unit of times; `None` if they are ticks.
@@ -54,6 +61,25 @@ impl Layout {
     pub(super) fn has_names(&self) -> bool {
         matches!(self, Self::Fields(fields) if fields.has_names)
     }
+
+    /// The channel of all tags, or of the first column of times, if channels have no column.
+    fn channel(&self) -> Option<u16> {
+        match self {
+            Self::Two(_) => None,
+            Self::Fields(fields) => fields.times_of.first().map(|&(_, channel)| channel),
+        }
+    }
+
+    /// The names of channels that each have a column of times.
+    pub(super) fn channel_names(&self) -> Vec<(u16, String)> {
+        let Self::Fields(fields) = self else { return Vec::new() };
+        let ChosenColumns::NamedTimes(names) = &fields.chosen else { return Vec::new() };
+        let named = fields.times_of.iter().zip(names).filter_map(|(&(_, channel), name)| {
+            let before = name.split(['[', '(']).next().unwrap_or(name).trim();
+            labels::name(before.as_bytes()).ok().map(|name| (channel, name.to_owned()))
+        });
+        named.collect()
+    }
 }
 
 /// The columns of a text whose lines have fields.
@@ -63,6 +89,8 @@ pub(super) struct Fields {
     /// The unit of times; `None` if they are ticks.
     times: Option<TimesInUnit>,
     places: Places,
+    /// Columns with the times of one channel each, in place of a column of channels.
+    times_of: Vec<(usize, u16)>,
     /// Fields of each line.
     count: usize,
     separator: Separator,
@@ -103,13 +131,61 @@ pub(super) struct ParsedLines {
 pub(super) struct HeaderLine {
     names: Vec<String>,
     pub places: Places,
+    times_of: Vec<(usize, u16)>,
     separator: Separator,
     line: Vec<u8>,
 }
 
-impl HeaderLine {
-    /// The columns in a header; `None` if the line is no header: one field, or a number among them.
-    pub(super) fn of(line: &[u8], wanted: &ColumnNames) -> Option<Result<Self, NoColumns>> {
+const TIME: Meaning = Meaning::Of(Quantity::Time);
+
+/// The names in a header, whatever they mean.
+pub(super) struct NamesLine {
+    pub names: Vec<String>,
+    separator: Separator,
+    line: Vec<u8>,
+}
+
+/// The columns that are sought in a header.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'s> {
+    pub names: &'s ColumnNames,
+    /// Names of columns that each have the times of a channel.
+    pub times: Option<&'s [String]>,
+    /// The channel of all tags, or of the first one of these columns.
+    pub channel: Option<u16>,
+}
+
+impl Wanted<'_> {
+    /// Finds the columns, and those that each have the times of a channel.
+    fn find(self, names: &[String]) -> Result<(Places, Vec<(usize, u16)>), NoColumns> {
+        let Some(times) = self.times else {
+            let Some(channel) = self.channel else {
+                return Ok((self.names.find(names)?, Vec::new()));
+            };
+            let places = self.names.find_time(names)?;
+            return Ok((places, vec![(places.time, channel)]));
+        };
+        let mut times_of = Vec::new();
+        let mut first = None;
+        for (name, channel) in times.iter().zip(channels_from(self.channel)) {
+            let of_one = ColumnNames { time: Some(name.clone()), ..ColumnNames::default() };
+            let places = of_one.find_time(names)?;
+            first = first.or(Some(places));
+            times_of.push((places.time, channel));
+        }
+        let places = first.map_or_else(|| self.names.find(names), Ok)?;
+        Ok((places, times_of))
+    }
+}
+
+/// The channels of columns of times.
+fn channels_from(first: Option<u16>) -> impl Iterator<Item = u16> {
+    first.unwrap_or(1)..=u16::MAX
+}
+
+impl NamesLine {
+    /// The names in a line; `None` if it has a number among them.
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
         let header = line.trim_ascii();
         if header.len() > LINE_BYTES_MAX {
             return None;
@@ -127,13 +203,39 @@ impl HeaderLine {
         };
         let mut names = fields.iter().enumerate().map(is_name).collect::<Option<Vec<String>>>()?;
         if separator == Separator::Blanks {
-            names = with_units(names);
+            // One name of several words.
+            let whole = name(header).filter(|whole| Name::of(whole).meaning == TIME);
+            names = whole.map_or_else(|| with_units(names), |whole| vec![whole]);
         }
-        if names.len() < 2 {
+        (!names.is_empty()).then(|| Self { names, separator, line: header.to_vec() })
+    }
+
+    /// Finds the columns that are sought.
+    pub(super) fn find(self, wanted: Wanted<'_>) -> Result<HeaderLine, NoColumns> {
+        let Self { names, separator, line } = self;
+        let (places, times_of) = wanted.find(&names)?;
+        Ok(HeaderLine { names, places, times_of, separator, line })
+    }
+
+    /// The fields of a line below, if it has as many.
+    pub(super) fn fields_of<'l>(&self, line: &'l [u8]) -> Option<Vec<&'l [u8]>> {
+        [self.separator].into_iter().chain(Separator::ALL).find_map(|separator| {
+            let mut fields = Vec::new();
+            split(line, separator, &mut fields).ok()?;
+            has_count(&mut fields, self.names.len()).then_some(fields)
+        })
+    }
+}
+
+impl HeaderLine {
+    /// The columns in a header; `None` if the line is no header: one field, or a number among them.
+    pub(super) fn of(line: &[u8], wanted: Wanted<'_>) -> Option<Result<Self, NoColumns>> {
+        let names = NamesLine::of(line)?;
+        // One column alone has times if their channel is known.
+        if names.names.len() < 2 && wanted.channel.is_none() {
             return None;
         }
-        let places = wanted.find(&names);
-        Some(places.map(|places| Self { names, places, separator, line: header.to_vec() }))
+        Some(names.find(wanted))
     }
 
     /// What separates the fields of a line below the header: as in the header, or else what gives as many fields.
@@ -155,12 +257,46 @@ impl Fields {
     /// The fields below a header; `first` is the first line that is a tag.
     pub(super) fn below(header: HeaderLine, times: Option<TimesInUnit>, first: &[u8]) -> Self {
         let separator = header.separator_of(first).unwrap_or(header.separator);
-        let HeaderLine { names, places, line, .. } = header;
-        let chosen = ChosenColumns::Named(ColumnNames::at(places, &names));
-        let count = names.len();
-        let fields =
-            Self { chosen, times, places, count, separator, header: line, has_names: false };
+        let HeaderLine { names, places, times_of, line, .. } = header;
+        let chosen = match &times_of[..] {
+            [] => ChosenColumns::Named(ColumnNames::at(places, &names)),
+            [_] => {
+                let of_time = ColumnNames { channel: None, ..ColumnNames::at(places, &names) };
+                ChosenColumns::Named(of_time)
+            }
+            several => {
+                let name = |&(place, _): &(usize, u16)| names.get(place).cloned();
+                ChosenColumns::NamedTimes(several.iter().filter_map(name).collect())
+            }
+        };
+        let (count, header) = (names.len(), line);
+        let has_names = false;
+        let fields = Self { chosen, times, places, times_of, count, separator, header, has_names };
         fields.with_names_as_in(first)
+    }
+
+    /// So many columns that each have the times of a channel; `first` is the first line that is a tag.
+    pub(super) fn of_times(
+        count: usize,
+        channel: Option<u16>,
+        times: Option<TimesInUnit>,
+        first: &[u8],
+    ) -> Self {
+        let fits = |separator: &Separator| {
+            let mut fields = Vec::new();
+            split(first, *separator, &mut fields).is_ok() && has_count(&mut fields, count)
+        };
+        let separator = Separator::ALL.into_iter().find(fits);
+        Self {
+            chosen: ChosenColumns::Times(count),
+            times,
+            places: Places { time: 0, channel: 0, micro: None, time_unit: None },
+            times_of: (0..count).zip(channels_from(channel)).collect(),
+            count,
+            separator: separator.unwrap_or_else(|| Separator::of(first)),
+            header: Vec::new(),
+            has_names: false,
+        }
     }
 
     /// Two fields in an order; `first` is the first line that is a tag.
@@ -174,6 +310,7 @@ impl Fields {
             chosen: ChosenColumns::Order(order),
             times,
             places,
+            times_of: Vec::new(),
             count: 2,
             separator: Separator::Blanks,
             header: Vec::new(),
@@ -198,7 +335,8 @@ impl Fields {
         let mut fields = Vec::new();
         let is_split = split(first, self.separator, &mut fields).is_ok();
         let field = fields.get(self.places.channel).filter(|_| is_split);
-        self.has_names = field.is_some_and(|field| labels::name(field).is_ok());
+        let has_channel = self.times_of.is_empty();
+        self.has_names = has_channel && field.is_some_and(|field| labels::name(field).is_ok());
         self
     }
 
@@ -222,7 +360,8 @@ impl Fields {
     /// What separates two whole numbers and the ticks of the unit, if lines can have just these.
     fn plain(&self) -> Option<(u8, i64)> {
         let factor = self.times.map_or(Some(1), |times| times.to_ticks.factor())?;
-        let is_plain = self.count == 2 && self.places.micro.is_none() && !self.has_names;
+        let has_two = self.count == 2 && self.times_of.is_empty();
+        let is_plain = has_two && self.places.micro.is_none() && !self.has_names;
         let separator = match self.separator {
             Separator::Byte(mark) => mark,
             Separator::Blanks => b' ',
@@ -252,41 +391,78 @@ impl Fields {
             }
             let line = &bytes[at..len];
             let line = &line[..line.iter().position(|&byte| byte == b'\n').unwrap_or(line.len())];
-            let row = self.row(line, names, &mut fields);
-            let row = row.map_err(|fault| WrongLine::new(count, fault, line))?;
-            if let Some(Row { tag, micro, is_rounded }) = row {
-                parsed.tags.push(tag);
-                parsed.micros.extend(micro);
-                parsed.rounded += u64::from(is_rounded);
-            }
+            self.line(line, names, &mut fields, parsed)
+                .map_err(|fault| WrongLine::new(count, fault, line))?;
             at += line.len() + 1;
         }
         Ok(count)
     }
 
-    /// The tag of a line without its line feed; `None` when it is blank, a comment, or the header once more.
+    /// Appends the tags of a line without its line feed: one, or one for each column of times.
+    pub(super) fn line<'l>(
+        &self,
+        line: &'l [u8],
+        names: &mut ChannelNames,
+        fields: &mut Vec<&'l [u8]>,
+        parsed: &mut ParsedLines,
+    ) -> Result<(), LineFault> {
+        if self.times_of.is_empty() {
+            let row = self.row(line, names, fields)?;
+            if let Some(Row { tag, micro, is_rounded }) = row {
+                parsed.tags.push(tag);
+                parsed.micros.extend(micro);
+                parsed.rounded += u64::from(is_rounded);
+            }
+            return Ok(());
+        }
+        if !self.split_line(line, fields)? {
+            return Ok(());
+        }
+        for &(place, channel) in &self.times_of {
+            let field = fields.get(place).copied().unwrap_or_default();
+            // A column that is shorter than others ends in empty fields.
+            if field.is_empty() && self.times_of.len() > 1 {
+                continue;
+            }
+            let InTicks { ticks: time, is_rounded } = self.time(field)?;
+            parsed.tags.push(Tag { time, channel: channel.into() });
+            parsed.rounded += u64::from(is_rounded);
+        }
+        Ok(())
+    }
+
+    /// Splits a line into its fields. Returns false when it is blank, a comment, or the header once more.
+    fn split_line<'l>(
+        &self,
+        line: &'l [u8],
+        fields: &mut Vec<&'l [u8]>,
+    ) -> Result<bool, LineFault> {
+        if line.len() > LINE_BYTES_MAX {
+            return Err(LineFault::TooLong);
+        }
+        let words = line.trim_ascii();
+        if words.is_empty() || comment(words).is_some() || words == self.header {
+            return Ok(false);
+        }
+        if let ChosenColumns::Order(order) = self.chosen
+            && let Some(header) = TextColumns::of_header(words)
+        {
+            return if header == order { Ok(false) } else { Err(LineFault::OtherHeader) };
+        }
+        fields.clear();
+        split(line, self.separator, fields)?;
+        if has_count(fields, self.count) { Ok(true) } else { Err(LineFault::FieldCount) }
+    }
+
+    /// The tag of a line with a column of channels; `None` when it is blank, a comment, or the header once more.
     pub(super) fn row<'l>(
         &self,
         line: &'l [u8],
         names: &mut ChannelNames,
         fields: &mut Vec<&'l [u8]>,
     ) -> Result<Option<Row>, LineFault> {
-        if line.len() > LINE_BYTES_MAX {
-            return Err(LineFault::TooLong);
-        }
-        let words = line.trim_ascii();
-        if words.is_empty() || comment(words).is_some() || words == self.header {
+        if !self.split_line(line, fields)? {
             return Ok(None);
-        }
-        if let ChosenColumns::Order(order) = self.chosen
-            && let Some(header) = TextColumns::of_header(words)
-        {
-            return if header == order { Ok(None) } else { Err(LineFault::OtherHeader) };
-        }
-        fields.clear();
-        split(line, self.separator, fields)?;
-        if !has_count(fields, self.count) {
-            return Err(LineFault::FieldCount);
         }
         let field = |place: usize| fields.get(place).copied().unwrap_or_default();
         let channel = field(self.places.channel);
@@ -320,14 +496,15 @@ impl Fields {
     /// The time that a field holds, in ticks. Its fraction may begin with a comma.
     fn time(&self, field: &[u8]) -> Result<InTicks, LineFault> {
         let Some(times) = self.times else {
-            let ticks = whole(field).map_err(NumberFault::of_time)?;
+            let ticks = whole(field).map_err(|fault| {
+                let is_decimal =
+                    field.contains(&b',') && ToTicks::WHOLE.of_decimal(&with_point(field)).is_ok();
+                let fault = if is_decimal { NumberFault::NotWhole } else { fault };
+                fault.of_time()
+            })?;
             return Ok(InTicks { ticks, is_rounded: false });
         };
-        let with_point = field.contains(&b',').then(|| {
-            let is_decimal = !field.contains(&b'.');
-            let point = |&byte: &u8| if byte == b',' && is_decimal { b'.' } else { byte };
-            field.iter().map(point).collect::<Vec<u8>>()
-        });
+        let with_point = field.contains(&b',').then(|| with_point(field));
         times.to_ticks.of_decimal(with_point.as_deref().unwrap_or(field)).map_err(|fault| {
             match fault {
                 TimeFault::NoNumber => LineFault::TimeNoNumber,
@@ -335,6 +512,13 @@ impl Fields {
             }
         })
     }
+}
+
+/// A decimal number with a point in place of its comma. One with a point as well stays as it is, and is no number.
+pub(super) fn with_point(field: &[u8]) -> Vec<u8> {
+    let is_decimal = !field.contains(&b'.');
+    let point = |&byte: &u8| if byte == b',' && is_decimal { b'.' } else { byte };
+    field.iter().map(point).collect()
 }
 
 /// Whether there are so many fields; empty ones at the end are left out for that.
@@ -369,7 +553,8 @@ mod tests {
     use crate::payload::cut::PADDING;
 
     fn of(header: &str) -> Option<Result<HeaderLine, NoColumns>> {
-        HeaderLine::of(header.as_bytes(), &ColumnNames::default())
+        const USUAL: ColumnNames = ColumnNames { time: None, channel: None, micro: None };
+        HeaderLine::of(header.as_bytes(), Wanted { names: &USUAL, times: None, channel: None })
     }
 
     fn rows(header: &str, lines: &str) -> Result<Vec<(i64, u64)>, LineFault> {

@@ -11,6 +11,8 @@ use super::{
 };
 use crate::payload::cut::{LINE_BYTES_MAX, PADDING};
 
+/// Bytes of a line that is no tag which are kept.
+const START_BYTES: usize = 1_024;
 /// Bytes of a line that a message shows.
 const SHOWN_BYTES: usize = 40;
 
@@ -20,13 +22,15 @@ pub(crate) struct WrongLine {
     /// Which of the block, from 1.
     pub line: u64,
     pub fault: LineFault,
-    /// Its beginning, for a message.
-    pub text: String,
+    /// Its beginning.
+    pub start: Vec<u8>,
+    /// The option that reads it, if one is known, in words that follow those of the fault.
+    pub fix: Option<String>,
 }
 
 impl WrongLine {
     pub(crate) fn new(line: u64, fault: LineFault, bytes: &[u8]) -> Self {
-        Self { line, fault, text: shown(bytes) }
+        Self { line, fault, start: bytes[..bytes.len().min(START_BYTES)].into(), fix: None }
     }
 }
 
@@ -224,7 +228,7 @@ pub(super) fn whole<T: std::str::FromStr<Err = std::num::ParseIntError>>(
 }
 
 /// The beginning of a line for a reader, with nothing in it that a terminal would obey.
-fn shown(line: &[u8]) -> String {
+pub(super) fn shown(line: &[u8]) -> String {
     let line = line.trim_ascii_end();
     let start = &line[..line.len().min(SHOWN_BYTES)];
     let more = if line.len() > SHOWN_BYTES { "…" } else { "" };

@@ -2,12 +2,14 @@
 
 pub(crate) mod columns;
 pub(crate) mod fields;
+mod hint;
 mod labels;
 mod layout;
 mod line;
 mod read;
 mod split;
 mod start;
+mod stated;
 mod stopped;
 pub(crate) mod writer;
 

@@ -1,14 +1,17 @@
 //! The tags of a text: blocks of whole lines, cut one after the other by any free thread and parsed
 //! side by side.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
 
-use tagq_store::{Recording, TimeUnit};
+use tagq_store::Recording;
 
 use super::{
-    NAME,
+    NAME, hint,
     labels::ChannelNames,
-    layout::{Fields, Layout, ParsedLines, Row},
+    layout::{Fields, Layout, ParsedLines},
     line::{WrongLine, parse, parse_one},
     start::{BYTE_ORDER_MARK, Finder, Start},
     stopped::TextStopped,
@@ -18,6 +21,7 @@ use crate::{
     formats::{
         columns::Columns,
         format::{Checkpoint, Complete, Decoded, Header, Piece, ROUNDED, Sink, Summary},
+        naming::{Meaning, Name, Quantity},
     },
     payload::{
         Payload,
@@ -39,7 +43,8 @@ pub(super) fn read(
 ) -> Result<Summary, Error> {
     let ahead = Ahead::of(payload, settings);
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
-    let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
+    let (is_compressed, named) = (payload.is_compressed(), channel_of_name(payload.path));
+    let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed, named };
     let read = pump(input, settings, begun(payload, settings)?, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
@@ -69,9 +74,9 @@ pub(super) fn read(
 /// What the beginning of a text says: the tick of times in a unit, and names of channels.
 pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
     let start = payload.first(BLOCK_BYTES)?;
-    let found = Finder::of_start(settings, &start);
+    let found = Finder::of_start(settings, &start, channel_of_name(payload.path));
     let found = found.map_err(|stopped| stopped.name(payload, settings))?;
-    let Some((layout, at)) = found else { return Ok(Header::default()) };
+    let Some((layout, at, tick)) = found else { return Ok(Header::default()) };
     let mut names = ChannelNames::new(&settings.names_before);
     if let Layout::Fields(fields) = &layout
         && layout.has_names()
@@ -86,12 +91,9 @@ pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Heade
             }
         }
     }
-    Ok(Header {
-        tick: layout.tick(),
-        channel_names: names.all().to_vec(),
-        are_names_counted: layout.has_names(),
-        ..Header::default()
-    })
+    let channel_names =
+        if layout.has_names() { names.all().to_vec() } else { layout.channel_names() };
+    Ok(Header { tick, channel_names, are_names_counted: layout.has_names(), ..Header::default() })
 }
 
 /// The layout of a text that goes on, if it says more than an order. Its header stands at the beginning alone.
@@ -101,8 +103,8 @@ fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<Layout>, E
         return Ok(None);
     }
     let start = payload.first(BLOCK_BYTES)?;
-    match Finder::of_start(settings, &start) {
-        Ok(Some((layout, _))) => Ok(Some(layout)),
+    match Finder::of_start(settings, &start, channel_of_name(payload.path)) {
+        Ok(Some((layout, ..))) => Ok(Some(layout)),
         Ok(None) | Err(TextStopped::Named(_)) if before.and_then(Columns::named).is_some() => {
             Err(Error::Table {
                 path: payload.path.into(),
@@ -120,6 +122,20 @@ struct Form {
     ahead: Ahead,
     block_bytes: usize,
     is_compressed: bool,
+    /// The channel that the name of the file states.
+    named: Option<u16>,
+}
+
+/// The channel that the name of a file states, as in `ch3.txt` or `night_channel-3.csv.gz`: a word for a channel and a
+/// number at the end.
+fn channel_of_name(path: &Path) -> Option<u16> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.split('.').next()?;
+    let word = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let number = stem[word.len()..].parse().ok()?;
+    let word = word.trim_end_matches(['_', '-', ' ']);
+    let word = word.rsplit(['_', '-', ' ']).next()?;
+    (Name::of(word).meaning == Meaning::Of(Quantity::Channel)).then_some(number)
 }
 
 /// Hands the tags of all whole lines of `input` to `sink`, in blocks of this size.
@@ -127,15 +143,18 @@ fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
     begun: Option<Layout>,
-    Form { ahead, block_bytes, is_compressed }: Form,
+    Form { ahead, block_bytes, is_compressed, named }: Form,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
-    let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun)?;
+    let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun, named)?;
     // A header may still come, and is found from the beginning alone.
     let is_begun = block.is_some();
-    if layout.has_names() || layout.time_unit().is_some() {
-        let (format, channel_names) = (NAME.into(), settings.names_before.clone());
+    let of_times = layout.channel_names();
+    if layout.has_names() || layout.time_unit().is_some() || !of_times.is_empty() {
+        let channel_names =
+            if of_times.is_empty() { settings.names_before.clone() } else { of_times };
+        let format = NAME.into();
         let recording = Recording { format, channel_names, ..Recording::default() };
         sink(Decoded::Recording(recording.into(), None))?;
     }
@@ -178,8 +197,7 @@ impl TextRead {
     fn columns(&self, settings: &Settings) -> Columns {
         let skip_lines = settings.skip_lines();
         if self.is_begun {
-            let (chosen, time_unit) = (self.layout.chosen(), self.layout.time_unit());
-            return Columns { chosen, time_unit, skip_lines, ..Columns::default() };
+            return Columns { skip_lines, ..self.layout.columns() };
         }
         let Settings { columns, columns_before, .. } = settings;
         let columns = columns.clone().or_else(|| columns_before.clone()).unwrap_or_default();
@@ -197,28 +215,30 @@ impl TextRead {
         let line = &self.end.begun;
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         let known = self.names.all().len();
-        let parsed = match &self.layout {
-            Layout::Two(order) => parse_one(line, *order)
-                .map(|tag| tag.map(|tag| Row { tag, micro: None, is_rounded: false })),
-            Layout::Fields(fields) => fields.row(line, &mut self.names, &mut Vec::new()),
+        let mut parsed = ParsedLines::default();
+        let result = match &self.layout {
+            Layout::Two(order) => parse_one(line, *order).map(|tag| parsed.tags.extend(tag)),
+            Layout::Fields(fields) => {
+                fields.line(line, &mut self.names, &mut Vec::new(), &mut parsed)
+            }
         };
-        let Row { tag, micro, .. } = match parsed {
-            Ok(None) => return Ok(None),
-            Ok(Some(row)) if salvage => row,
+        match result {
+            Ok(()) if parsed.tags.is_empty() => return Ok(None),
+            Ok(()) if salvage => {}
             Err(fault) if salvage => {
                 return Ok(Some(format!("has no line end and is left out ({fault})")));
             }
-            Ok(Some(_)) | Err(_) => {
+            Ok(()) | Err(_) => {
                 return Ok(Some(
                     "has no line end, may be cut and is left out (--salvage takes it)".into(),
                 ));
             }
-        };
+        }
         for (label, name) in &self.names.all()[known..] {
             sink(Decoded::Channel(*label, name.clone()))?;
         }
-        sink(Decoded::Tags(Piece::new(&[tag], micro.as_slice())))?;
-        self.tags += 1;
+        sink(Decoded::Tags(Piece::new(&parsed.tags, &parsed.micros)))?;
+        self.tags += parsed.tags.len() as u64;
         Ok(Some("has no line end and is taken as it stands".into()))
     }
 }
@@ -254,7 +274,7 @@ struct Parser<'s> {
 }
 
 impl Parser<'_> {
-    /// Parses the lines of a block. Times that are rounded to the tick that their unit makes are counted, those before
+    /// Parses the lines of a block. Times that are rounded to the tick are counted, those before
     /// [`Settings::known_bytes`] not again.
     fn parse(
         &self,
@@ -273,9 +293,6 @@ impl Parser<'_> {
         parsed.rounded = 0;
         let after = fields.parse(block.padded(), known, len, names, parsed);
         let lines = after.map_err(|wrong| WrongLine { line: before + wrong.line, ..wrong })?;
-        if self.layout.tick() != Some(TimeUnit::Ps.length()) {
-            parsed.rounded = 0;
-        }
         Ok(before + lines)
     }
 }
@@ -305,7 +322,10 @@ impl Units for Parser<'_> {
             out.left_out(ROUNDED, rounded)?;
         }
         out.tags(tags, micros)?;
-        let lines = lines.map_err(TextStopped::Line)?;
+        let lines = lines.map_err(|wrong| {
+            let fix = hint::of_line(wrong.fault, &wrong.start, &self.layout.columns());
+            TextStopped::Line(WrongLine { fix, ..wrong })
+        })?;
         let checkpoint = (!self.is_compressed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
         Ok(lines)
@@ -433,7 +453,7 @@ mod tests {
             tags.extend_from_slice(&part);
             Ok(())
         };
-        let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true };
+        let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true, named: None };
         let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
@@ -592,7 +612,8 @@ mod tests {
                     tags.extend_from_slice(&part);
                     Ok(())
                 };
-                let form = Form { ahead: tags_on(0), block_bytes, is_compressed: true };
+                let form =
+                    Form { ahead: tags_on(0), block_bytes, is_compressed: true, named: None };
                 let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {

@@ -2,7 +2,11 @@
 
 use std::io::{self, Read as _};
 
-use super::{columns::TextColumns, fields::LineFault, line::WrongLine};
+use super::{
+    columns::TextColumns,
+    fields::LineFault,
+    line::{WrongLine, shown},
+};
 use crate::{
     error::{Error, io_error},
     payload::{
@@ -57,9 +61,13 @@ impl TextStopped {
             Self::Columns { line, header, given } => Error::Columns { path, line, header, given },
             Self::Named(what) => Error::Table { path, what },
             Self::Input { source, member } => input_error(payload.path, source, member),
-            Self::Line(WrongLine { line, fault, text }) => {
+            Self::Line(WrongLine { line, fault, start, fix }) => {
+                let text = shown(&start);
                 match lines_before(payload, settings.start_byte) {
-                    Ok(before) => Error::Line { path, line: before + line, text, fault },
+                    Ok(before) => {
+                        let (line, fix) = (before + line, fix.unwrap_or_default());
+                        Error::Line { path, line, text, fault, fix }
+                    }
                     Err(error) => error,
                 }
             }

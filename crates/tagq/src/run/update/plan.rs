@@ -179,8 +179,12 @@ impl UpdatePlan {
             is_begun || !manifest.tick_assumed || manifest.sources.iter().any(is_recorded)
         });
         let known = options.tick.or(known.map(|manifest| manifest.tick));
-        let headers =
-            || self.sources.iter().filter_map(|of| Some((of.path(), of.header.as_ref()?)));
+        // A source that grows keeps the tick with which it was ingested, whatever its text states.
+        let is_settled = |of: &PlannedSource| {
+            of.is_rest() && options.tick.is_none() && manifest.is_some_and(|run| run.rows > 0)
+        };
+        let planned = || self.sources.iter().filter(|of| !is_settled(of));
+        let headers = || planned().filter_map(|of| Some((of.path(), of.header.as_ref()?)));
         let stated = headers().find(|(_, header)| !header.tick_assumed);
         let stated = stated.and_then(|(_, header)| header.tick);
         let mut without_tick = None;
@@ -200,7 +204,7 @@ impl UpdatePlan {
         match without_tick.filter(|_| !has_tick) {
             Some(path) => Err(Error::NoTick {
                 path: path.into(),
-                command: location.ingest_command("--tick 1ps"),
+                command: location.ingest_command("--tick 1ps", options),
             }),
             None => Ok(stated.filter(|_| known.is_none())),
         }

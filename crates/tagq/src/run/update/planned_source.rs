@@ -190,8 +190,8 @@ impl PlannedSource {
                     writer.last_source().map_or("the source before it", |last| &last.facts.name);
                 Err(Error::Overlap {
                     path: self.path().into(),
-                    rebase: location.ingest_command("--rebase"),
-                    rebuild: location.ingest_command("--rebuild").filter(|_| !is_first),
+                    rebase: location.ingest_command("--rebase", options),
+                    rebuild: location.ingest_command("--rebuild", options).filter(|_| !is_first),
                     begins,
                     ends,
                     before: before.into(),
