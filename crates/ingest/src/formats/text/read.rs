@@ -462,12 +462,12 @@ mod tests {
                 Ok((read.end, columns))
             }
             Err(TextStopped::Line(wrong)) => Err((wrong.line, wrong.fault)),
-            Err(
-                TextStopped::Columns { .. }
-                | TextStopped::Named(_)
-                | TextStopped::Input { .. }
-                | TextStopped::Sink(_),
-            ) => {
+            // Two words above numbers are names of columns.
+            Err(TextStopped::Named(what)) => {
+                let line = what.strip_prefix("line ").and_then(|rest| rest.split_once(':'));
+                Err((line.unwrap().0.parse().unwrap(), LineFault::ChannelNoNumber))
+            }
+            Err(TextStopped::Columns { .. } | TextStopped::Input { .. } | TextStopped::Sink(_)) => {
                 panic!("neither tags nor a wrong line")
             }
         };
