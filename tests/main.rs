@@ -31,6 +31,7 @@ mod formats;
 mod forms;
 mod gaps;
 mod golden;
+mod held;
 mod help;
 mod hints;
 #[cfg(feature = "serve")]
@@ -61,6 +62,8 @@ mod reproduce;
 mod runs;
 mod same_bytes;
 mod screens;
+#[path = "../crates/ingest/tests/files/sdt_writer.rs"]
+mod sdt_writer;
 #[cfg(feature = "serve")]
 mod serve;
 mod setup;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Libraries for the tests and for comparison, also those of the tests in a browser.
-const LIBRARIES: [&str; 26] = [
+const LIBRARIES: [&str; 27] = [
     "anywidget>=0.9",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
@@ -39,6 +39,7 @@ const LIBRARIES: [&str; 26] = [
     "pytest>=8",
     "pytest-xdist>=3.6",
     "scipy>=1.14",
+    "sdtfile>=2025.3",
     "swabian-timetagger>=2.20; sys_platform == 'linux' and platform_machine == 'x86_64'",
 ];
 

@@ -38,6 +38,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     }
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
+    run.check_tags()?;
     let rows = run.store().tags().len();
     if args.at.is_empty() {
         return print(&run, 0..rows);

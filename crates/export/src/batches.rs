@@ -78,6 +78,7 @@ impl Batches {
     /// # Errors
     /// Fails if the index is damaged, or if floats of the unit cannot represent the tick.
     pub fn of(run: &Run, selection: &TagSelection) -> Result<Self, Error> {
+        run.check_tags()?;
         let store = run.shared_store();
         let stretches = store.guarded(|store| stretches(store, store.tags(), selection))??;
         let maker = Maker::new(run, selection)?;

@@ -51,7 +51,7 @@ pub use error::Error;
 pub use foreign::{ForeignFile, foreign_files};
 pub use formats::{
     FormatFacts,
-    becker::late_settings,
+    becker::{late_settings, sdt::HeldCounts},
     columns::{ChosenColumns, ColumnNames, Columns},
     described,
     format::{EARLY, Header, ROUNDED, Summary},

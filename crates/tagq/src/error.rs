@@ -37,6 +37,16 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// A file of the run holds counts in place of tags.
+    #[error(
+        "{path}: it holds counts and no tags; `tagq micro {run}` has its decay curves and `tagq image {run}` its images; \
+         the tags of a measurement in FIFO mode are in the `.spc` file beside it",
+        path = path.display(), run = pasted(path)
+    )]
+    NoTags {
+        /// The run.
+        path: PathBuf,
+    },
     /// Ingest is disabled, and there is no store to answer from.
     #[error(
         "{path}: nothing was ingested yet; run `tagq ingest {run}` first; queries do so if you leave --no-ingest out",
@@ -552,6 +562,7 @@ impl Error {
             | Self::Query(_)
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
+            | Self::NoTags { .. }
             | Self::DerivedChannel { .. }
             | Self::View(_)
             | Self::Request(_)

@@ -85,6 +85,8 @@ pub fn merge(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Merged, Error> {
+    a.check_tags()?;
+    b.check_tags()?;
     let of_b = Moved::new(a, b, alignment)?;
     let overlap = of_b.overlap(a)?;
     let micro_tick = micro_tick(a, b)?;

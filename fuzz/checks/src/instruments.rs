@@ -1,6 +1,15 @@
 //! Files of instruments: valid headers with any records after them.
 
-use crate::{recipe::Recipe, sources::check_file, support::ptu_header};
+use std::fs;
+
+use tagq_ingest::{HeldCounts, Settings};
+
+use crate::{
+    recipe::Recipe,
+    sdt_writer::{SdtBlock, sdt},
+    sources::{check_file, check_whole},
+    support::ptu_header,
+};
 
 /// Record types of PTU files, and one that is none.
 const TYPES: [i64; 13] = [
@@ -33,10 +42,14 @@ const OTHERS: [(Option<&str>, &[u8], usize); 4] = [
 /// When it does not.
 pub fn instruments(input: &[u8]) {
     let mut recipe = Recipe::new(input);
-    let kind = usize::from(recipe.byte()) % (TYPES.len() + OTHERS.len());
+    // The last kind is a file of counts.
+    let kind = usize::from(recipe.byte()) % (TYPES.len() + OTHERS.len() + 1);
     let cut = recipe.below(1 << 12);
     let damages: Vec<(usize, u8)> =
         (0..recipe.below(3)).map(|_| (recipe.below(1 << 10), recipe.byte())).collect();
+    if kind == TYPES.len() + OTHERS.len() {
+        return counts(&mut recipe, cut, &damages);
+    }
     let (name, mut bytes) = if let Some(&record_type) = TYPES.get(kind) {
         (None, ptu_header(record_type, recipe.is().then_some(7)))
     } else {
@@ -53,4 +66,35 @@ pub fn instruments(input: &[u8]) {
     bytes.extend_from_slice(recipe.rest());
     let format = name.map(|name| name.parse().unwrap());
     check_file(&bytes, cut, format);
+}
+
+/// A file of counts: a page, an image and a decay curve of any bytes.
+fn counts(recipe: &mut Recipe<'_>, cut: usize, damages: &[(usize, u8)]) {
+    let kind = u16::from_le_bytes([recipe.byte(), recipe.byte()]);
+    let bins = 1 << recipe.below(4);
+    let sides = [0; 4].map(|_: u8| recipe.below(4) as u32);
+    let mut values = recipe.rest().to_vec();
+    values.resize(values.len() / 8 * 8, 0);
+    let kinds = [kind, 0x68, 0x108];
+    let parts = values.chunks(values.len().div_ceil(3).next_multiple_of(8).max(8));
+    let blocks: Vec<SdtBlock> =
+        kinds.into_iter().zip(parts).map(|(of, part)| SdtBlock::new(of, part.to_vec())).collect();
+    let mut bytes = sdt(bins, sides, &blocks);
+    for &(at, mask) in damages {
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= mask;
+        }
+    }
+    let whole = bytes.len();
+    for len in [whole, cut.min(whole)] {
+        check_whole(&bytes[..len], &Settings { threads: 2, ..Settings::default() });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a file");
+        fs::write(&path, &bytes[..len]).unwrap();
+        let Ok(held) = HeldCounts::open(&path) else { continue };
+        let mut values = 0;
+        let is_read = held.read(|_, _, curve| values += curve.len()).is_ok();
+        // Counts that are not packed are in the file.
+        assert!(!is_read || !damages.is_empty() || kind & 0x1000 != 0 || 2 * values <= len);
+    }
 }

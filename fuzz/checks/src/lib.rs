@@ -29,6 +29,10 @@ mod tables;
 #[path = "../../../crates/ingest/tests/files/support.rs"]
 mod support;
 
+#[expect(dead_code, reason = "the rest is for the tests of the ingest crate")]
+#[path = "../../../crates/ingest/tests/files/sdt_writer.rs"]
+mod sdt_writer;
+
 #[rustfmt::skip]
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
 #[path = "../../../crates/ingest/tests/schema/tags_capnp.rs"]

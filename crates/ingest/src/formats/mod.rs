@@ -29,13 +29,14 @@ use crate::payload::compression::uncompressed_name;
 pub(crate) use tables::numpy::is_arrays;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 14] = [
+const FORMATS: [&dyn Format; 15] = [
     &picoquant::PicoQuant,
     &qutag::QuTag,
     &becker::SPC,
     &becker::SPC_600,
     &becker::SPC_600_256,
     &becker::SPC_QC,
+    &becker::sdt::Sdt,
     &swabian::Swabian,
     &photon_hdf5::PhotonHdf5,
     &tables::parquet::Parquet,

@@ -26,6 +26,8 @@ mod pulses;
 mod pycapnp;
 mod qutag;
 mod schema;
+mod sdt;
+mod sdt_writer;
 mod singles;
 mod swabian;
 mod tables;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq_ingest::{Error as FilesError, Settings, read_recorded, write::TagSink};
+use tagq_ingest::{Error as FilesError, HeldCounts, Settings, read_recorded, write::TagSink};
 use tagq_store::Recording;
 
 use crate::error::Error;
@@ -23,6 +23,7 @@ pub(super) fn write(
         sink.push(part.tags, part.micro).map_err(FilesError::Sink)
     });
     match summary {
+        Ok(_) if HeldCounts::are_in(recording) => Err(Error::NoTags { path: path.into() }),
         Ok(summary) => Ok((summary.tags, summary.torn)),
         // All complete messages before the torn one are already written.
         Err(FilesError::TornMessage { message, .. }) => {

@@ -124,6 +124,9 @@ fn write_described<W: Output>(
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<(W, Converted, Described), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
+    if let Tags::Run(run, _) = tags {
+        run.check_tags()?;
+    }
     let mut described = Described::of(tags, tick, settings)?;
     let times = described.times(tags, form)?;
     let out: Box<dyn Output> = Box::new(out);

@@ -74,6 +74,7 @@ impl Search for Delays {
     /// # Errors
     /// Fewer than two channels, unknown names, a range below one tick.
     fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Searched, Error> {
+        run.check_tags()?;
         let manifest = run.store().manifest();
         let tick = manifest.tick;
         let mut channels: Vec<u16> = Vec::new();

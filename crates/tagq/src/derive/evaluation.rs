@@ -36,6 +36,7 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(run: &'a Run, setup: &'a Setup, of: &Derivation) -> Result<Self, Error> {
+        run.check_tags()?;
         let manifest = run.store().manifest();
         let derived = of.definitions(setup);
         let (gates, gate) = of.gates(setup)?;

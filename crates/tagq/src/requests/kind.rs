@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tagq_ingest::HeldCounts;
 use tagq_query::{
     Bins, Countable, Counter, Dry, Error as QueryError, Execution, Kind, Ledger, ReadPlan,
     Recording, Scan, Sum, TimeDivision, WindowPlan, Windows,
@@ -37,6 +38,9 @@ use crate::{
 pub(super) trait RequestKind: Serialize + Sync {
     /// The types of requests of this kind, the more special one first.
     const TYPES: &'static [&'static RequestType];
+
+    /// The options with which it is answered from the counts that a file holds in place of tags; none if it is not.
+    const OF_COUNTS: &'static [&'static str] = &[];
 
     /// The query, in ticks and channel numbers.
     type Query: Kind;
@@ -120,6 +124,15 @@ pub(super) trait RequestKind: Serialize + Sync {
         tick: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<Self::Counts, QueryError>;
+
+    /// Takes the counts that the file of a run holds in place of tags.
+    fn take(
+        &self,
+        resolved: &Resolved<'_, Self::Query>,
+        _: &HeldCounts,
+    ) -> Result<Self::Counts, Error> {
+        Err(Error::NoTags { path: resolved.run.path().into() })
+    }
 
     /// Adds the counts of several runs, in order.
     fn add(
@@ -264,6 +277,9 @@ pub(super) fn resolve<'a, K: RequestKind>(
     bins: Option<&Bins>,
 ) -> Result<Resolved<'a, K::Query>, Error> {
     kind.check()?;
+    if run.holds_counts() {
+        check_held(kind, run)?;
+    }
     let tick = run.store().manifest().tick;
     let Division { bin, by, is_exact, .. } = kind.division();
     if bin.is_some() && by.is_some() {
@@ -278,6 +294,22 @@ pub(super) fn resolve<'a, K: RequestKind>(
     selected.notes.iter().for_each(|note| context.progress.note(note));
     let query = kind.query(run, &selected, context, bins)?;
     Ok(Resolved { run, context, selected, trace, query })
+}
+
+/// Rejects a request that the counts do not answer that a file holds in place of tags.
+fn check_held<K: RequestKind>(kind: &K, run: &Run) -> Result<(), Error> {
+    if K::OF_COUNTS.is_empty() {
+        return run.check_tags();
+    }
+    let (_, options) = stated(kind)?;
+    match options.keys().find(|name| !K::OF_COUNTS.contains(&name.as_str())) {
+        Some(option) => Err(Error::Request(format!(
+            "`{option}` is for tags, and {} holds counts; options for these are {}",
+            run.path().display(),
+            K::OF_COUNTS.join(", ")
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Resolves a request for several runs whose counts are to be added up. Bins that are chosen are those of the first one.
@@ -379,6 +411,9 @@ pub(super) fn recount_reason<K: RequestKind>(kind: &K) -> Option<&'static str> {
 /// Counts a request in the rows of one run; continues from cached results.
 fn count<K: RequestKind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
     let &Resolved { run, context, ref query, ref trace, .. } = resolved;
+    if let Some(counts) = run.held_counts()? {
+        return kind.take(resolved, &counts);
+    }
     let is_joined = kind.selection().join;
     let is_new = recount_reason(kind).is_some() || !kind.is_kept(query);
     let settings = CacheSettings { is_joined, bin: resolved.bin(), is_new };
@@ -425,7 +460,13 @@ fn count_from<K: RequestKind>(
     resolved: &Resolved<'_, K::Query>,
     counter: &dyn Counter,
 ) -> Result<K::Counts, Error> {
-    let &Resolved { context, ref query, ref trace, .. } = resolved;
+    let &Resolved { run, context, ref query, ref trace, .. } = resolved;
+    if run.holds_counts() {
+        return Err(Error::Request(format!(
+            "{}: it holds counts, which have no parts; ask it as a whole",
+            run.path().display()
+        )));
+    }
     let tick = resolved.tick();
     let count = || {
         let counts = kind.count(query, trace.as_ref(), tick, &Ledger::of(counter))?;

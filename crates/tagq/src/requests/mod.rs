@@ -17,6 +17,7 @@ pub(crate) mod detectors;
 mod division;
 mod explain;
 mod header;
+mod held;
 mod histogram;
 mod histogram2d;
 mod image;

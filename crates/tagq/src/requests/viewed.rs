@@ -46,6 +46,9 @@ impl Request {
     pub(super) fn viewed<'a>(&self, of: OfRun<'a>) -> Result<ViewedRun<'a>, Error> {
         let (run, context) = of;
         let (setup, threads) = (context.setup, context.pool.current_num_threads());
+        if self.divided_by().is_some() || self.needs_views(setup) {
+            run.check_tags()?;
+        }
         let intervals = self.divided_by().map(|by| self.intervals(of, by)).transpose()?;
         if run.is_derived() || !self.needs_views(setup) {
             return Ok(ViewedRun { of, view: None, intervals });

@@ -3,6 +3,7 @@
 //! Nothing in a file tells its format. It is recognised by the settings, which name the module.
 
 mod records;
+pub(crate) mod sdt;
 mod settings;
 
 use std::{

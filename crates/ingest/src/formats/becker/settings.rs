@@ -77,7 +77,8 @@ impl ModuleSettings {
         Self::of(&bytes)
     }
 
-    fn of(bytes: &[u8]) -> Option<Self> {
+    /// Takes the settings from the first bytes of a file with this header.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let short = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         if short(VALID_AT)? != VALID {
             return None;

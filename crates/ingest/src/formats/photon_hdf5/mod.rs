@@ -17,6 +17,7 @@ use crate::{
     error::{Error, io_error},
     payload::{
         Payload,
+        crc::Crc,
         input::{AnyInput, INPUT_BYTES},
         input_error,
     },
@@ -83,8 +84,7 @@ impl Reader for PhotonHdf5 {
     ) -> Result<Summary, Error> {
         let Measurement { recording, micro_tick, columns, .. } = measurement(payload, settings)?;
         sink(Decoded::Recording(recording.into(), micro_tick))?;
-        let mut passed =
-            Passed { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 };
+        let mut passed = Passed::of(payload, settings)?;
         let (mut rows, mut row) = (Hdf5Rows::default(), 0);
         while row < columns.time.rows {
             settings.check_wanted()?;
@@ -96,8 +96,7 @@ impl Reader for PhotonHdf5 {
             let part = u128::from(payload.size) * u128::from(row) / u128::from(columns.time.rows);
             passed.read_up_to(u64::try_from(part).unwrap_or(payload.size), payload)?;
         }
-        passed.read_up_to(payload.size, payload)?;
-        let crc = passed.input.crc();
+        let crc = passed.into_crc(payload)?;
         Ok(Summary { tags: row, resume_byte: payload.size, crc, ..Summary::new(payload, settings) })
     }
 }
@@ -269,12 +268,22 @@ impl Hdf5Rows {
 }
 
 /// Bytes that are read for their checksum and for the progress, in step with the photons.
-struct Passed<'a> {
+pub(crate) struct Passed<'a> {
     input: AnyInput<'a>,
     at: u64,
 }
 
-impl Passed<'_> {
+impl<'a> Passed<'a> {
+    pub(crate) fn of(payload: &Payload<'a>, settings: &Settings) -> Result<Self, Error> {
+        Ok(Self { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 })
+    }
+
+    /// Reads the rest, and returns the checksum of all bytes.
+    pub(crate) fn into_crc(mut self, payload: &Payload<'_>) -> Result<Crc, Error> {
+        self.read_up_to(payload.size, payload)?;
+        Ok(self.input.crc())
+    }
+
     fn read_up_to(&mut self, end: u64, payload: &Payload<'_>) -> Result<(), Error> {
         let mut buffer = vec![0; INPUT_BYTES];
         while self.at < end {

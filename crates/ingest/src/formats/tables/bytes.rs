@@ -16,7 +16,7 @@ use crate::payload::{
 
 /// A file whose length is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bytes<'a> {
+pub(crate) struct Bytes<'a> {
     file: &'a File,
     pub size: u64,
 }
@@ -51,7 +51,7 @@ impl<'a> Bytes<'a> {
 
 /// Refuses a file whose description puts several of its parts in the same bytes: a few bytes could stand for any
 /// number of rows.
-pub(super) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<(), Fault> {
+pub(crate) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<(), Fault> {
     places.sort_unstable_by_key(|place| (place.start, place.end));
     match places.windows(2).find(|pair| pair[1].start < pair[0].end) {
         Some(pair) => {
@@ -62,7 +62,7 @@ pub(super) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<()
 }
 
 /// Some bytes of a file.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     file: &'a File,
     at: u64,
     end: u64,

@@ -4,7 +4,7 @@
 //! folder of a run must not become its source.
 
 pub(crate) mod arrow;
-mod bytes;
+pub(crate) mod bytes;
 pub(crate) mod fault;
 pub(crate) mod fixed;
 mod notes;

@@ -78,7 +78,7 @@ impl Number {
 }
 
 /// Fills `bytes`; an end before that is damage.
-pub(super) fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
+pub(crate) fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
     input.read_exact(bytes).or_else(|error| match error.kind() {
         _ if is_shrunk(&error) => Err(Fault::Io(error)),
         io::ErrorKind::UnexpectedEof => damaged("its data end before its last row"),

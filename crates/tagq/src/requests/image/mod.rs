@@ -1,6 +1,7 @@
 //! The request for images by markers.
 
 mod counts;
+mod held;
 mod notes;
 mod request;
 
@@ -9,9 +10,10 @@ pub use request::{Frames, IMAGE, Image, ScanPath};
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use tagq_ingest::HeldCounts;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
-    Raster, TimeDivision,
+    Raster, Scope, TimeDivision,
 };
 use tagq_store::{ScanFacts, Tick, pasted};
 
@@ -20,7 +22,7 @@ use super::{
     context::QueryContext,
     detectors,
     header::bin_width,
-    kind::{Finished, RequestKind, Resolved},
+    kind::{Finished, OfRun, RequestKind, Resolved},
     limits,
     micro::{MicroTimes, micro_tick},
     options::RequestType,
@@ -39,7 +41,9 @@ const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it
 #[derive(Debug, Serialize)]
 pub(super) struct Used {
     kind: &'static str,
-    line: u16,
+    /// The marker of lines; an image that a file holds has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u16>,
     line_end: Option<u16>,
     frame: Option<u16>,
     photons: Vec<u16>,
@@ -92,6 +96,8 @@ struct Seen {
 
 impl RequestKind for Image {
     const TYPES: &'static [&'static RequestType] = &[&IMAGE];
+    const OF_COUNTS: &'static [&'static str] =
+        &["channels", "micro", "bin", "exact_bins", "range", "min_photons"];
 
     type Query = Query;
     type Counts = ImageCounts;
@@ -120,6 +126,9 @@ impl RequestKind for Image {
         context: &QueryContext<'_>,
         bins: Option<&Bins>,
     ) -> Result<Query, Error> {
+        if let Some(counts) = run.held_counts()? {
+            return self.query_of_counts((run, context), selected, &counts, bins);
+        }
         let stated = Stated::of(run)?;
         let markers = self.markers(run, &stated, context)?;
         let raster = self.raster(&stated)?;
@@ -141,11 +150,7 @@ impl RequestKind for Image {
         };
         context.note_dark(run, named.into_iter().chain(photons.iter().copied()).collect());
         let micro = if self.micro {
-            let bins = match bins {
-                Some(bins) if self.range.is_none() => bins.clone(),
-                _ => self.micro_times().bins(run, &photons, &scope, context)?,
-            };
-            PixelMicro::Bins(bins)
+            PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)
         } else if run.store().manifest().micro_tick.is_some() {
             PixelMicro::Mean
         } else if self.min_photons.is_some() {
@@ -178,7 +183,7 @@ impl RequestKind for Image {
 
     fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
         let Some((first, others)) = all.split_first() else { return Ok(()) };
-        let unit = |run: &Run| run.store().manifest().micro_tick;
+        let unit = |run: &Run| micro_tick(run).ok();
         if others.iter().any(|other| unit(other.run) != unit(first.run)) {
             return Err(Error::Request("the runs have micro times of different units".into()));
         }
@@ -218,6 +223,14 @@ impl RequestKind for Image {
         Ok(ImageCounts::of(query.ask(ledger)?, query.raster))
     }
 
+    fn take(
+        &self,
+        resolved: &Resolved<'_, Query>,
+        counts: &HeldCounts,
+    ) -> Result<ImageCounts, Error> {
+        held::take(&resolved.query, counts)
+    }
+
     fn add(
         &self,
         _: &[Resolved<'_, Query>],
@@ -237,10 +250,15 @@ impl RequestKind for Image {
         let query = &first.query;
         let (words, mut used) = self.head(first, all.len())?;
         notes::note(first, &counts);
+        let is_held = first.run.holds_counts();
+        let frames = if is_held {
+            String::new()
+        } else {
+            format!(" of {}", counted(counts.frames.count, "frame"))
+        };
         let header = format!(
-            "{words}; {} in pixels of {}; tick {}",
+            "{words}; {} in pixels{frames}; tick {}",
             counted(counts.report.photons, "photon"),
-            counted(counts.frames.count, "frame"),
             first.tick()
         );
         let figure = FigureKind::Image {
@@ -249,7 +267,7 @@ impl RequestKind for Image {
             lines: query.raster.lines,
             pixel_um: used.pixel_um,
         };
-        used.seen = Some(Seen::of(&counts));
+        used.seen = (!is_held).then(|| Seen::of(&counts));
         let has_micro = !matches!(query.micro, PixelMicro::None);
         let micro = has_micro.then(|| micro_tick(first.run)).transpose()?;
         let micro = micro.map(|unit| (unit, self.min_photons.unwrap_or(1)));
@@ -360,6 +378,20 @@ impl Image {
         })
     }
 
+    /// Returns the bins of micro times: `bins` in place of those that would be chosen.
+    fn micro_bins(
+        &self,
+        (run, context): OfRun<'_>,
+        photons: &[u16],
+        scope: &Scope,
+        bins: Option<&Bins>,
+    ) -> Result<Bins, Error> {
+        match bins {
+            Some(bins) if self.range.is_none() => Ok(bins.clone()),
+            _ => self.micro_times().bins(run, photons, scope, context),
+        }
+    }
+
     /// Returns the request for micro times with the same bins.
     fn micro_times(&self) -> MicroTimes {
         MicroTimes {
@@ -387,7 +419,7 @@ impl Image {
         });
         Ok(Used {
             kind: "image",
-            line: markers.line,
+            line: (!resolved.run.holds_counts()).then_some(markers.line),
             line_end: markers.line_end,
             frame: markers.frame,
             photons: photons.clone(),
@@ -415,6 +447,13 @@ impl Image {
         let end =
             used.line_end.map_or(" to the next line".to_owned(), |of| format!(" to {}", name(of)));
         let frame = used.frame.map_or(String::new(), |of| format!(", frames at {}", name(of)));
+        let (lines, frames) = match used.line {
+            Some(line) => {
+                let lines = format!(", lines from {}{end}{frame}", name(line));
+                (lines, format!("; frames {}", used.frames))
+            }
+            None => (" as the file holds it".to_owned(), String::new()),
+        };
         let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
         let mut scan = String::new();
         if used.two_way {
@@ -433,11 +472,9 @@ impl Image {
             .min_photons
             .map_or(String::new(), |least| format!("; mean micro times from {least} photons on"));
         format!(
-            "image of {} x {} pixels, lines from {}{end}{frame}{scan}; frames {}; photons of {}{micro}{least}{}",
+            "image of {} x {} pixels{lines}{scan}{frames}; photons of {}{micro}{least}{}",
             used.pixels,
             used.lines,
-            name(used.line),
-            used.frames,
             if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
             used.selection.words(context.setup, tick)
         )

@@ -8,6 +8,7 @@ pub use request::{MICRO, MicroTimes};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tagq_ingest::HeldCounts;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, Scope, TimeBin,
     TimeDivision,
@@ -21,6 +22,7 @@ use super::{
     detectors,
     division::{Division, each_bin},
     header::bin_width,
+    held,
     histogram::Reach,
     kind::{Finished, RequestKind, Resolved},
     limits,
@@ -52,6 +54,7 @@ pub(super) struct Used {
 
 impl RequestKind for MicroTimes {
     const TYPES: &'static [&'static RequestType] = &[&MICRO];
+    const OF_COUNTS: &'static [&'static str] = &["channels", "bin", "exact_bins", "range"];
 
     type Query = Query;
     type Counts = MicroCounts;
@@ -86,10 +89,15 @@ impl RequestKind for MicroTimes {
         bins: Option<&Bins>,
     ) -> Result<Query, Error> {
         let scope = selected.scope.clone();
-        let channels = scope.channels.clone().unwrap_or_else(|| {
-            detectors::with_micro_times(run, scope.in_use(&run.facts(self.selection.join)), context)
-        });
-        context.note_dark(run, channels.clone());
+        let channels = if let Some(counts) = run.held_counts()? {
+            held::labels(run, scope.channels.as_deref(), counts.labels().map(|(label, _)| label))?
+        } else {
+            let in_use = || scope.in_use(&run.facts(self.selection.join));
+            let taken = || detectors::with_micro_times(run, in_use(), context);
+            let channels = scope.channels.clone().unwrap_or_else(taken);
+            context.note_dark(run, channels.clone());
+            channels
+        };
         let bins = match bins {
             Some(bins) if self.range.is_none() => bins.clone(),
             _ => self.bins(run, &channels, &scope, context)?,
@@ -109,7 +117,7 @@ impl RequestKind for MicroTimes {
             if micro_tick(other.run)? != micro {
                 return Err(Error::Request("the runs have micro times of different units".into()));
             }
-            if other.query.channels != first.query.channels {
+            if other.query.channels != first.query.channels && !other.run.holds_counts() {
                 other.context.note_dark(other.run, first.query.channels.clone());
                 other.query.channels.clone_from(&first.query.channels);
             }
@@ -148,6 +156,26 @@ impl RequestKind for MicroTimes {
             (Place::of(&bin), MicroBins { counts, is_partial: bin.is_partial() })
         };
         Ok(MicroCounts(bins.into_iter().map(interval).collect()))
+    }
+
+    fn take(
+        &self,
+        resolved: &Resolved<'_, Query>,
+        counts: &HeldCounts,
+    ) -> Result<MicroCounts, Error> {
+        let Query { channels, bins, .. } = &resolved.query;
+        let places = held::Places::new(channels, bins, counts);
+        let mut sums = vec![0_u64; bins.count() * channels.len()];
+        counts.read(|label, _, curve| {
+            let Some(place) = places.of(label) else { return };
+            for (bin, &count) in places.bins.iter().zip(curve) {
+                if let Some(bin) = bin {
+                    sums[place * bins.count() + bin] += u64::from(count);
+                }
+            }
+        })?;
+        let whole = MicroBins { counts: sums, is_partial: false };
+        Ok(MicroCounts(BTreeMap::from([(Place::default(), whole)])))
     }
 
     fn add(
@@ -194,7 +222,7 @@ impl RequestKind for MicroTimes {
         let (words, used) = self.head(first, all.len())?;
         let header = format!(
             "{words}; {} in the bins; tick {}",
-            counted(counts.tags(), "tag"),
+            counted(counts.tags(), if first.run.holds_counts() { "photon" } else { "tag" }),
             first.tick()
         );
         let Query { channels, bins, .. } = &first.query;
@@ -238,6 +266,9 @@ impl MicroTimes {
             Some(Reach::Around(_)) => Err(Error::Request(
                 "a range of micro times has two ends, as `range` 0ns..12ns".into(),
             )),
+            None if let Some(counts) = run.held_counts()? => {
+                Ok(Bins::linear(0, counts.bins().into(), width)?)
+            }
             None => {
                 let largest = run.count_as(self.selection.join, None, |recording| {
                     let best = Execution::best();
@@ -253,8 +284,9 @@ impl MicroTimes {
 
 /// Returns the unit of the micro times of a run.
 pub(super) fn micro_tick(run: &Run) -> Result<Tick, Error> {
-    run.store()
-        .manifest()
-        .micro_tick
-        .ok_or_else(|| Error::NoMicroTimes { run: run.path().to_path_buf() })
+    if let Some(counts) = run.held_counts()? {
+        return Ok(counts.unit());
+    }
+    let micro_tick = run.store().manifest().micro_tick;
+    micro_tick.ok_or_else(|| Error::NoMicroTimes { run: run.path().to_path_buf() })
 }
