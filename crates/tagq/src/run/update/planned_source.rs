@@ -15,7 +15,7 @@ use super::{
     context::Context,
     ingest_state::{IngestState, Lateness, SourceState},
 };
-use crate::{error::Error, notes::Notes, progress::Progress, run::location::RunLocation};
+use crate::{error::Error, notes::Notes, progress::Progress};
 
 /// A long source is committed after this many rows, so that little is read again after a crash.
 const COMMIT_ROWS: u64 = 64 << 20;
@@ -105,7 +105,7 @@ impl PlannedSource {
         writer: &mut Writer,
         memory: &mut IngestState,
     ) -> Result<(), Error> {
-        let Context { location, options, progress } = context;
+        let Context { options, progress, .. } = context;
         let part = match self.extent {
             Extent::Growth | Extent::Remainder => SourcePart::Rest,
             Extent::Whole { begins: Some(begins) } if options.treatment.rebase => {
@@ -113,9 +113,8 @@ impl PlannedSource {
             }
             Extent::Whole { begins } => {
                 let is_first = memory.is_first;
-                begins.map_or(Ok(()), |begins| {
-                    self.check_after(location, begins, writer, is_first)
-                })?;
+                begins
+                    .map_or(Ok(()), |begins| self.check_after(context, begins, writer, is_first))?;
                 SourcePart::Whole { rebase: None }
             }
         };
@@ -147,7 +146,7 @@ impl PlannedSource {
             (Ok(_), _) => {}
             // The first tag of the file was late enough, but another one was not.
             (Err(tagq_ingest::Error::Store(error @ StoreError::Unsorted { time, .. })), _) => {
-                self.check_after(location, time, writer, memory.is_first)?;
+                self.check_after(context, time, writer, memory.is_first)?;
                 return Err(tagq_ingest::Error::Store(error).into());
             }
             (Err(error @ tagq_ingest::Error::Late { .. }), extent)
@@ -179,7 +178,7 @@ impl PlannedSource {
     /// Checks that the source can follow the rows of the run.
     fn check_after(
         &self,
-        location: &RunLocation,
+        Context { location, options, .. }: Context<'_>,
         begins: i64,
         writer: &Writer,
         is_first: bool,
