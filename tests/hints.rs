@@ -138,7 +138,7 @@ const HINTS: &[(&str, Hint)] = &[
         ),
     ),
     (
-        "tagq ingest --rebase {run}",
+        "tagq {name}",
         Hint::Pasted(Pasted {
             steps: &[RUN, "simulate --seed 2 --duration 50ms 'a b/2.tags.zst'"],
             asked: "rates 'a b'",
@@ -207,7 +207,6 @@ const HINTS: &[(&str, Hint)] = &[
     ("tagq set --gaps on {store}", Hint::Named("a damaged column; tests/gaps.rs")),
     ("tagq verify {store}", Hint::Named("shows damage, and mends nothing")),
     ("tagq ingest", Hint::Named("a command by its name")),
-    ("tagq {name}", Hint::Named("the command that was given, which names many files")),
     (
         "tagq ingest --rebuild --micro-tick 4ps {}",
         pasted(

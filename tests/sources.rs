@@ -565,6 +565,6 @@ fn a_bad_file_among_those_of_a_new_store_leaves_none() {
     fs::write(folder.path().join("2.csv"), "1,30\n2,40\nbad\n").unwrap();
     let files = ["ingest", "--tick", "1ps", "--store", "all", "1.csv", "2.csv"];
     let refused = output(command().current_dir(folder.path()).args(files));
-    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
     assert!(!folder.path().join("all").exists());
 }
