@@ -183,11 +183,10 @@ impl Found {
         self.latest = (None, 0);
         for (late, early) in late.dead.iter().zip(&early.dead) {
             if let (Dead::Lost(late), Dead::Lost(early)) = (late, early) {
-                let lost = self.dead.iter_mut().rev().find_map(|edge| match edge {
-                    Dead::Lost(until) if until.at == late.at => Some(until),
-                    _ => None,
-                });
-                lost.into_iter().for_each(|until| until.at = early.at);
+                let is_it = |edge: &&mut Dead| matches!(edge, Dead::Lost(of) if of.at == late.at);
+                if let Some(Dead::Lost(of)) = self.dead.iter_mut().rev().find(is_it) {
+                    of.at = early.at;
+                }
             }
         }
     }

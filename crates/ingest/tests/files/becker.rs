@@ -44,6 +44,7 @@ fn bytes_600_of(records: &[u32]) -> Vec<u8> {
 }
 
 /// The fields of a record: overflows before it, its macro time, routing, micro time, and the flags.
+#[expect(clippy::struct_excessive_bools, reason = "the flags of a record")]
 struct Fields {
     overflows: i64,
     macro_time: Option<i64>,
@@ -170,7 +171,7 @@ fn with_early(mut records: Vec<u32>) -> Vec<u32> {
     for at in 1..records.len() {
         let of = fields(records[at - 1]);
         let is_begun = of.overflows > 0 && of.macro_time < Some(1_000);
-        if is_begun && records[at] % 3 == 0 && fields(records[at]).overflows == 0 {
+        if is_begun && records[at].is_multiple_of(3) && fields(records[at]).overflows == 0 {
             records[at] = records[at] & !4_095 | (4_000 + records[at] % 96);
         }
     }
@@ -335,15 +336,15 @@ fn a_photon_that_stands_after_its_overflow_belongs_before_it() {
         read_all(&path, &named("spc")).unwrap().iter().map(|tag| tag.time).collect()
     };
     // After 4092 the counter goes back by 4,072 and did not begin again.
-    let inverted = [100, 4_090, MTOV | 10, 4_092, 20, 500, MTOV | 30];
+    let inverted = [100, 4_090, MTOV + 10, 4_092, 20, 500, MTOV + 30];
     assert_eq!(times(&inverted), [100, 4_090, 4_106, 4_092, 4_116, 4_596, 8_222]);
     // Two of them, and one right after an overflow that stands alone.
-    assert_eq!(times(&[MTOV | 10, 4_092, 4_094, 20]), [4_106, 4_092, 4_094, 4_116]);
+    assert_eq!(times(&[MTOV + 10, 4_092, 4_094, 20]), [4_106, 4_092, 4_094, 4_116]);
     assert_eq!(times(&[INVALID | MTOV | 2, 4_092, 20]), [8_188, 8_212]);
     // A jump forward alone is that of a low rate.
-    assert_eq!(times(&[MTOV | 10, 4_092, MTOV | 20]), [4_106, 8_188, 8_212]);
+    assert_eq!(times(&[MTOV + 10, 4_092, MTOV + 20]), [4_106, 8_188, 8_212]);
     // The counter ascends to 4,000 here: an overflow is missing, and nothing says where.
-    assert_eq!(times(&[MTOV | 10, 1_500, 3_000, 4_000, 20]), [4_106, 5_596, 7_096, 8_096, 4_116]);
+    assert_eq!(times(&[MTOV + 10, 1_500, 3_000, 4_000, 20]), [4_106, 5_596, 7_096, 8_096, 4_116]);
     // There is no period before the first one.
     assert_eq!(times(&[10, 4_092, 20]), [10, 4_092, 20]);
 }

@@ -24,7 +24,7 @@ fn ptu(record_type: i64, values: &[(&str, [u8; 8])]) -> Vec<u8> {
     }
     let photon = |pulse: u32| 5 << 10 | pulse;
     // 976 · 1,024 + 576 = 1,000,000.
-    let records = [photon(0), photon(7), 0xfe00_0000 | 976, photon(576)];
+    let records = [photon(0), photon(7), 0xfe00_0000 + 976, photon(576)];
     bytes.extend(records.iter().flat_map(|record: &u32| record.to_le_bytes()));
     bytes
 }

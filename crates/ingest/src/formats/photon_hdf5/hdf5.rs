@@ -105,12 +105,12 @@ impl Hdf5 {
                 DType::I8 | DType::I16 | DType::I32 | DType::I64 => false,
                 DType::U8 | DType::U16 | DType::U32 | DType::U64 => true,
                 other => {
-                    return unlike(format!("`{path}` has values of type {other}, no integers"));
+                    return unlike(&format!("`{path}` has values of type {other}, no integers"));
                 }
             };
             let rows = match *dataset.shape()? {
                 [rows] => rows,
-                ref shape => return unlike(format!("`{path}` has {} dimensions", shape.len())),
+                ref shape => return unlike(&format!("`{path}` has {} dimensions", shape.len())),
             };
             let array = Array { dataset, path: path.into(), rows, is_unsigned };
             array.check(self.size)?;
@@ -206,7 +206,7 @@ impl Array {
             if *is_unsigned {
                 let read = dataset.read_u64_rows(start, rows as u64)?;
                 let signed: Result<_, _> = read.into_iter().map(i64::try_from).collect();
-                *values = signed.or_else(|_| unlike(format!("`{path}` has values above 2^63")))?;
+                *values = signed.or_else(|_| unlike(&format!("`{path}` has values above 2^63")))?;
             } else {
                 *values = dataset.read_i64_rows(start, rows as u64)?;
             }
@@ -255,7 +255,7 @@ fn damaged<T>(what: String) -> Result<T, Fault> {
 }
 
 /// The fault of a file that is complete, and not as Photon-HDF5 says.
-pub(super) fn unlike<T>(what: String) -> Result<T, Fault> {
+pub(super) fn unlike<T>(what: &str) -> Result<T, Fault> {
     let kind = format!("an HDF5 file, but not as Photon-HDF5 says: {what}");
     Err(Fault::Refused(kind, ARRAYS))
 }

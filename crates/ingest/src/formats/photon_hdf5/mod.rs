@@ -131,12 +131,12 @@ impl Measurement {
         check_groups(file)?;
         let array = |name: &str| file.array(&format!("{GROUP}/{name}"));
         let Some(time) = array("timestamps")? else {
-            return unlike("the group photon_data has no array `timestamps`".into());
+            return unlike("the group photon_data has no array `timestamps`");
         };
         let (detector, micro) = (array("detectors")?, array("nanotimes")?);
         let others = [&detector, &micro];
         if others.into_iter().flatten().any(|other| other.rows != time.rows) {
-            return unlike("its arrays of photons have different lengths".into());
+            return unlike("its arrays of photons have different lengths");
         }
         let tick = unit(file, "timestamps_specs/timestamps_unit", settings.tick)?;
         let mut facts = facts(file);
@@ -193,7 +193,7 @@ fn unit(file: &Hdf5, path: &str, stored: Option<Tick>) -> Result<Option<Tick>, F
     let of_double = stored.filter(|&stored| Tick::of_seconds(seconds) == Ok(stored));
     match of_double.map_or_else(|| Tick::of_seconds(of_single(seconds)), Ok) {
         Ok(tick) => Ok(Some(tick)),
-        Err(_) => unlike(format!("`{path}`, {seconds} s, cannot be the unit of times")),
+        Err(_) => unlike(&format!("`{path}`, {seconds} s, cannot be the unit of times")),
     }
 }
 
@@ -251,7 +251,7 @@ impl Hdf5Rows {
         self.tags.clear();
         for (&time, &detector) in times.iter().zip(&*detectors) {
             let Ok(channel) = u64::try_from(detector) else {
-                return unlike(format!("a detector has the negative number {detector}"));
+                return unlike(&format!("a detector has the negative number {detector}"));
             };
             self.tags.push(Tag { time, channel });
         }
@@ -259,7 +259,7 @@ impl Hdf5Rows {
         for &micro in &*micros {
             // That of a tag without one, as tagq writes it, is [`MICRO_NONE`].
             let Ok(stored) = u32::try_from(micro) else {
-                return unlike(format!("a nanotime of {micro} does not fit in 32 bits"));
+                return unlike(&format!("a nanotime of {micro} does not fit in 32 bits"));
             };
             self.micro.push(stored);
         }
