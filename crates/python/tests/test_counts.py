@@ -70,7 +70,7 @@ def test_decay_curves_are_those_of_sdtfile_and_are_fitted(tmp_path: Path) -> Non
     assert numpy.array_equal(numpy.asarray(micro["count"]).reshape(4, BINS), expected)
     # Bins are centred on whole units. sdtfile has the range with its 24 bits, and tagq its shortest decimal number.
     assert numpy.allclose(numpy.asarray(micro["delay_s"])[:BINS], times, rtol=1e-7)
-    wide = run.micro(3, 1, bin="4t", range="8t..208t")
+    wide = run.micro([3, 1], bin="4t", range="8t..208t")
     sums = expected[[2, 0], 8:208].reshape(2, 50, 4).sum(axis=-1)
     assert numpy.array_equal(numpy.asarray(wide["count"]).reshape(2, 50), sums)
     fitted = run.fit("decay", "micro", channels=[1])
@@ -89,10 +89,10 @@ def test_images_are_those_of_sdtfile(tmp_path: Path) -> None:
         assert first.shape == (3, 4, BINS)
     run = tagq.open(path)
     image = run.image(channels=[2], micro=True)
-    assert numpy.array_equal(image.cube, second)
+    assert numpy.array_equal(image.cube, [second])
     both = run.image()
     photons = (first + second).sum(axis=-1)
-    assert numpy.array_equal(both.counts, photons)
+    assert numpy.array_equal(numpy.squeeze(both.counts), photons)
     means = ((first + second) * numpy.arange(BINS)).sum(axis=-1) / photons * (RANGE / GAIN / BINS)
     assert numpy.allclose(numpy.asarray(both["micro_mean_s"]).reshape(3, 4), means)
     micro = run.micro()
@@ -104,7 +104,7 @@ def test_what_needs_tags_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "decay.sdt"
     path.write_bytes(sdt(sdtfile, [(DECAY, numpy.arange(BINS, dtype="<u2"))]))
     run = tagq.open(path)
-    for ask in (run.rates, lambda: run.g2(1, 2), lambda: run.coincidences(window="1ns"), run.tags, run.delays):
+    for ask in (run.rates, lambda: run.g2(1, 2), lambda: run.coincidences(window="1ns"), lambda: str(run.tags()), run.delays):
         with pytest.raises(tagq.TagqError, match="holds counts and no tags"):
             ask()
     with pytest.raises(tagq.TagqError, match="no image"):

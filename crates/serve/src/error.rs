@@ -57,6 +57,10 @@ impl From<tagq::Error> for Refusal {
         if matches!(error, tagq::Error::Query(tagq::query::Error::Cancelled)) {
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "the query was stopped");
         }
+        if matches!(error, tagq::Error::NoMicroTimes { .. }) {
+            let reason = "the run has no micro times, or their unit is not known";
+            return Self::new(StatusCode::BAD_REQUEST, reason);
+        }
         let is_mistake = error.names_options()
             || matches!(error, tagq::Error::NoSuchChannel { .. } | tagq::Error::Unit(_));
         if is_mistake && error.exit_code() == 2 {
