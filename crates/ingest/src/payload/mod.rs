@@ -249,8 +249,10 @@ impl<'a> Payload<'a> {
     pub(crate) fn not_tags(&self, start: &[u8]) -> Error {
         let inside =
             self.members().map_or("it is ".into(), |members| format!("inside its {members} is "));
-        let found = describe(std::array::from_fn(|at| start.get(at).copied().unwrap_or(0)));
-        Error::NotTags { path: self.path.into(), found: format!("{inside}{found}") }
+        let bytes = std::array::from_fn(|at| start.get(at).copied().unwrap_or(0));
+        let untold = if is_utf_16(bytes) { "" } else { UNTOLD };
+        let found = format!("{inside}{}{untold}", describe(bytes));
+        Error::NotTags { path: self.path.into(), found }
     }
 }
 
@@ -286,18 +288,22 @@ impl Stopped {
 }
 
 /// The way out for a file that nothing tells.
-const UNTOLD: &str = "neither this nor the end of its name tells a format: `tagq formats` lists them, and \
+const UNTOLD: &str = "; neither this nor the end of its name tells a format: `tagq formats` lists them, and \
     --source-format names one";
 
 /// Describes four bytes for a reader.
 fn describe(bytes: [u8; 4]) -> String {
-    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes {
+    if is_utf_16(bytes) {
         return "text in UTF-16; save it as UTF-8".into();
     }
     let is_text = bytes.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
     if is_text {
-        return format!("text that begins \"{}\"; {UNTOLD}", bytes.escape_ascii());
+        return format!("text that begins \"{}\"", bytes.escape_ascii());
     }
     let [a, b, c, d] = bytes;
-    format!("something that begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}; {UNTOLD}")
+    format!("something that begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}")
+}
+
+fn is_utf_16(bytes: [u8; 4]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
