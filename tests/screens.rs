@@ -106,6 +106,9 @@ fn the_bar_of_an_ingest_stays_on_its_line_and_leaves_none() {
             let rows = note.div_ceil(columns.into());
             // It is broken between words: two lines that follow each other are longer than one together.
             assert!((rows..=2 * rows).contains(&lines.len()), "{columns}: {lines:?}");
+            let fits =
+                |line: &String| line.chars().count() <= columns.into() || !line.contains(' ');
+            assert!(lines.iter().all(fits), "{columns}: {lines:?}");
             let rows = lines.len();
             let of_bar = if columns < 80 { 80_usize.div_ceil(columns.into()) } else { 1 };
             assert!(most <= of_bar.max(rows), "{columns}: {most} lines: {:?}", ran.written);
