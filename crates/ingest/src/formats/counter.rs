@@ -83,7 +83,7 @@ fn decode<C: Counter>(
     overflow: i128,
     found: &mut Found,
 ) -> Option<()> {
-    let sum = overflow - records.overflow(span.behind());
+    let sum = overflow - records.overflow(span.before());
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
     let (len, half) = (Counter::record_bytes(records), records.period() / 2);
     let mut before = Before { sum, counter: 0, is_above_zero: false };

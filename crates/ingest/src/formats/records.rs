@@ -55,7 +55,7 @@ impl<'a> RecordSpan<'a> {
         Self { around, own: own.start - start..own.end - start }
     }
 
-    pub(crate) fn behind(&self) -> &'a [u8] {
+    pub(crate) fn before(&self) -> &'a [u8] {
         &self.around[..self.own.start]
     }
 

@@ -132,7 +132,7 @@ fn leaves_none(location: &RunLocation, error: &Error) -> bool {
     let are_named = location.path == location.store && location.input.is_none();
     match error {
         Error::Overlap { .. } => true,
-        // The next ingest goes on from what was committed.
+        // The next ingest continues after the last commit.
         Error::Files(
             tagq_ingest::Error::Cancelled
             | tagq_ingest::Error::Io { .. }
