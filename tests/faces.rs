@@ -104,6 +104,7 @@ const WIDTH: usize = 110;
 #[test]
 fn the_keywords_of_python_are_those_of_the_table() {
     let head = include_str!("faces/requests.py");
+    let head = head.replace("POSITIONAL: dict[str, tuple[str, ...]] = {}", &positional());
     let lists = REQUEST_TYPES.into_iter().filter(|of| of.unlisted.is_some());
     let methods = REQUEST_TYPES.into_iter().map(|of| method(of, Gives::Result));
     let methods: String = methods.chain(lists.map(|of| method(of, Gives::Tuples))).collect();
@@ -126,6 +127,23 @@ fn the_schema_is_that_of_the_table() {
         "docs/requests.schema.json",
         &(serde_json::to_string_pretty(&schema).unwrap() + "\n"),
     );
+}
+
+/// Returns the table of the keywords that arguments without a keyword have.
+fn positional() -> String {
+    let lists = QUERY_TYPES.into_iter().filter(|of| of.unlisted.is_some()).map(|of| ("tuples", of));
+    let types = QUERY_TYPES.into_iter().map(|of| (of.name, of)).chain(lists);
+    let mut table = String::from("POSITIONAL: dict[str, tuple[str, ...]] = {\n");
+    for (name, of) in types {
+        let names = of.channels.map_or(&[][..], |channels| channels.options);
+        match names {
+            [] => {}
+            // A tuple of one ends with a comma.
+            [one] => table.extend(["    \"", name, "\": (\"", one, "\",),\n"]),
+            several => table.extend(["    \"", name, "\": (\"", &several.join("\", \""), "\"),\n"]),
+        }
+    }
+    table + "}"
 }
 
 fn is_generated(file: &str, content: &str) {
@@ -190,15 +208,12 @@ fn method(of: &RequestType, gives: Gives) -> String {
         .filter(|option| !unlisted.contains(&option.name))
         .filter(|option| !of.preset.contains(&option.name))
         .collect();
-    let is_first = |option: &&&RequestOption| of.is_channel(option.name);
-    let (first, rest): (Vec<&RequestOption>, Vec<&RequestOption>) =
-        options.iter().partition(|option| is_first(option));
-    let mut text = format!("\n    def {name}(\n        self,\n");
-    for parameter in first.into_iter().flat_map(parameters) {
-        let _ = writeln!(text, "        {parameter},");
-    }
-    text += "        *,\n";
-    for parameter in rest.into_iter().flat_map(parameters) {
+    let mut text = format!("\n    def {name}(\n        self,\n        *of: Channels,\n");
+    // Those that arguments without a keyword may be come first.
+    let is_named = |option: &&&RequestOption| of.is_channel(option.name);
+    let named = options.iter().filter(is_named);
+    let rest = options.iter().filter(|option| !is_named(option));
+    for parameter in named.chain(rest).flat_map(|option| parameters(option)) {
         let _ = writeln!(text, "        {parameter},");
     }
     let _ = writeln!(text, "        **unknown: NoReturn,\n    ) -> {gives}:");

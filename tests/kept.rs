@@ -129,8 +129,7 @@ fn dead_time_survives_a_merge() {
     );
     assert_eq!(merged.code, 0, "{}", merged.stderr);
     // 30 to 44 µs of the first, and 15 to 25 and 91 to 99 µs of the second.
-    for words in ["15 tags of the first run are left out", "20 tags of the second run are left out"]
-    {
+    for words in ["15 tags of run 1 are left out", "20 tags of run 2 are left out"] {
         assert!(merged.stderr.contains(words), "{}", merged.stderr);
     }
     let answer = of("rates -q", &out).json();
@@ -142,7 +141,7 @@ fn dead_time_survives_a_merge() {
     let merged = output(
         command().args(["merge", "--channels-b", "+2000", "-o"]).arg(&same).args([&store, &store]),
     );
-    assert!(merged.stderr.contains("9 tags of the first run are left out"), "{}", merged.stderr);
+    assert!(merged.stderr.contains("9 tags of run 1 are left out"), "{}", merged.stderr);
     let answer = of("rates -q", &same).json();
     let live = answer["run"]["live_s"].as_f64().unwrap();
     assert!((live / 70e-6 - 1.0).abs() < 1e-9, "{live}");

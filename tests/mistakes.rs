@@ -273,7 +273,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "ingest --store both run zero.tags.zst",
         1,
-        "error: run/1.tags.zst: begins at 100435 ticks, before the end of zero.tags.zst (639969817 ticks), and a run is in order of time; if a counter began again, `tagq ingest --rebase --store both run/1.tags.zst run/2.tags.zst zero.tags.zst` puts such files 1 s after the end; if these are separate measurements, name the files in the query instead of the run",
+        "error: run/1.tags.zst: begins at 100435 ticks, before the end of zero.tags.zst (639969817 ticks), and a run is in order of time; if a counter began again, `tagq ingest --rebase --store both run/1.tags.zst run/2.tags.zst zero.tags.zst` puts such files 1 s after the end; if the files were recorded at the same time, `tagq merge run/1.tags.zst run/2.tags.zst zero.tags.zst -o merged.tagq` makes one run of them; if these are separate measurements, name the files in the query instead of the run",
         "--rebase",
     ),
     (

@@ -251,6 +251,32 @@ fn a_late_tag_stops_its_source_and_not_the_query() {
     assert!(after > counts(&before)[0].2);
 }
 
+/// The command that the refusal prints is pasted.
+#[test]
+fn a_folder_of_files_with_one_channel_each_is_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let mut expected = Vec::new();
+    for channel in [1_u16, 2, 7] {
+        let times: Vec<i64> = (0..200).map(|k| k * 1_003 + i64::from(channel) * 5).collect();
+        let lines: Vec<String> = times.iter().map(i64::to_string).collect();
+        fs::write(run.join(format!("ch{channel}.csv")), lines.join("\n")).unwrap();
+        expected.extend(times.iter().map(|time| (*time, channel)));
+    }
+    expected.sort_unstable();
+    let refused = output(command().args(["rates", "--tick", "80.955ps"]).arg(&run));
+    assert_eq!(refused.code, 1);
+    let pasted = refused.stderr.split('`').find(|part| part.starts_with("tagq merge")).unwrap();
+    let words = pasted.split(' ').skip(1);
+    let merged = output(command().args(words).current_dir(folder.path()));
+    assert_eq!(merged.code, 0, "{}", merged.stderr);
+    let merged = folder.path().join("merged.tagq");
+    assert_eq!(info(&merged)["tick"], "80.955ps");
+    let listed = output(command().args(["cat", "-q"]).arg(&merged));
+    let line = |(time, channel): &(i64, u16)| format!("{time}\t{channel}\n");
+    assert_eq!(listed.text(), expected.iter().map(line).collect::<String>());
+}
+
 #[test]
 fn a_torn_end_is_salvaged_once() {
     let folder = tempfile::tempdir().unwrap();

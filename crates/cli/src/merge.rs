@@ -1,8 +1,8 @@
-//! `tagq merge`: one run of the recordings of two instruments, or the answer from the partial results of a plan.
+//! `tagq merge`: one run of recordings of the same time, or the answer from the partial results of a plan.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tagq::{Alignment, NewStore, OpenOptions, Plan, Progress as _};
+use tagq::{Alignment, NewStore, Plan, Progress as _};
 use tagq_export::report::table::quantities::counted;
 
 use crate::{Usage, args::MergeArgs, input, parts, progress::Reporter};
@@ -13,13 +13,14 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     {
         return parts::merge(plan, rest, args);
     }
-    let [first, second] = &args.inputs[..] else {
-        let count = args.inputs.len();
-        return Err(Usage(format!(
-            "merge needs two runs, or a plan and its partial results, and got {count} of them"
-        ))
+    let [first, others @ ..] = &args.inputs[..] else { unreachable!("clap asks for an input") };
+    if others.is_empty() {
+        return Err(Usage(
+            "merge needs two or more runs, or a plan and its partial results, and got one of them"
+                .into(),
+        )
         .into());
-    };
+    }
     let Some(out) = &args.output.output else {
         return Err(Usage("the store to make is missing: -o STORE".into()).into());
     };
@@ -29,23 +30,40 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
         )
         .into());
     }
-    merge_runs(args, first, second, out)
+    let is_aligned = args.offset.is_some() || args.drift.is_some() || args.channels_b.is_some();
+    if is_aligned && others.len() > 1 {
+        return Err(Usage("--offset, --drift and --channels-b are of two runs".into()).into());
+    }
+    if args.store.store.is_some() {
+        return Err(
+            Usage("--store is of one run, and each run that is merged has its own".into()).into()
+        );
+    }
+    merge_runs(args, first, others, out)
 }
 
-fn merge_runs(args: &MergeArgs, first: &Path, second: &Path, out: &Path) -> anyhow::Result<()> {
+fn merge_runs(
+    args: &MergeArgs,
+    first: &Path,
+    others: &[PathBuf],
+    out: &Path,
+) -> anyhow::Result<()> {
     // Ingest of the runs may take long.
     NewStore::check(out)?;
-    let reporter = Reporter::new(args.quiet);
-    let options = OpenOptions::default();
-    let a = input::open(first, &options, &reporter)?;
-    let b = input::open(second, &options, &reporter)?;
+    let reporter = Reporter::new(args.store.quiet);
+    let options = args.store.options();
+    let open = |path: &Path| input::open(path, &options, &reporter);
+    let first = open(first)?;
+    let others = others.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let alignment = Alignment {
         offset: args.offset.clone().map_or_else(|| "0s".parse(), Ok)?,
         drift: args.drift.unwrap_or_default(),
         channels: args.channels_b.unwrap_or(0),
     };
-    let merged = tagq::merge(&a, &b, &alignment, out, &reporter)?;
-    let tags = merged.run.store().manifest().rows;
-    reporter.note(&format!("{}: {} of both runs", out.display(), counted(tags, "tag")));
+    let aligned: Vec<_> = others.iter().map(|run| (run, alignment.clone())).collect();
+    let merged = tagq::merge(&first, &aligned, out, &reporter)?;
+    let tags = counted(merged.run.store().manifest().rows, "tag");
+    let all = if others.len() == 1 { "both" } else { "all" };
+    reporter.note(&format!("{}: {tags} of {all} runs", out.display()));
     Ok(())
 }

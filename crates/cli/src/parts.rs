@@ -86,9 +86,13 @@ pub(crate) fn merge(
     parts: &[impl AsRef<Path>],
     args: &MergeArgs,
 ) -> anyhow::Result<()> {
-    let reporter = Reporter::new(args.quiet);
+    let reporter = Reporter::new(args.store.quiet);
     if args.offset.is_some() || args.drift.is_some() || args.channels_b.is_some() {
         let options = "--offset, --drift and --channels-b are of the second of two runs";
+        return Err(Usage(format!("{options}, and {} is a plan", plan.display())).into());
+    }
+    if args.store.is_given() {
+        let options = "options that say how files are read are of runs";
         return Err(Usage(format!("{options}, and {} is a plan", plan.display())).into());
     }
     let reads: Vec<_> = args.inputs[..1].to_vec();

@@ -1,7 +1,7 @@
 //! Runs: opening, ingesting and querying them.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
 };
 
@@ -354,7 +354,7 @@ pub(crate) enum Setting {
 impl Setting {
     fn setting<'a>(
         &self,
-        paths: impl Iterator<Item = &'a std::path::Path>,
+        paths: impl Iterator<Item = &'a Path>,
     ) -> Result<RunSetting, tagq::Error> {
         match self {
             Self::Pattern(text) => {
@@ -480,6 +480,16 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// Returns the setup of the run at a path.
+    fn setup(&self, path: &Path) -> PyResult<Setup> {
+        let setup = if self.no_setup {
+            Ok(Setup::of_sources(path))
+        } else {
+            Setup::of(path, self.setup.as_deref())
+        };
+        setup.map_err(|e| errors::of_run(&e))
+    }
+
     fn options(&self, setup: &Setup) -> PyResult<OpenOptions> {
         let tick = self.tick.as_deref().map(|tick| options::parse("tick", tick)).transpose()?;
         let columns = self.columns.as_deref().map(|names| options::parse("columns", names));
@@ -517,12 +527,7 @@ impl Opening {
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Run> {
-    let setup = if opening.no_setup {
-        Ok(Setup::of_sources(&path))
-    } else {
-        Setup::of(&path, opening.setup.as_deref())
-    };
-    let setup = setup.map_err(|e| errors::of_run(&e))?;
+    let setup = opening.setup(&path)?;
     let opened = opening.options(&setup)?;
     let cancelled = opened.cancelled.clone().unwrap_or_default();
     let run =
@@ -535,8 +540,11 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 #[pyfunction]
 pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> PyResult<Run> {
+    // The first source that has a setup with a tick states the tick of the run.
+    let setups = paths.iter().map(|path| opening.setup(path)).collect::<PyResult<Vec<_>>>()?;
     let options = opening.options(&Setup::default())?;
-    let options = OpenOptions { tick: options.tick_here, tick_here: None, ..options };
+    let tick = options.tick_here.or_else(|| setups.iter().find_map(|setup| setup.tick));
+    let options = OpenOptions { tick, tick_here: None, ..options };
     let cancelled = options.cancelled.clone().unwrap_or_default();
     let run = wait(py, opening.progress.as_ref(), &cancelled, |told| {
         match (&paths[..], &options.store) {
@@ -554,6 +562,6 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
         },
         _ => Origin::of_store(&run),
     };
-    let setup = Setup::of_run(&run);
+    let setup = opening.setup(&origin.path)?;
     Run::new(run, setup, opening.threads, origin)
 }

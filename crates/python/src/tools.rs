@@ -146,6 +146,7 @@ pub(crate) fn export(
 
 /// Converts a file or a run to a file in another format. Returns the number of tags.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "named where it is called")]
 pub(crate) fn convert(
     py: Python<'_>,
     from: PathBuf,
@@ -153,6 +154,7 @@ pub(crate) fn convert(
     tick: Option<&str>,
     source_format: Option<&str>,
     columns: Option<&str>,
+    salvage: bool,
     replace: bool,
 ) -> PyResult<u64> {
     let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
@@ -160,6 +162,7 @@ pub(crate) fn convert(
         format: source_format.map(|name| options::parse("source_format", name)).transpose()?,
         columns: columns.map(|names| options::parse("columns", names)).transpose()?,
         tick,
+        salvage,
         ..Settings::default()
     };
     let format = format_of(&out, Layout::Files)?;
@@ -171,10 +174,11 @@ pub(crate) fn convert(
         if !from.is_dir() {
             return convert(Tags::File(&from), std::slice::from_ref(&from));
         }
-        let options = OpenOptions { tick_here: tick, ..OpenOptions::default() };
+        let (format, columns) = (settings.format, settings.columns.clone());
+        let options = OpenOptions { tick_here: tick, format, columns, ..OpenOptions::default() };
         let run = tagq::open(&from, &options, told)?;
         let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
-        convert(Tags::Run(&run, &TagSelection::default()), &reads)
+        convert(Tags::Run(&run, &TagSelection::of_intact(&run, salvage)?), &reads)
     })?;
     told_of(py, &out, converted)
 }

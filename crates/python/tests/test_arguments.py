@@ -72,6 +72,8 @@ def test_every_form_counts_the_same(run: tagq.Run) -> None:
 
 
 WRONG = [
+    (lambda run: run.coincidences(1, 2, groups=[(1, 2)]), ValueError, "groups: given with and without its keyword; give it once"),
+    (lambda run: run.histogram(1, 2, 3), ValueError, "histogram: 3 channels for start, stop"),
     (lambda run: run.coincidences(window=2e-9), TypeError, r'window: a duration is a text with its unit, as "2ns" .* not float; seconds are window_s=2e-9'),
     (lambda run: run.coincidences(window=2), TypeError, "seconds are window_s"),
     (lambda run: run.rates(from_=1), TypeError, "seconds are from_s"),
@@ -139,20 +141,34 @@ CALLS = {
 }
 #: Channels without a keyword, and delays, in each form. The first is the plain one.
 FORMS = {
-    "coincidences": [([1, 2],), ([(1, 2)],), ((1, 2),), (numpy.array([1, 2]),), (["1", 2],), ([numpy.uint16(1), 2],)],
-    "rates": [([1, 2],), ((1, 2),), (numpy.array([1, 2]),), (["1", "2"],), (iter([1, 2]),)],
+    "coincidences": [(1, 2), ([1, 2],), ([(1, 2)],), ((1, 2),), (numpy.array([1, 2]),), (["1", 2],), ([numpy.uint16(1), 2],)],
+    "rates": [(1, 2), ([1, 2],), ((1, 2),), (numpy.array([1, 2]),), (["1", "2"],), (iter([1, 2]),)],
+    "histogram": [(1, 2), ([1, 2],), ((1, 2),), (numpy.array([1, 2]),), (["1", "2"],), (iter([1, 2]),)],
+    "g2": [(1, 2), ([1, 2],), ("1", 2), (iter([1, 2]),)],
+    "histogram2d": [(3, 1, 2), ([3, 1, 2],), ("3", 1, 2)],
+    "delays": [(1, 2), ([1, 2],), ("1", 2), (iter([1, 2]),)],
 }
+#: The calls that take every query.
+EVERY = ("method", "watch", "live")
+ASKED = [(call, query) for query in FORMS for call in CALLS if call in EVERY or query in ("coincidences", "rates")]
 
 
 @pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("query", FORMS)
+@pytest.mark.parametrize(("call", "query"), ASKED)
 def test_each_call_takes_channels_in_each_form(run: tagq.Run, call: str, query: str) -> None:
-    words = {"window": "2ns"} if query == "coincidences" else {}
+    ranges = {"bin": "5ns", "range": "20ns"}
+    words = {"coincidences": {"window": "2ns"}, "rates": {}, "delays": {}}.get(query, ranges)
     one, *others = [CALLS[call](run, query, *of, **words) for of in map(again, FORMS[query])]
     assert len(one) > 0
     for other in others:
         assert other.to_dict()["rows"] == one.to_dict()["rows"]
+
+
+def test_tags_and_tuples_take_channels_in_each_form(run: tagq.Run) -> None:
+    for of in ((1, 2), ([1, 2],), ("1", 2)):
+        assert run.tags(*of).to_arrow().equals(run.tags(channels=[1, 2]).to_arrow())
+    one, *others = [run.tuples(*of, window="2ns").to_arrow() for of in map(again, FORMS["coincidences"])]
+    assert one.num_rows > 0 and all(other.equals(one) for other in others)
 
 
 def again(of: tuple) -> tuple:

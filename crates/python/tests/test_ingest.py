@@ -40,6 +40,18 @@ def test_progress_is_told(large: Path, tmp_path: Path) -> None:
     assert len(told) > 1
 
 
+def test_the_setup_of_a_folder_states_the_tick(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("1\t5\n2\t77\n")
+    (tmp_path / "tagq.toml").write_text('tick = "80.955ps"\n[channels]\n1 = "Alice"\n')
+    (tmp_path / "other.toml").write_text('tick = "3ps"\n')
+    run = tagq.ingest(tmp_path, threads=1, io="read")
+    assert run.tick == "80.955 ps" and run.rates("Alice")[0].count == 1
+    run = tagq.ingest(tmp_path, store=tmp_path / "other.tagq", setup=tmp_path / "other.toml")
+    assert run.tick == "3 ps"
+    with pytest.raises(tagq.TagqError, match="tick is missing"):
+        tagq.ingest(tmp_path, store=tmp_path / "none.tagq", no_setup=True)
+
+
 def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> None:
     def stop(*_: object) -> None:
         raise RuntimeError("enough")

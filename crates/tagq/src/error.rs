@@ -204,9 +204,11 @@ pub enum Error {
     /// A source starts before the end of the run.
     #[error(
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
-         order of time; if a counter began again, {} puts such files 1 s after the end{}; if these are separate \
-         measurements, name the files in the query instead of the run",
+         order of time; if a counter began again, {} puts such files 1 s after the end; if the files were recorded \
+         at the same time, {} makes one run of them{}; if these are separate measurements, name the files in the query \
+         instead of the run",
         command("ingest --rebase", rebase.as_ref()),
+        command("merge", merge.as_ref()),
         rebuild.as_ref().map(|_| format!("; if it came late, {} ingests all sources again",
             command("ingest --rebuild", rebuild.as_ref()))).unwrap_or_default(),
         path = path.display()
@@ -216,6 +218,8 @@ pub enum Error {
         path: PathBuf,
         /// The command that puts it after the run; `None` if it is too long to be shown.
         rebase: Option<String>,
+        /// The command that merges all sources of the run; `None` if it is too long to be shown.
+        merge: Option<String>,
         /// The command that ingests all sources again, if some were ingested before.
         rebuild: Option<String>,
         /// Its first time in ticks.

@@ -1,10 +1,13 @@
-//! Merging the recordings of two instruments into one run.
+//! AlignedRun recordings of the same time into one run.
 
-use std::{collections::HashSet, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedMul as _};
-use tagq_store::{Duration, Recording, SourceFacts, Store, Tick, TimeReader};
+use tagq_store::{Channels, Duration, MicroColumn, Recording, SourceFacts, Tick, TimeReader};
 
 use crate::{
     counted::{are, counted},
@@ -20,14 +23,14 @@ const CHUNK_ROWS: usize = 65_536;
 const MILLION: i128 = 1_000_000;
 const DRIFT_DIGITS_MAX: usize = 9;
 
-/// How the times and channels of the second run become those of the first.
+/// How the times and channels of a run become those of the first.
 #[derive(Debug, Clone)]
 pub struct Alignment {
-    /// Added to the times of the second run.
+    /// Added to the times of the run.
     pub offset: Duration,
-    /// Times of the second run are multiplied by 1 + drift before the offset is added.
+    /// Times of the run are multiplied by 1 + drift before the offset is added.
     pub drift: Drift,
-    /// Added to the channels of the second run.
+    /// Added to the channels of the run.
     pub channels: i32,
 }
 
@@ -67,99 +70,83 @@ impl std::str::FromStr for Drift {
 pub struct Merged {
     /// The new run.
     pub run: Run,
-    /// The time in ticks during which both instruments recorded: first and last time.
-    pub overlap: (i64, i64),
+    /// The first and the last time in ticks between which all runs recorded, if there is such a time.
+    pub overlap: Option<(i64, i64)>,
 }
 
-/// Merges two runs into the new store `out`: the tags of both in order of time, of equal times those of `a`
-/// first, as one source. Times are in the tick of `a`. Tags of one run in the dead time of the other are left out,
-/// so that counts, rates and coincidences are those of the time in which both recorded.
+/// Merges runs of one clock, or of clocks that `others` aligns, into the new store `out`: the tags of all in order of time,
+/// of equal times those of earlier runs first, as one source. Times are in the tick of `first`. Tags of one run in the dead
+/// time of another are left out, so that counts, rates and coincidences are those of the time in which all recorded.
 ///
 /// # Errors
-/// [`Error::Request`] if a run has several sources with tags, if both runs use a channel, if they do not overlap in
-/// time, or if their micro times have different units; [`Error::StoreThere`]; errors of the disk.
+/// [`Error::Request`] if a run has several sources with tags, if two runs use a channel, if a run overlaps in time with no
+/// other one, or if micro times have different units; [`Error::StoreThere`]; errors of the disk.
 pub fn merge(
-    a: &Run,
-    b: &Run,
-    alignment: &Alignment,
+    first: &Run,
+    others: &[(&Run, Alignment)],
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Merged, Error> {
-    a.check_tags()?;
-    b.check_tags()?;
-    let of_b = Moved::new(a, b, alignment)?;
-    let overlap = of_b.overlap(a)?;
-    let micro_tick = micro_tick(a, b)?;
-    let mut new = NewStore::create(Some(out), Some(tick_of(a)))?;
+    let parts = aligned(first, others)?;
+    let overlap = overlap(&parts)?;
+    let micro_tick = micro_tick(&parts)?;
+    let mut new = NewStore::create(Some(out), Some(tick_of(first)))?;
     if let Some(tick) = micro_tick {
         new.set_micro_tick(tick)?;
     }
-    let described = [a, b].map(Recorded::of);
-    let dead = [described[0].recording.dead.clone(), of_b.moved(&described[1].recording.dead)?];
-    let skipped = a
-        .store()
-        .guarded(|a| b.store().guarded(|b| append_all([a, b], &of_b, &dead, &mut new)))???;
-    let facts = SourceFacts {
-        recording: Some(recording([a, b], &described, &of_b, &dead, alignment)),
-        ..SourceFacts::named("merged")
-    };
-    note_lost(&described, skipped, progress);
+    let skipped = guarded(&parts, &mut || append_all(&parts, &mut new))?;
+    let facts =
+        SourceFacts { recording: Some(recording(&parts, others)), ..SourceFacts::named("merged") };
+    note_lost(&parts, &skipped, progress);
     let run = new.finish_as(facts, &OpenOptions::default())?;
-    let (first, last) = overlap;
-    let tick = tick_of(a);
-    progress.note(&format!(
-        "both instruments recorded for {}; `from` {} and `to` {} select this part",
-        tick.format(i128::from(last) - i128::from(first)),
-        tick.format_paste(first),
-        tick.format_paste(last),
-    ));
+    if let Some((from, to)) = overlap {
+        let tick = tick_of(first);
+        progress.note(&format!(
+            "{} runs recorded for {}; `from` {} and `to` {} select this part",
+            if others.len() == 1 { "both" } else { "all" },
+            tick.format(i128::from(to) - i128::from(from)),
+            tick.format_paste(from),
+            tick.format_paste(to),
+        ));
+    }
     Ok(Merged { run, overlap })
 }
 
-/// Returns what is known of both runs.
-fn recording(
-    [a, b]: [&Run; 2],
-    described: &[Recorded; 2],
-    of_b: &Moved<'_>,
-    dead: &[Vec<(i64, i64)>; 2],
-    alignment: &Alignment,
-) -> Recording {
-    let mut merged = Recording {
-        format: "merged".into(),
-        channel_names: of_b.names(a),
-        facts: vec![
-            ("first run".into(), a.path().display().to_string()),
-            ("second run".into(), b.path().display().to_string()),
-            ("offset".into(), alignment.offset.asked().to_owned()),
-            ("drift".into(), format!("{} ppm", alignment.drift.0)),
-        ],
-        ..Recording::default()
-    };
-    for (which, Recorded { recording, .. }) in ["first", "second"].into_iter().zip(described) {
-        let of = |what: &String| format!("{which} run: {what}");
+/// Returns what is known of the merged run.
+fn recording(parts: &[AlignedRun<'_>], others: &[(&Run, Alignment)]) -> Recording {
+    let mut merged =
+        Recording { format: "merged".into(), channel_names: names(parts), ..Recording::default() };
+    for part in parts {
+        merged.facts.push((part.name.clone(), part.run.path().display().to_string()));
+    }
+    for (part, (_, alignment)) in parts.iter().skip(1).zip(others) {
+        let of = |what: &str| format!("{}: {what}", part.name);
+        merged.facts.push((of("offset"), alignment.offset.asked().to_owned()));
+        merged.facts.push((of("drift"), format!("{} ppm", alignment.drift.0)));
+    }
+    for AlignedRun { name, described: Recorded { recording, .. }, .. } in parts {
+        let of = |what: &String| format!("{name}: {what}");
         merged.facts.extend(recording.facts.iter().map(|(what, value)| (of(what), value.clone())));
         merged.left_out.extend(recording.left_out.iter().map(|(what, count)| (of(what), *count)));
     }
-    merged.set_dead(dead.iter().flatten().copied());
+    merged.set_dead(parts.iter().flat_map(|part| &part.dead).copied());
     merged
 }
 
 /// Notes what the merged run does not hold.
-fn note_lost(described: &[Recorded; 2], skipped: [u64; 2], progress: &dyn Progress) {
-    let which = ["first", "second"];
-    for ((one, other), skipped) in which.into_iter().zip(["second", "first"]).zip(skipped) {
-        if skipped > 0 {
-            progress.note(&format!(
-                "{} of the {one} run {} left out: the {other} run recorded nothing then",
-                counted(skipped, "tag"),
-                are(skipped)
-            ));
-        }
+fn note_lost(parts: &[AlignedRun<'_>], skipped: &[u64], progress: &dyn Progress) {
+    for (part, &skipped) in parts.iter().zip(skipped).filter(|(_, skipped)| **skipped > 0) {
+        progress.note(&format!(
+            "{} of {} {} left out: another run recorded nothing then",
+            counted(skipped, "tag"),
+            part.name,
+            are(skipped)
+        ));
     }
-    for (which, Recorded { recording, lost }) in which.into_iter().zip(described) {
+    for AlignedRun { name, described: Recorded { recording, lost }, .. } in parts {
         let pulses = recording.pulses.map(|_| "the sync pulses");
         for what in lost.iter().copied().chain(pulses) {
-            progress.note(&format!("the merged run does not hold {what} of the {which} run"));
+            progress.note(&format!("the merged run does not hold {what} of {name}"));
         }
     }
 }
@@ -168,172 +155,241 @@ fn tick_of(run: &Run) -> Tick {
     run.store().manifest().tick
 }
 
-fn micro_tick(a: &Run, b: &Run) -> Result<Option<Tick>, Error> {
-    let [of_a, of_b] = [a, b].map(|run| run.store().manifest().micro_tick);
-    match (of_a, of_b) {
-        (Some(of_a), Some(of_b)) if of_a != of_b => Err(Error::Request(format!(
-            "micro times are in units of {of_a} in the first run and of {of_b} in the second"
-        ))),
-        _ => Ok(of_a.or(of_b)),
+fn micro_tick(parts: &[AlignedRun<'_>]) -> Result<Option<Tick>, Error> {
+    let mut found: Option<(Tick, &str)> = None;
+    for AlignedRun { run, name, .. } in parts {
+        match (found, run.store().manifest().micro_tick) {
+            (Some((of_a, a)), Some(of_b)) if of_a != of_b => {
+                return Err(Error::Request(format!(
+                    "micro times are in units of {of_a} in {a} and of {of_b} in {name}"
+                )));
+            }
+            (None, Some(tick)) => found = Some((tick, name)),
+            _ => {}
+        }
+    }
+    Ok(found.map(|(tick, _)| tick))
+}
+
+/// A run in the times and channels of the first one.
+struct AlignedRun<'a> {
+    run: &'a Run,
+    /// The run in messages.
+    name: String,
+    moved: Option<Moved>,
+    channels: i32,
+    described: Recorded,
+    /// The dead time in ticks of the first run.
+    dead: Vec<(i64, i64)>,
+}
+
+/// How times become those of the first run.
+struct Moved {
+    factor: Ratio<i128>,
+    offset: Ratio<i128>,
+}
+
+impl Moved {
+    fn new(first: &Run, run: &Run, alignment: &Alignment) -> Result<Self, Error> {
+        let drift = Ratio::from_integer(1) + alignment.drift.0 / MILLION;
+        let factor =
+            tick_of(run).in_ticks(tick_of(first)).and_then(|ticks| ticks.checked_mul(&drift));
+        let factor = factor.ok_or_else(|| {
+            Error::Request("the ticks of the runs and the drift have no common unit".into())
+        })?;
+        // Exact: only the moved time is rounded.
+        let (numerator, denominator) = alignment.offset.fraction(tick_of(first))?;
+        Ok(Self { factor, offset: Ratio::new(numerator, denominator) })
+    }
+
+    /// Returns a time in ticks of the first run, rounded down; `None` if it leaves 64 bits.
+    fn time(&self, time: i64) -> Option<i64> {
+        let moved = Ratio::from_integer(time.into()).checked_mul(&self.factor)?;
+        i64::try_from(moved.checked_add(&self.offset)?.floor().to_integer()).ok()
     }
 }
 
-/// The second run in the times and channels of the first.
-struct Moved<'a> {
-    run: &'a Run,
-    factor: Ratio<i128>,
-    offset: Ratio<i128>,
-    channels: i32,
-}
-
-impl<'a> Moved<'a> {
-    fn new(a: &Run, run: &'a Run, alignment: &Alignment) -> Result<Self, Error> {
-        for (of, which) in [(a, "first"), (run, "second")] {
-            let sources = &of.store().manifest().sources;
-            match sources.iter().filter(|source| source.rows > 0).count() {
-                0 => return Err(Error::Request(format!("the {which} run has no tags"))),
-                1 => {}
-                several => {
-                    return Err(Error::Request(format!(
-                        "the {which} run has {several} sources; merge runs of one source each"
-                    )));
-                }
-            }
-        }
-        let drift = Ratio::from_integer(1) + alignment.drift.0 / MILLION;
-        let factor = tick_of(run).in_ticks(tick_of(a)).and_then(|ticks| ticks.checked_mul(&drift));
-        let factor = factor.ok_or_else(|| {
-            Error::Request("the ticks of both runs and the drift have no common unit".into())
-        })?;
-        // Exact: only the moved time is rounded.
-        let (numerator, denominator) = alignment.offset.fraction(tick_of(a))?;
-        let offset = Ratio::new(numerator, denominator);
-        let moved = Self { run, factor, offset, channels: alignment.channels };
-        let of_a = &a.store().manifest().channels;
+/// Returns the runs as parts of the merged one. Their channels differ.
+fn aligned<'a>(
+    first: &'a Run,
+    others: &[(&'a Run, Alignment)],
+) -> Result<Vec<AlignedRun<'a>>, Error> {
+    let runs = [(first, None)].into_iter();
+    let runs = runs.chain(others.iter().map(|(run, alignment)| (*run, Some(alignment))));
+    let (mut parts, mut used) = (Vec::new(), HashMap::new());
+    for (number, (run, alignment)) in (1..).zip(runs) {
+        let name = format!("run {number}");
+        run.check_tags()?;
+        check_sources(run, &name)?;
+        let moved = alignment.map(|alignment| Moved::new(first, run, alignment)).transpose()?;
+        let channels = alignment.map_or(0, |alignment| alignment.channels);
+        let described = Recorded::of(run);
+        let mut part = AlignedRun { run, name, moved, channels, described, dead: Vec::new() };
+        let dead = part.described.recording.dead.iter();
+        part.dead = dead
+            .map(|&(from, to)| Ok((part.time(from)?, part.time(to)?)))
+            .collect::<Result<_, Error>>()?;
         for rows in &run.store().manifest().channels {
-            let channel = moved.channel(rows.channel)?;
-            if of_a.iter().any(|rows| rows.channel == channel) {
+            let channel = part.channel(rows.channel)?;
+            if let Some(other) = used.insert(channel, number) {
                 return Err(Error::Request(format!(
-                    "both runs have tags on channel {channel}; `channels_b` adds a number to the channels of \
-                     the second run"
+                    "run {other} and {} have tags on channel {channel}; of two runs, `channels_b` adds a \
+                     number to the channels of the second",
+                    part.name
                 )));
             }
         }
-        Ok(moved)
+        parts.push(part);
     }
+    Ok(parts)
+}
 
-    fn channel(&self, channel: u16) -> Result<u16, Error> {
-        u16::try_from(i32::from(channel) + self.channels).map_err(|_| {
-            Error::Request(format!("channel {channel} of the second run leaves 0 to 65535"))
-        })
-    }
-
-    /// Returns a time of the second run in ticks of the first, rounded down.
-    fn time(&self, time: i64) -> Result<i64, Error> {
-        let moved = Ratio::from_integer(time.into()).checked_mul(&self.factor);
-        let moved = moved.and_then(|time| time.checked_add(&self.offset));
-        moved.and_then(|time| i64::try_from(time.floor().to_integer()).ok()).ok_or_else(|| {
-            Error::Request(format!("the time {time} of the second run leaves 64 bits"))
-        })
-    }
-
-    /// Returns spans of the second run in ticks of the first.
-    fn moved(&self, spans: &[(i64, i64)]) -> Result<Vec<(i64, i64)>, Error> {
-        spans.iter().map(|&(first, last)| Ok((self.time(first)?, self.time(last)?))).collect()
-    }
-
-    /// Returns the first and the last time that both runs cover.
-    fn overlap(&self, a: &Run) -> Result<(i64, i64), Error> {
-        let span = |run: &Run| {
-            let manifest = run.store().manifest();
-            manifest.span().unwrap_or_default()
-        };
-        let (of_a, of_b) = (span(a), span(self.run));
-        let of_b = (self.time(of_b.0)?, self.time(of_b.1)?);
-        let overlap = (of_a.0.max(of_b.0), of_a.1.min(of_b.1));
-        if overlap.0 > overlap.1 {
-            let tick = tick_of(a);
-            let [a0, a1, b0, b1] =
-                [of_a.0, of_a.1, of_b.0, of_b.1].map(|time| tick.format(time.into()));
-            return Err(Error::Request(format!(
-                "the runs do not overlap in time: {a0} to {a1}, and with the offset {b0} to {b1}"
-            )));
-        }
-        Ok(overlap)
-    }
-
-    /// Returns the names that the sources of both runs give to their channels.
-    fn names(&self, a: &Run) -> Vec<(u16, String)> {
-        let names_of = |run: &Run| {
-            let manifest = run.store().manifest();
-            let recordings = manifest.sources.iter().filter_map(|s| s.facts.recording.as_ref());
-            let used: HashSet<u16> = manifest.channels.iter().map(|rows| rows.channel).collect();
-            let names = recordings.flat_map(|recording| &recording.channel_names);
-            names.filter(|(channel, _)| used.contains(channel)).cloned().collect::<Vec<_>>()
-        };
-        let mut names = names_of(a);
-        let (mut channels, mut words): (HashSet<u16>, HashSet<String>) =
-            names.iter().cloned().unzip();
-        for (channel, name) in names_of(self.run) {
-            let Ok(channel) = self.channel(channel) else { continue };
-            let name = if words.contains(&name) { format!("b-{name}") } else { name };
-            if channels.insert(channel) {
-                words.insert(name.clone());
-                names.push((channel, name));
-            }
-        }
-        names
+fn check_sources(run: &Run, name: &str) -> Result<(), Error> {
+    let sources = &run.store().manifest().sources;
+    match sources.iter().filter(|source| source.rows > 0).count() {
+        0 => Err(Error::Request(format!("{name} has no tags"))),
+        1 => Ok(()),
+        several => Err(Error::Request(format!(
+            "{name} has {several} sources; merge runs of one source each"
+        ))),
     }
 }
 
-/// Appends the tags of both stores to `new`. Returns how many of each are in the dead time of the other and left out.
-fn append_all(
-    [a, b]: [&Store; 2],
-    of_b: &Moved<'_>,
-    [dead_a, dead_b]: &[Vec<(i64, i64)>; 2],
-    new: &mut NewStore,
-) -> Result<[u64; 2], Error> {
-    let (tags_a, tags_b) = (a.tags(), b.tags());
-    let [mut times_a, mut times_b] = [tags_a, tags_b].map(|tags| TimeReader::new(tags.time));
-    // All blocks are checked first, so that not each row has to be.
-    let [labels_a, labels_b] = [tags_a, tags_b].map(|tags| tags.channels.read(0..tags.len()));
-    let [micro_a, micro_b] =
-        [a, b].map(|store| store.micro().map(|micro| micro.read(0..store.tags().len())));
-    let mut chunk = Chunk { has_micro: micro_a.is_some() || micro_b.is_some(), ..Chunk::default() };
-    let (mut row_a, mut row_b) = (0, 0);
-    let (mut dead_a, mut dead_b) = (Spans(dead_a), Spans(dead_b));
-    let (mut next_b, mut skipped) = (None, [0, 0]);
-    loop {
-        if next_b.is_none() && row_b < tags_b.len() {
-            let channel = of_b.channel(labels_b.label(row_b))?;
-            next_b = Some((of_b.time(times_b.at(row_b))?, channel));
+impl AlignedRun<'_> {
+    fn channel(&self, channel: u16) -> Result<u16, Error> {
+        u16::try_from(i32::from(channel) + self.channels).map_err(|_| {
+            Error::Request(format!("channel {channel} of {} leaves 0 to 65535", self.name))
+        })
+    }
+
+    /// Returns a time of the run in ticks of the first one.
+    fn time(&self, time: i64) -> Result<i64, Error> {
+        let moved = self.moved.as_ref().map_or(Some(time), |moved| moved.time(time));
+        moved.ok_or_else(|| {
+            Error::Request(format!("the time {time} of {} leaves 64 bits", self.name))
+        })
+    }
+}
+
+/// Returns the first and the last time between which all runs recorded.
+fn overlap(parts: &[AlignedRun<'_>]) -> Result<Option<(i64, i64)>, Error> {
+    let mut spans = Vec::new();
+    for part in parts {
+        let (first, last) = part.run.store().manifest().span().unwrap_or_default();
+        spans.push((part.time(first)?, part.time(last)?));
+    }
+    let meet = |a: (i64, i64), b: (i64, i64)| (a.0.max(b.0), a.1.min(b.1));
+    let is_span = |&(first, last): &(i64, i64)| first <= last;
+    for (index, part) in parts.iter().enumerate() {
+        let others = spans.iter().enumerate().filter(|(other, _)| *other != index);
+        if !others.clone().any(|(_, other)| is_span(&meet(spans[index], *other))) {
+            let tick = tick_of(parts[0].run);
+            let of = |(part, span): (&AlignedRun<'_>, &(i64, i64))| {
+                let [first, last] = [span.0, span.1].map(|time| tick.format(time.into()));
+                format!("{} from {first} to {last}", part.name)
+            };
+            let all: Vec<String> = parts.iter().zip(&spans).map(of).collect();
+            return Err(Error::Request(format!(
+                "{} does not overlap in time with another run; in the times of run 1: {}",
+                part.name,
+                all.join(", ")
+            )));
         }
-        match (times_a.get(row_a), next_b) {
-            (None, None) => break,
-            (Some(time), b) if b.is_none_or(|(other, _)| time <= other) => {
-                if dead_b.hold(time) {
-                    skipped[0] += 1;
-                } else {
-                    chunk.push(time, labels_a.label(row_a), micro_of(micro_a, row_a as u64));
-                }
-                row_a += 1;
-            }
-            (_, b) => {
-                let (time, channel) = b.unwrap_or_default();
-                if dead_a.hold(time) {
-                    skipped[1] += 1;
-                } else {
-                    chunk.push(time, channel, micro_of(micro_b, row_b as u64));
-                }
-                (row_b, next_b) = (row_b + 1, None);
-            }
+    }
+    Ok(spans.into_iter().reduce(meet).filter(is_span))
+}
+
+/// Returns the names that the sources give to their channels.
+fn names(parts: &[AlignedRun<'_>]) -> Vec<(u16, String)> {
+    let (mut names, mut words) = (Vec::new(), HashSet::new());
+    for (number, part) in (1..).zip(parts) {
+        let manifest = part.run.store().manifest();
+        let recordings = manifest.sources.iter().filter_map(|s| s.facts.recording.as_ref());
+        let used: HashSet<u16> = manifest.channels.iter().map(|rows| rows.channel).collect();
+        let given = recordings.flat_map(|recording| &recording.channel_names);
+        for (channel, name) in given.filter(|(channel, _)| used.contains(channel)) {
+            let Ok(channel) = part.channel(*channel) else { continue };
+            let name =
+                if words.contains(name) { format!("run{number}-{name}") } else { name.clone() };
+            words.insert(name.clone());
+            names.push((channel, name));
         }
+    }
+    names
+}
+
+/// Calls `scan` while the columns of all runs are guarded.
+fn guarded(
+    parts: &[AlignedRun<'_>],
+    scan: &mut dyn FnMut() -> Result<Vec<u64>, Error>,
+) -> Result<Vec<u64>, Error> {
+    match parts {
+        [] => scan(),
+        [part, rest @ ..] => part.run.store().guarded(|_| guarded(rest, scan))?,
+    }
+}
+
+/// Appends the tags of all runs to `new`. Returns how many of each are in the dead time of another and left out.
+fn append_all(parts: &[AlignedRun<'_>], new: &mut NewStore) -> Result<Vec<u64>, Error> {
+    let mut heads = parts.iter().map(Head::new).collect::<Result<Vec<_>, Error>>()?;
+    let mut dead: Vec<Spans<'_>> = parts.iter().map(|part| Spans(&part.dead)).collect();
+    let mut skipped = vec![0; parts.len()];
+    let has_micro = heads.iter().any(|head| head.micro.is_some());
+    let mut chunk = Chunk { has_micro, ..Chunk::default() };
+    while let Some((time, from)) =
+        heads.iter().enumerate().filter_map(|(from, head)| Some((head.time?, from))).min()
+    {
+        let head = &mut heads[from];
+        let mut others = dead.iter_mut().enumerate().filter(|(other, _)| *other != from);
+        if others.any(|(_, dead)| dead.hold(time)) {
+            skipped[from] += 1;
+        } else {
+            let (channel, micro) =
+                (head.labels.label(head.row), micro_of(head.micro, head.row as u64));
+            chunk.push(time, parts[from].channel(channel)?, micro);
+        }
+        head.advance()?;
         if chunk.times.len() == CHUNK_ROWS {
             chunk.append_to(new)?;
         }
     }
     chunk.append_to(new)?;
     Ok(skipped)
+}
+
+/// The next tag of a run.
+struct Head<'a> {
+    part: &'a AlignedRun<'a>,
+    times: TimeReader<'a>,
+    labels: Channels<'a>,
+    micro: Option<MicroColumn<'a>>,
+    row: usize,
+    /// Its time in ticks of the first run; `None` after the last tag.
+    time: Option<i64>,
+}
+
+impl<'a> Head<'a> {
+    fn new(part: &'a AlignedRun<'a>) -> Result<Self, Error> {
+        let store = part.run.store();
+        let tags = store.tags();
+        // All blocks are checked first, so that not each row has to be.
+        let labels = tags.channels.read(0..tags.len());
+        let micro = store.micro().map(|micro| micro.read(0..tags.len()));
+        let times = TimeReader::new(tags.time);
+        let mut head = Self { part, times, labels, micro, row: 0, time: None };
+        head.read()?;
+        Ok(head)
+    }
+
+    fn advance(&mut self) -> Result<(), Error> {
+        self.row += 1;
+        self.read()
+    }
+
+    fn read(&mut self) -> Result<(), Error> {
+        self.time = self.times.get(self.row).map(|time| self.part.time(time)).transpose()?;
+        Ok(())
+    }
 }
 
 /// The spans that end after the times so far.

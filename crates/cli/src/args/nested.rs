@@ -108,7 +108,7 @@ fn is_query(program: &Command, word: &OsStr) -> bool {
 }
 
 /// Returns what is wrong with the words of this process, if they are those of a command that takes a query, and name none. The
-/// parser stopped at `word`, and `meant` says what is like it.
+/// parser stopped at `word`, and `meant` suggests similar words.
 pub(super) fn without_query(program: &Command, word: &str, meant: &str) -> Option<String> {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let command = named(program, words.first()?)?;

@@ -157,6 +157,12 @@ impl StoreArgs {
         Some(columns).filter(|of| *of != Columns::default())
     }
 
+    /// Whether any of them is given, besides `--quiet`.
+    pub(crate) fn is_given(&self) -> bool {
+        let is_reading = self.tick.is_some() || self.source_format.is_some();
+        is_reading || self.columns().is_some() || self.store.is_some() || self.recursive
+    }
+
     /// How they say to open a run.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {

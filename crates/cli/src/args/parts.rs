@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use tagq::{Drift, Moment, store::Duration};
 
 use super::{
-    options::{OutputArgs, QueryArgs, SetupArgs},
+    options::{OutputArgs, QueryArgs, SetupArgs, StoreArgs},
     questions::{QuestionArgs, QuestionCommand},
     values::Io,
 };
@@ -125,11 +125,11 @@ pub(crate) struct PartialArgs {
     pub quiet: bool,
 }
 
-/// Merge the recordings of two instruments, or the partial results of a plan
+/// Merge recordings of the same time, or the partial results of a plan
 ///
-/// Of two runs: the new store has the tags of both in order of time, in the tick of the first. A time t of the second
-/// run becomes t · (1 + drift) + offset, rounded down to a tick. Tags of equal times: those of the first run come
-/// first.
+/// Of runs, as of two instruments, or of files with one channel each: the new store has the tags of all in order of time,
+/// in the tick of the first. Tags of equal times: those of the run that is named first come first. With two runs, a time t of
+/// the second becomes t · (1 + drift) + offset, rounded down to a tick.
 ///
 /// Of a plan: the answer of the query, which needs all of its partial results and no run. With --partial the sum of
 /// some of them is written in place of the answer.
@@ -137,10 +137,11 @@ pub(crate) struct PartialArgs {
 #[command(after_help = "Examples:
   tagq merge alice.ptu bob.ptu -o both.tagq --offset 3.2us --channels-b +100
   tagq merge alice.ptu bob.ptu -o slow.tagq --drift=-0.35 --channels-b +100
+  tagq merge --tick 1ps ch1.csv ch2.csv ch3.csv -o all.tagq
   tagq merge plan.json p.0 p.1 p.2
   tagq merge plan.json p.0 p.1 --partial p.0-1")]
 pub(crate) struct MergeArgs {
-    /// Two runs, or a plan and its partial results
+    /// Two or more runs, or a plan and its partial results
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Of two runs: add D to the times of the second
@@ -163,7 +164,6 @@ pub(crate) struct MergeArgs {
     /// Threads to compute with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// No progress and no notes, only errors
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }

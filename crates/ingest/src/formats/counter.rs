@@ -1,10 +1,11 @@
-//! Records with a short counter that begins again: the sum of its overflows, and records around an overflow that
-//! stand in the wrong order or are blank.
+//! Records with a short counter: the sum of its overflows, photons that stand after an overflow though they came before it,
+//! and blank records.
 //!
-//! An instrument may write a photon that came before the counter began again after one that came later. Nothing is wrong
-//! with a counter that jumps forward: at a low rate it does. One that goes back by more than half its period without
-//! having begun again does not count: the records before that, up to those whose counter is not above it by more than half
-//! a period, belong to the period before. Only the records around decide, so a file is read in one way wherever it is cut.
+//! An instrument may write a photon that came before an overflow after one that came later. The rule moves such records
+//! to the period before. A counter that jumps forward is right, because a low rate has such jumps. A counter that goes back by
+//! more than half its period without an overflow is wrong: the records before it, back to the first whose counter is more than
+//! half a period lower, came before the last overflow. Only the records around decide, so the result does not depend on
+//! the blocks in which a file is read.
 
 use super::{
     format::EARLY,

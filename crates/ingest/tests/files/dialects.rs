@@ -218,7 +218,7 @@ const DIALECTS: [Dialect; 49] = [
         ..PLAIN
     },
     Dialect {
-        of: "two statements, one of which is given",
+        of: "two statements, and the user gives one of them",
         text: "# Unit: 2ps\n# Resolution: 4ps\n1\t1000\n2\t2500\n",
         tick: "4ps",
         stated: "4ps",

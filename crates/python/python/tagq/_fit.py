@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _tagq
@@ -12,7 +12,7 @@ from ._errors import QuestionError
 if TYPE_CHECKING:
     import numpy
 
-    from ._requests import Channel, Duration
+    from ._requests import Channel, Channels, Duration
     from ._result import Result
 
     #: Values of parameters by name: a number, or a text with the unit of the axis, "2.3ns".
@@ -96,7 +96,7 @@ class Fits:
         self,
         model: Literal["decay", "g2", "dip", "sin", "peak"],
         query: str,
-        *channels: Channel | Iterable[Channel],
+        *channels: Channels,
         exponentials: int | None = None,
         irf: str | None = None,
         irf_channel: Channel | None = None,
@@ -124,8 +124,8 @@ class Fits:
 
         Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.TagqError`` if the counts determine
         no parameters."""
+        from ._requests import with_channels
         from ._result import Result
-        from ._run import _words
 
         options = given(dict(locals()))
-        return Result(self._fit((model, options), query, _words(query, channels, words)))
+        return Result(self._fit((model, options), query, with_channels(query, channels, words)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from ._errors import unexpected
+from ._errors import QuestionError, unexpected
 from ._result import Result, Tuples
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from . import _tagq
 
     Channel = int | str
+    #: Channels without a keyword: those of the first keywords of a query, in order, or as one list; groups, as lists.
+    Channels = Channel | Iterable[Channel] | Iterable[Iterable[Channel]]
     #: A text with its unit, such as "2ns" or "13t" (whole ticks), or a timedelta. Seconds have keywords of their own.
     Duration = str | datetime.timedelta | numpy.timedelta64
     #: The keys of a mapping are numbers, names, or both: a type of keys is not the type of more keys. What ``delays`` found,
@@ -25,11 +27,53 @@ if TYPE_CHECKING:
     DelaysInSeconds = Mapping[int, float] | Mapping[str, float] | Mapping[Channel, float]
 
 
+#: The keywords that arguments without a keyword have, in order.
+POSITIONAL: dict[str, tuple[str, ...]] = {
+    "coincidences": ("groups",),
+    "histogram": ("start", "stop"),
+    "g2": ("start", "stop"),
+    "histogram2d": ("herald", "a", "b"),
+    "micro": ("channels",),
+    "rates": ("channels",),
+    "delays": ("channels",),
+    "tuples": ("groups",),
+}
+
+
 def given(arguments: dict[str, Any], of: str) -> dict[str, Any]:
-    """The arguments of the method ``of`` that have a value, by name."""
+    """The arguments of the call ``of`` that have a value, by name; channels without a keyword, which are in ``of``, with theirs."""
+    channels = arguments.pop("of", ())
     if unknown := arguments.pop("unknown", None):
         raise unexpected(of, unknown, arguments)
-    return {name: value for name, value in arguments.items() if name != "self" and value is not None}
+    words = {name: value for name, value in arguments.items() if name != "self" and value is not None}
+    return with_channels(of, channels, words)
+
+
+def with_channels(query: str, of: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a query with those that channels without a keyword have."""
+    named = _named(query, of)
+    for name in named:
+        if words.get(name) is not None:
+            raise QuestionError(f"{name}: given with and without its keyword; give it once")
+    return {**words, **named}
+
+
+def _named(query: str, of: Iterable[Any]) -> dict[str, Any]:
+    given = list(of)
+    if all(each is None for each in given):
+        return {}
+    lists = [isinstance(each, Iterable) and not isinstance(each, str) for each in given]
+    is_list = lists == [True]
+    name, *more = POSITIONAL.get(query, ("channels",))
+    if more:
+        names = [name, *more]
+        given = list(given[0]) if is_list else given
+        if len(given) > len(names):
+            raise QuestionError(f"{query}: {len(given)} channels for {', '.join(names)}")
+        return {name: channel for name, channel in zip(names, given, strict=False) if channel is not None}
+    # One list is all channels, or all groups.
+    is_group = name == "groups" and not all(lists)
+    return {name: given[0] if is_list else [given] if is_group else given}
 
 
 class Requests:
@@ -41,8 +85,8 @@ class Requests:
 
     def coincidences(
         self,
+        *of: Channels,
         groups: Iterable[Channel | Iterable[Channel]] | None = None,
-        *,
         window: Duration | None = None,
         window_s: float | None = None,
         full_width: Duration | None = None,
@@ -160,9 +204,9 @@ class Requests:
 
     def histogram(
         self,
+        *of: Channels,
         start: Channel | None = None,
         stop: Channel | None = None,
-        *,
         mode: Literal["all", "next", "last", "grid"] = "all",
         g2: bool = False,
         period: Duration | None = None,
@@ -267,9 +311,9 @@ class Requests:
 
     def g2(
         self,
+        *of: Channels,
         start: Channel | None = None,
         stop: Channel | None = None,
-        *,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -365,10 +409,10 @@ class Requests:
 
     def histogram2d(
         self,
+        *of: Channels,
         herald: Channel | None = None,
         a: Channel | None = None,
         b: Channel | None = None,
-        *,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -447,7 +491,7 @@ class Requests:
 
     def image(
         self,
-        *,
+        *of: Channels,
         line: Channel | None = None,
         line_end: Channel | None = None,
         frame: Channel | None = None,
@@ -555,8 +599,8 @@ class Requests:
 
     def micro(
         self,
+        *of: Channels,
         channels: Channel | Iterable[Channel] | None = None,
-        *,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -633,8 +677,8 @@ class Requests:
 
     def rates(
         self,
+        *of: Channels,
         channels: Channel | Iterable[Channel] | None = None,
-        *,
         bin: Duration | None = None,
         bin_s: float | None = None,
         by: Channel | None = None,
@@ -709,8 +753,8 @@ class Requests:
 
     def tuples(
         self,
+        *of: Channels,
         groups: Iterable[Channel | Iterable[Channel]] | None = None,
-        *,
         window: Duration | None = None,
         window_s: float | None = None,
         full_width: Duration | None = None,
@@ -805,8 +849,8 @@ class Searches:
 
     def delays(
         self,
+        *of: Channels,
         channels: Channel | Iterable[Channel] | None = None,
-        *,
         range: Duration | tuple[Duration, Duration] | None = None,
         range_s: float | tuple[float, float] | None = None,
         from_: Duration | None = None,

@@ -18,7 +18,7 @@ from ._durations import text_of, text_of_seconds
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError, unexpected
 from ._fit import Fits
 from ._paths import path_of as _path
-from ._requests import Requests, Searches, given
+from ._requests import Requests, Searches, given, with_channels
 from ._result import Result
 from ._show import html_table, text_table
 from ._table import Table
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._requests import (
+        Channels,
         Delays,
         DelaysInSeconds,
         Duration,
@@ -170,7 +171,7 @@ def open(
     """
     if unknown:
         raise unexpected("open", unknown, OPENING)
-    opening = _opening(
+    opening = opening_of(
         tick=tick,
         store=store,
         recursive=recursive,
@@ -245,6 +246,10 @@ def ingest(
     salvage: bool = False,
     times: bool = False,
     gaps: bool = True,
+    io: Literal["map", "read"] = "map",
+    setup: Path | None = None,
+    no_setup: bool = False,
+    threads: int | None = None,
     progress: Progress | None = None,
     **unknown: NoReturn,
 ) -> Run:
@@ -271,12 +276,14 @@ def ingest(
         gaps and far distances.
     gaps
         Whether a new store has gaps; without, it has times alone: 9 bytes a tag, and slower queries.
+    tick, columns, io, setup, no_setup, threads
+        As in ``tagq.open``; the store keeps the tick.
     """
     if unknown:
         raise unexpected("ingest", unknown, OPENING)
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
-    opening = _opening(
+    opening = opening_of(
         tick=tick,
         store=store,
         recursive=recursive,
@@ -288,12 +295,17 @@ def ingest(
         salvage=salvage,
         times=times,
         gaps=gaps,
+        io=io,
+        setup=setup,
+        no_setup=no_setup,
+        threads=threads,
         progress=progress,
     )
     return Run(_tagq.ingest([_path(source) for source in sources], opening))
 
 
-def _opening(**given: Any) -> dict[str, Any]:
+def opening_of(**given: Any) -> dict[str, Any]:
+    """The options of opening, checked; those that are not given have their defaults."""
     opening = dict(OPENING)
     opening.update(given)
     for name in ("tick", "source_format", "columns", "micro_tick", "io"):
@@ -428,7 +440,7 @@ class Run(Requests, Searches, Fits):
 
     def tags(
         self,
-        *,
+        *of: Channels,
         channels: Channel | Iterable[Channel] | None = None,
         from_: Duration | None = None,
         from_s: float | None = None,
@@ -553,12 +565,12 @@ class Run(Requests, Searches, Fits):
     def scan(self, *, counters: ScanCounters | None = None) -> Any: ...
 
     @overload
-    def scan(self, query: str, *channels: Channel | Iterable[Channel], **words: Any) -> Result: ...
+    def scan(self, query: str, *channels: Channels, **words: Any) -> Result: ...
 
     def scan(
         self,
         query: str | None = None,
-        *channels: Channel | Iterable[Channel],
+        *channels: Channels,
         counters: ScanCounters | None = None,
         **words: Any,
     ) -> Any:
@@ -575,7 +587,7 @@ class Run(Requests, Searches, Fits):
             if words or channels:
                 raise QuestionError("a scan of several values needs the name of a query, as in run.scan('coincidences', ...)")
             return scan(self, counters=counters)
-        return Result(self._run.scan_query(query, _words(query, channels, words)))
+        return Result(self._run.scan_query(query, with_channels(query, channels, words)))
 
     # Growing runs.
 
@@ -588,33 +600,33 @@ class Run(Requests, Searches, Fits):
     def watch(self, query: Callable[[Run], T], **waits: Unpack[Waits]) -> Iterator[T]: ...
 
     @overload
-    def watch(self, query: Literal["coincidences"], *of: Channel | Iterable[Channel], **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["coincidences"], *of: Channels, **words: Unpack[WatchCoincidences]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["histogram"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["histogram"], *of: Channels, **words: Unpack[WatchHistogram]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["g2"], *of: Channel | Iterable[Channel], **words: Unpack[WatchG2]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["g2"], *of: Channels, **words: Unpack[WatchG2]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["histogram2d"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["histogram2d"], *of: Channels, **words: Unpack[WatchHistogram2d]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["image"], *of: Channel | Iterable[Channel], **words: Unpack[WatchImage]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["image"], *of: Channels, **words: Unpack[WatchImage]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["micro"], *of: Channel | Iterable[Channel], **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["micro"], *of: Channels, **words: Unpack[WatchMicro]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["rates"], *of: Channel | Iterable[Channel], **words: Unpack[WatchRates]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["rates"], *of: Channels, **words: Unpack[WatchRates]) -> Iterator[Result]: ...
 
     @overload
-    def watch(self, query: Literal["delays"], *of: Channel | Iterable[Channel], **words: Unpack[WatchDelays]) -> Iterator[Result]: ...
+    def watch(self, query: Literal["delays"], *of: Channels, **words: Unpack[WatchDelays]) -> Iterator[Result]: ...
 
     def watch(
         self,
         query: str | Callable[[Run], Any],
-        *of: Channel | Iterable[Channel],
+        *of: Channels,
         every: Duration | None = None,
         every_s: float | None = None,
         hold_back: Duration | None = None,
@@ -659,39 +671,39 @@ class Run(Requests, Searches, Fits):
                 raise WrongTypeError(f"{next(iter(words), 'of')}: the function asks with its own channels and keywords")
             ask = query
         else:
-            ask = _asking(query, _words(query, of, words), "watch {} or a function")
+            ask = _asking(query, with_channels(query, of, words), "watch {} or a function")
         return self._watch(ask, _tagq.Follower(self._run, *waits))
 
     @overload
     def live(
-        self, query: Literal["coincidences"], *of: Channel | Iterable[Channel], **words: Unpack[WatchCoincidences]
+        self, query: Literal["coincidences"], *of: Channels, **words: Unpack[WatchCoincidences]
     ) -> Live: ...
 
     @overload
-    def live(self, query: Literal["histogram"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram]) -> Live: ...
+    def live(self, query: Literal["histogram"], *of: Channels, **words: Unpack[WatchHistogram]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["g2"], *of: Channel | Iterable[Channel], **words: Unpack[WatchG2]) -> Live: ...
+    def live(self, query: Literal["g2"], *of: Channels, **words: Unpack[WatchG2]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["histogram2d"], *of: Channel | Iterable[Channel], **words: Unpack[WatchHistogram2d]) -> Live: ...
+    def live(self, query: Literal["histogram2d"], *of: Channels, **words: Unpack[WatchHistogram2d]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["image"], *of: Channel | Iterable[Channel], **words: Unpack[WatchImage]) -> Live: ...
+    def live(self, query: Literal["image"], *of: Channels, **words: Unpack[WatchImage]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["micro"], *of: Channel | Iterable[Channel], **words: Unpack[WatchMicro]) -> Live: ...
+    def live(self, query: Literal["micro"], *of: Channels, **words: Unpack[WatchMicro]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["rates"], *of: Channel | Iterable[Channel], **words: Unpack[WatchRates]) -> Live: ...
+    def live(self, query: Literal["rates"], *of: Channels, **words: Unpack[WatchRates]) -> Live: ...
 
     @overload
-    def live(self, query: Literal["delays"], *of: Channel | Iterable[Channel], **words: Unpack[WatchDelays]) -> Live: ...
+    def live(self, query: Literal["delays"], *of: Channels, **words: Unpack[WatchDelays]) -> Live: ...
 
     def live(
         self,
         query: str,
-        *of: Channel | Iterable[Channel],
+        *of: Channels,
         every: Duration | None = None,
         every_s: float | None = None,
         hold_back: Duration | None = None,
@@ -729,7 +741,7 @@ class Run(Requests, Searches, Fits):
                 ("timeout", timeout, timeout_s),
             )
         )
-        words = _words(query, of, words)
+        words = with_channels(query, of, words)
         run = Run(self._run.copy())
         return Live(run, _asking(query, words, "a live figure is of {}"), _tagq.Follower(run._run, *waits))
 
@@ -797,34 +809,6 @@ def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], R
         raise QuestionError(f"{query!r} is no query; {wanted.format(', '.join(names))}{hint}")
     repeated = _tagq.Repeated(query, words)
     return lambda run: Result(repeated.ask(run._run))
-
-
-#: The keywords that channels without a keyword are, in order.
-CHANNELS = {"histogram": ("start", "stop"), "g2": ("start", "stop"), "histogram2d": ("herald", "a", "b")}
-
-
-def _words(query: str, of: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
-    """Returns the keywords of a query with those that channels without a keyword have, in each form that the method of the query
-    takes."""
-    named = _named(query, of)
-    for name in named:
-        if words.get(name) is not None:
-            raise QuestionError(f"{name}: given with and without its keyword; give it once")
-    return {**words, **named}
-
-
-def _named(query: str, of: tuple[Any, ...]) -> dict[str, Any]:
-    if not of:
-        return {}
-    if names := CHANNELS.get(query):
-        if len(of) > len(names):
-            raise QuestionError(f"{query}: {len(of)} channels for {', '.join(names)}")
-        return dict(zip(names, of, strict=False))
-    lists = [isinstance(each, Iterable) and not isinstance(each, str) for each in of]
-    is_group = query == "coincidences"
-    # One list is all channels, or all groups.
-    whole = of[0] if lists == [True] else of if all(lists) or not is_group else [of]
-    return {"groups" if is_group else "channels": whole}
 
 
 class Tags(Table):

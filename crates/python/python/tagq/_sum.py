@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from . import _tagq
 from ._errors import QuestionError, WrongTypeError
 from ._fit import Fits
-from ._requests import Requests
+from ._requests import Requests, with_channels
 from ._result import Result
 
 if TYPE_CHECKING:
-    from ._requests import Channel
+    from ._requests import Channels
     from ._run import Run
 
 
@@ -30,7 +30,7 @@ class Sum(Requests, Fits):
     def scan(
         self,
         query: str,
-        *channels: Channel | Iterable[Channel],
+        *channels: Channels,
         x: str | tuple[str, Sequence[float]] | None = None,
         **words: Any,
     ) -> Result:
@@ -38,11 +38,9 @@ class Sum(Requests, Fits):
         for the number in the path of a run, ``"phase=(\\d+)"``; the name of a column of ``settings.csv`` beside the runs; or a name and
         one number for each run, ``("phase", [0, 30, 60])``. The result has one column of the values or settings before those of the
         query, and can be fitted."""
-        from ._run import _words
-
         given = (x[0], [float(value) for value in x[1]]) if isinstance(x, tuple) else x
         runs = [run._run for run in self._runs]
-        return Result(_tagq.scan_sum(runs, query, _words(query, channels, words), given))
+        return Result(_tagq.scan_sum(runs, query, with_channels(query, channels, words), given))
 
     @property
     def runs(self) -> list[Run]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _tagq
 from ._errors import WrongTypeError, unexpected
 from ._paths import path_of as _path
+from ._run import opening_of
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -21,6 +22,8 @@ def convert(
     tick: str | None = None,
     source_format: str | None = None,
     columns: str | None = None,
+    micro_tick: str | None = None,
+    salvage: bool = False,
     replace: bool = False,
     **unknown: NoReturn,
 ) -> int:
@@ -31,17 +34,17 @@ def convert(
         A file of tags, or a run.
     out
         The file, whose name selects the format: .tags, .tsv, .csv, .ptu or .swabian, or with .zst or .gz after that.
-    tick, source_format, columns
+    tick, source_format, columns, micro_tick
         As in ``tagq.open``.
+    salvage
+        Whether what is damaged is left out, in place of an error.
     replace
         Whether a file that is there is replaced.
     """
     if unknown:
-        raise unexpected("convert", unknown, ("tick", "source_format", "columns", "replace"))
-    for name, text in (("tick", tick), ("source_format", source_format), ("columns", columns)):
-        if text is not None and not isinstance(text, str):
-            raise WrongTypeError(f"{name}: a text is wanted, not {type(text).__name__}")
-    return _tagq.convert(_path(source, "source"), _path(out, "out"), tick, source_format, columns, replace)
+        raise unexpected("convert", unknown, ("tick", "source_format", "columns", "micro_tick", "salvage", "replace"))
+    opening = opening_of(tick=tick, source_format=source_format, columns=columns, micro_tick=micro_tick, salvage=salvage)
+    return _tagq.convert(_path(source, "source"), _path(out, "out"), tick, source_format, opening["columns"], salvage, replace)
 
 
 def name(run: Path, names: Mapping[int, str | None] | None = None) -> dict[int, str]:

@@ -143,6 +143,7 @@ fn a_store_without_micro_times_is_as_it_was() {
     writer.set_micro_tick("4ps".parse().unwrap()).unwrap();
     append_to(&mut writer, &vec![NONE; rows]);
     writer.commit().unwrap();
+    drop(writer);
     assert_eq!(lengths(plain.path()), lengths(none.path()));
     for (name, _) in lengths(plain.path()) {
         let [plain, none] =
@@ -207,7 +208,9 @@ fn a_writer_that_gives_up_leaves_nothing() {
     let mut writer = Writer::open(&made, &creation()).unwrap();
     append_to(&mut writer, &[1]);
     writer.commit().unwrap();
+    drop(writer);
     let committed = lengths(&made);
+    let mut writer = Writer::open(&made, &creation()).unwrap();
     append_to(&mut writer, &[1]);
     writer.discard();
     drop(Writer::open(&made, &creation()).unwrap());

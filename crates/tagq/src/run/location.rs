@@ -163,9 +163,7 @@ impl RunLocation {
         if self.input.is_some() {
             return None;
         }
-        let columns = options.columns.as_ref();
-        let columns = columns.map(|columns| format!(" --columns {}", quoted(&columns.to_string())));
-        let options = format!("{more}{}", columns.unwrap_or_default());
+        let options = format!("{more}{}", given(options));
         if self.path == self.store {
             let sources = self.sources.iter().flatten().map(|source| pasted(source));
             let sources: Vec<String> = sources.take(Self::NAMED_MAX + 1).collect();
@@ -182,10 +180,32 @@ impl RunLocation {
         Some(format!("tagq ingest {options}{recursive}{store} {}", pasted(&self.path)))
     }
 
+    /// Returns the command that merges all sources of the run, which was opened like this; `None` if there are too many, or
+    /// one alone.
+    pub(crate) fn merge_command(
+        &self,
+        sources: &[PathBuf],
+        options: &OpenOptions,
+    ) -> Option<String> {
+        let is_few = (2..=Self::NAMED_MAX).contains(&sources.len()) && self.input.is_none();
+        let sources: Vec<String> = sources.iter().map(|source| pasted(source)).collect();
+        let given = given(options);
+        is_few.then(|| format!("tagq merge{given} {} -o merged.tagq", sources.join(" ")))
+    }
+
     /// Returns the default location of the store of the run at `path`.
     fn store_for(path: &Path) -> PathBuf {
         if path.is_dir() { path.join(RunLocation::STORE_IN_FOLDER) } else { beside(path) }
     }
+}
+
+/// Returns the options of a command that say how files are read.
+fn given(options: &OpenOptions) -> String {
+    let tick = options.tick_here.or(options.tick).map(|tick| format!(" --tick {}", tick.paste()));
+    let format = options.format.map(|format| format!(" --source-format {format}"));
+    let columns = options.columns.as_ref();
+    let columns = columns.map(|columns| format!(" --columns {}", quoted(&columns.to_string())));
+    [tick, format, columns].into_iter().flatten().collect()
 }
 
 /// Returns the bytes of a name as [`RunLocation::name_of`] writes it.

@@ -1,4 +1,4 @@
-//! Two runs merged into one, compared with a sort of all tags.
+//! Runs merged into one, compared with a sort of all tags.
 
 use std::path::Path;
 
@@ -31,7 +31,8 @@ fn alignment(offset: &str, drift: &str, channels: i32) -> Alignment {
 }
 
 fn merged(a: &Run, b: &Run, alignment: &Alignment, out: &Path) -> Result<Vec<Row>, String> {
-    let merged = merge(a, b, alignment, out, &Silent).map_err(|error| error.to_string())?;
+    let merged =
+        merge(a, &[(b, alignment.clone())], out, &Silent).map_err(|error| error.to_string())?;
     assert!(out.exists());
     Ok(rows_of(&merged.run))
 }
@@ -50,9 +51,10 @@ proptest! {
     #![proptest_config(random_cases(60))]
 
     #[test]
-    fn a_merged_run_has_the_tags_of_both_in_order(
+    fn a_merged_run_has_the_tags_of_all_in_order(
         a in rows(70_000),
         b in rows(100),
+        c in rows(7),
         offset in -200..200_i64,
         drift in -900_000..900_000_i128,
     ) {
@@ -61,15 +63,26 @@ proptest! {
         // Ticks of 4 ps and of 3 ps; the drift is in millionths of a part per million.
         let drift_text = format!("{}{}.{:06}", if drift < 0 { "-" } else { "" }, drift.abs() / 1_000_000, drift.abs() % 1_000_000);
         let alignment = alignment(&format!("{offset}t"), &drift_text, 100);
-        let found = merged(&run(&a, "4ps"), &run(&b, "3ps"), &alignment, &out).unwrap();
+        let [run_a, run_b, run_c] = [(&a, "4ps"), (&b, "3ps"), (&c, "4ps")].map(|(rows, tick)| run(rows, tick));
+        let of_c = self::alignment("1t", "0", 200);
+        let others = [(&run_b, alignment), (&run_c, of_c)];
+        let merged = merge(&run_a, &others, &out, &Silent).unwrap();
         let scale = 1_000_000_000_000;
         let moved = b.iter().map(|&(time, channel, micro)| {
             let time = (i128::from(time) * 3 * (scale + drift)).div_euclid(4 * scale);
             (i64::try_from(time).unwrap() + offset, channel + 100, micro)
         });
-        let mut expected: Vec<Row> = a.iter().copied().chain(moved).collect();
+        let moved_c = c.iter().map(|&(time, channel, micro)| (time + 1, channel + 200, micro));
+        let mut expected: Vec<Row> = a.iter().copied().chain(moved).chain(moved_c).collect();
+        let of = |channels: std::ops::Range<u16>| {
+            let times = expected.iter().filter(move |row| channels.contains(&row.1)).map(|row| row.0);
+            (times.clone().min().unwrap(), times.max().unwrap())
+        };
+        let spans = [of(0..100), of(100..200), of(200..300)];
+        let overlap = spans.into_iter().reduce(|a, b| (a.0.max(b.0), a.1.min(b.1))).filter(|(first, last)| first <= last);
+        prop_assert_eq!(merged.overlap, overlap);
         expected.sort_by_key(|row| row.0);
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(rows_of(&merged.run), expected);
     }
 }
 
@@ -95,11 +108,14 @@ fn what_cannot_be_merged_is_refused_and_leaves_nothing() {
     let a = run(&[(0, 1, 5), (1_000, 2, 5)], "1ps");
     let b = run(&[(500, 1, 5), (900, 3, 5)], "1ps");
     for (alignment, words) in [
-        (alignment("0s", "0", 0), "both runs have tags on channel 1"),
-        (alignment("0s", "0", 65_533), "channel 3 of the second run leaves 0 to 65535"),
-        (alignment("0s", "0", -2), "channel 1 of the second run leaves 0 to 65535"),
-        (alignment("501t", "0", 10), "do not overlap in time: 0 s to 1 ns"),
-        (alignment("-901t", "0", 10), "do not overlap in time"),
+        (alignment("0s", "0", 0), "run 1 and run 2 have tags on channel 1"),
+        (alignment("0s", "0", 65_533), "channel 3 of run 2 leaves 0 to 65535"),
+        (alignment("0s", "0", -2), "channel 1 of run 2 leaves 0 to 65535"),
+        (
+            alignment("501t", "0", 10),
+            "run 1 does not overlap in time with another run; in the times of run 1: run 1 from 0 s to 1 ns, run 2 from 1.001 ns",
+        ),
+        (alignment("-901t", "0", 10), "does not overlap in time"),
         (alignment("9223372036854775807t", "0", 10), "leaves 64 bits"),
     ] {
         let error = merged(&a, &b, &alignment, &out).unwrap_err();

@@ -119,7 +119,10 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     }
     let planned = Some((plan, compared.to_vec()));
     let is_new = fs::symlink_metadata(&location.store).is_err();
-    let result = Update { planned, ..Update::new(context, sources, &mut memory) }.run();
+    let mut result = Update { planned, ..Update::new(context, sources, &mut memory) }.run();
+    if let Err(Error::Overlap { merge, .. }) = &mut result {
+        *merge = location.merge_command(sources, options);
+    }
     drop(memory);
     if result.as_ref().is_err_and(|error| is_new && leaves_none(location, error)) {
         remove(&location.store);

@@ -190,6 +190,7 @@ impl PlannedSource {
                 Err(Error::Overlap {
                     path: self.path().into(),
                     rebase: location.ingest_command("--rebase", options),
+                    merge: None,
                     rebuild: location.ingest_command("--rebuild", options).filter(|_| !is_first),
                     begins,
                     ends,
