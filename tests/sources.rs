@@ -271,7 +271,7 @@ fn a_folder_of_files_with_one_channel_each_is_merged() {
     let merged = output(command().args(words).current_dir(folder.path()));
     assert_eq!(merged.code, 0, "{}", merged.stderr);
     let merged = folder.path().join("merged.tagq");
-    assert_eq!(info(&merged)["tick"], "80.955ps");
+    assert_eq!(info(&merged)["tick"], "80955000/1");
     let listed = output(command().args(["cat", "-q"]).arg(&merged));
     let line = |(time, channel): &(i64, u16)| format!("{time}\t{channel}\n");
     assert_eq!(listed.text(), expected.iter().map(line).collect::<String>());
