@@ -260,7 +260,7 @@ fn a_folder_of_files_with_one_channel_each_is_merged() {
     for channel in [1_u16, 2, 7] {
         let times: Vec<i64> = (0..200).map(|k| k * 1_003 + i64::from(channel) * 5).collect();
         let lines: Vec<String> = times.iter().map(i64::to_string).collect();
-        fs::write(run.join(format!("ch{channel}.csv")), lines.join("\n")).unwrap();
+        fs::write(run.join(format!("ch{channel}.csv")), lines.join("\n") + "\n").unwrap();
         expected.extend(times.iter().map(|time| (*time, channel)));
     }
     expected.sort_unstable();
@@ -273,7 +273,7 @@ fn a_folder_of_files_with_one_channel_each_is_merged() {
     let merged = folder.path().join("merged.tagq");
     assert_eq!(info(&merged)["tick"], "80955000/1");
     let listed = output(command().args(["cat", "-q"]).arg(&merged));
-    let line = |(time, channel): &(i64, u16)| format!("{time}\t{channel}\n");
+    let line = |(time, channel): &(i64, u16)| format!("{channel}\t{time}\n");
     assert_eq!(listed.text(), expected.iter().map(line).collect::<String>());
 }
 
