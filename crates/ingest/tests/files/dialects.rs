@@ -351,9 +351,12 @@ fn each_dialect_is_read_with_few_options() {
 fn each_dialect_goes_on_wherever_it_was_cut() {
     for dialect in &DIALECTS {
         let of = dialect.of;
-        for cut in some(0..=dialect.text.len()) {
+        // A part of the first character is not yet known as text: it is refused, and read when the file has grown.
+        let first = dialect.text.chars().next().map_or(0, char::len_utf8);
+        for cut in some(0..=dialect.text.len()).filter(|cut| *cut == 0 || *cut >= first) {
             let settings = dialect.settings();
-            let begun = stored(&dialect.text.as_bytes()[..cut], "a.csv", &settings).unwrap();
+            let begun = stored(&dialect.text.as_bytes()[..cut], "a.csv", &settings)
+                .unwrap_or_else(|error| panic!("{of}, cut at {cut}: {error}"));
             fs::write(&begun.path, dialect.text).unwrap();
             // Columns that were given once hold, and so does the tick of the run.
             let columns = settings.columns.filter(|_| begun.facts.columns.is_none());
