@@ -257,6 +257,17 @@ pub enum Error {
         /// Tags within which order is repaired.
         horizon: usize,
     },
+    /// A record belongs one period of its counter earlier, as the ones after it show, and an earlier reading took it as it stands.
+    #[error(
+        "{path}: the records that were added show that a tag which was ingested at {time} ticks came one period of the counter earlier",
+        path = path.display()
+    )]
+    LateRecord {
+        /// The file.
+        path: PathBuf,
+        /// Its time in ticks, as it was ingested.
+        time: i64,
+    },
     /// A time moved to the end of the run leaves 64 bits.
     #[error(
         "{path}: a tag at {time} ticks cannot be put behind the end of the run: its time would \
@@ -306,6 +317,7 @@ impl Error {
             | Self::ChannelNames { path, .. }
             | Self::Channel { path, .. }
             | Self::Late { path, .. }
+            | Self::LateRecord { path, .. }
             | Self::Rebase { path, .. }
                 if path == old =>
             {

@@ -310,10 +310,10 @@ fn check_growing(bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
     let is_late = rest.is_none_or(|rest| rest.iter().any(is_before));
     match taken {
         Ok(_) => {
-            assert!(!is_late, "{first:?} {rest:?}");
+            assert!(!is_late, "{first:?} {tags:?}, cut at {cut} of {bytes:02x?}");
             check_store(&store, tags);
         }
-        Err(Error::Late { .. }) if is_late => {
+        Err(Error::Late { .. } | Error::LateRecord { .. }) if is_late => {
             check_store(&store, &first);
         }
         Err(Error::Channel { .. } | Error::Store(StoreError::Span { .. })) => {

@@ -139,20 +139,23 @@ fn put_back<C: Counter>(
     let Some(first) = first_early(records, span, at, counter) else { return };
     // The tags of the records from `first` on are the last ones.
     let mut end = found.tags.len();
-    for at in (first..at).rev() {
-        let Some(record) = record(records, span, at) else { return };
-        if !span.own.contains(&(at * record.len())) {
-            continue;
-        }
+    for early_at in (first..at).rev() {
+        let Some(record) = record(records, span, early_at) else { return };
         let add = |sum| {
             let mut found = Found::default();
             records.add(records.event(record), sum, &mut found).map(|()| found)
         };
-        let (Some(late), Some(early)) = (add(sum), add(earlier)) else { return };
-        let tags = if is_left_out(records, span, at) { 0 } else { late.tags.len() };
-        let Some(start) = end.checked_sub(tags) else { return };
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));
+        if is_early && span.unseen > early_at * record.len() && span.unseen <= at * record.len() {
+            found.late_before = add(sum).and_then(|of| of.tags.first().map(|tag| tag.time));
+        }
+        if !span.own.contains(&(early_at * record.len())) {
+            continue;
+        }
+        let (Some(late), Some(early)) = (add(sum), add(earlier)) else { return };
+        let tags = if is_left_out(records, span, early_at) { 0 } else { late.tags.len() };
+        let Some(start) = end.checked_sub(tags) else { return };
         if is_early && found.tags[start..end] == late.tags {
             found.put_back(start, &late, &early);
             found.left_out(EARLY);

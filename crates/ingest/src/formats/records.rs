@@ -44,15 +44,19 @@ pub(crate) struct RecordSpan<'a> {
     pub around: &'a [u8],
     /// Where those are that are decoded.
     pub own: Range<usize>,
+    /// Where the records begin that no earlier reading of the file saw; 0 without one.
+    pub unseen: usize,
 }
 
 impl<'a> RecordSpan<'a> {
-    /// Decodes these bytes of `records`. So many bytes before and after them are looked at.
-    fn new(records: &'a [u8], own: Range<usize>, bytes: usize) -> Self {
+    /// Decodes these bytes of `records`. So many bytes before and after them are looked at. An earlier reading saw those
+    /// before `unseen`.
+    fn new(records: &'a [u8], own: Range<usize>, bytes: usize, unseen: usize) -> Self {
         let start = own.start.saturating_sub(bytes);
         let end = (own.end + bytes).min(records.len());
         let around = &records[start..end];
-        Self { around, own: own.start - start..own.end - start }
+        let unseen = unseen.saturating_sub(start);
+        Self { around, own: own.start - start..own.end - start, unseen }
     }
 
     pub(crate) fn before(&self) -> &'a [u8] {
@@ -129,6 +133,8 @@ pub(crate) struct Found {
     latest: (Option<i64>, usize),
     /// Whether a time leaves 64 bits.
     pub is_out_of_range: bool,
+    /// The time of a tag that belongs one period of the counter earlier, and that an earlier reading took as it stands.
+    pub late_before: Option<i64>,
 }
 
 impl Found {
@@ -337,7 +343,16 @@ impl<R: Records> Units for Decoder<'_, R> {
         #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
         let known = known as usize / len * len;
         let (start, end) = (block.start, block.start + block.own().len());
-        let span = |own| RecordSpan::new(block.with_around(), own, records.around() * len);
+        // Rows that are held back are not in the store yet, and are decoded again.
+        let stored = settings.hold_back.map_or(settings.known_bytes, |_| settings.start_byte);
+        let is_resumed = settings.known_bytes > 0 && !payload.is_compressed();
+        #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
+        let unseen = if is_resumed && (begins..=block.end()).contains(&stored) {
+            start + (stored - begins) as usize
+        } else {
+            0
+        };
+        let span = |own| RecordSpan::new(block.with_around(), own, records.around() * len, unseen);
         let mut found = Found { tags: out.buffer(), ..Found::default() };
         let mut overflow = before;
         for own in [start..start + known, start + known..end] {
@@ -345,6 +360,9 @@ impl<R: Records> Units for Decoder<'_, R> {
             (found.left_out, found.dead) = (Vec::new(), Vec::new());
             records.decode(&span, overflow, &mut found);
             overflow += records.overflow(span.own());
+        }
+        if let Some(time) = found.late_before {
+            return Err(Error::LateRecord { path: payload.path.into(), time });
         }
         if found.is_out_of_range {
             return Err(Error::TimeRange { path: payload.path.into() });

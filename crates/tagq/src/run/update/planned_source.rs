@@ -149,6 +149,9 @@ impl PlannedSource {
                 self.check_after(context, time, writer, memory.is_first)?;
                 return Err(tagq_ingest::Error::Store(error).into());
             }
+            (Err(error @ tagq_ingest::Error::LateRecord { .. }), _) => {
+                return Err(Error::LateRest { path: self.path().into(), source: Box::new(error) });
+            }
             (Err(error @ tagq_ingest::Error::Late { .. }), extent)
                 if extent == Extent::Growth || extent == Extent::Remainder && is_waiting =>
             {
