@@ -212,6 +212,37 @@ fn a_peak_of_pairs_has_its_width_and_place() {
     }
 }
 
+/// Light that is not correlated: the truth is a g2 of 1, and no fringe in its rate.
+#[test]
+fn flat_data_have_a_limit_in_place_of_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let ask = |words: &str| output(command().args(words.split(' ')).current_dir(folder.path()));
+    let made = "simulate -q --channels 1,2 --rate 2MHz --efficiency 0.02 --dark 3MHz --duration 50ms --tick 1ps p.tags.zst";
+    assert_eq!(ask(made).code, 0);
+    for (fit, amplitude, name) in [
+        ("fit g2 g2 1,2 --from 10ms --range 40ns --bin 1ns", "contrast", "antibunching"),
+        ("fit dip histogram 1,2 --from 10ms --range 40ns --bin 1ns", "visibility", "dip"),
+        ("fit sin rates 1 --bin 500us", "visibility", "fringe"),
+    ] {
+        let answer = ask(&format!("{fit} --tick 1ps p.tags.zst --format json"));
+        assert_eq!(answer.code, 0, "{fit}: {}", answer.stderr);
+        let row = answer.json()["rows"][0].clone();
+        let sigmas = row["sigmas"].as_f64().unwrap();
+        assert!(sigmas < 5.0, "{fit}: {row}");
+        if sigmas >= 3.0 {
+            continue;
+        }
+        let limit = row[format!("{amplitude}_limit")].as_f64().unwrap();
+        assert!(row[amplitude].is_null() && limit > 0.0 && limit <= 1.0, "{fit}: {row}");
+        let note = format!("no {name}: its significance");
+        assert!(answer.stderr.contains(&note), "{fit}: {}", answer.stderr);
+        // A place that is fixed leaves no search, and a fixed amplitude no test.
+        let fixed =
+            ask(&format!("{fit} --fix {amplitude}=0.1 --tick 1ps p.tags.zst --format json"));
+        assert_eq!(fixed.json()["rows"][0]["sigmas"], serde_json::Value::Null, "{fit}");
+    }
+}
+
 #[test]
 fn mistakes_say_what_to_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -97,6 +97,8 @@ const FLOORS: [Floors; 13] = [
             &["model", "residual"],
             &["problem"],
             &["estimate", "models"],
+            &["structure"],
+            &["fit"],
         ],
     },
     Floors {

@@ -35,6 +35,27 @@ pub struct Estimate {
     pub is_fixed: bool,
     /// Whether it is at a bound, so that the errors of the others hold for this value of it alone.
     pub is_at_bound: bool,
+    /// Whether it is of a structure that the data do not have, and says nothing.
+    pub is_absent: bool,
+}
+
+/// Standard deviations from which a structure is found.
+pub const FOUND: f64 = 3.0;
+
+/// How clearly data have the structure of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Significance {
+    /// What the structure is, as `dip`.
+    pub name: String,
+    /// The name of the parameter that is zero without the structure.
+    pub amplitude: String,
+    /// Twice the logarithm of the likelihood of the model over that without the structure.
+    pub likelihood_ratio: f64,
+    /// The probability that chance gives such a structure anywhere in the searched range, in standard deviations of a
+    /// Gaussian on one side.
+    pub sigmas: f64,
+    /// Below [`FOUND`]: the upper limit of the parameter at 95 %, where the structure fits best.
+    pub limit: Option<f64>,
 }
 
 /// The result of a fit.
@@ -55,6 +76,8 @@ pub struct Fitted {
     pub deviance_expected: f64,
     /// The number of values minus the number of fitted parameters.
     pub degrees: usize,
+    /// How clearly the data have the structure of the model; `None` if the model has none that it could lack, or if the caller fixed it.
+    pub significance: Option<Significance>,
 }
 
 impl Fitted {
@@ -64,15 +87,12 @@ impl Fitted {
     }
 }
 
-/// Fits a model to data.
-///
-/// The parameters are those with the largest likelihood; their errors are the square roots of the diagonal of the inverse Fisher
-/// information, and errors of derived numbers follow from the whole inverse to first order.
-///
-/// # Errors
-/// [`Error::TooFewBins`], [`Error::NoCounts`], [`Error::UnknownParameter`], [`Error::OutOfBounds`],
-/// [`Error::NoConvergence`], errors of data with wrong lengths or values, and those of the model.
-pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted, Error> {
+/// Returns the parameters with the largest likelihood.
+pub(crate) fn most_likely(
+    model: &dyn Model,
+    data: &Data,
+    settings: &Settings,
+) -> Result<Fitted, Error> {
     data.check()?;
     if data.values.iter().all(|&value| value == 0.0) {
         return Err(Error::NoCounts);
@@ -113,7 +133,7 @@ pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted
 }
 
 /// Returns the problem at its minimum, or where the search for it ended.
-fn minimised(mut problem: Problem<'_>) -> Problem<'_> {
+pub(crate) fn minimised(mut problem: Problem<'_>) -> Problem<'_> {
     if problem.free.is_empty() {
         return problem;
     }
@@ -161,6 +181,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         err: err(of),
         is_fixed: fixed[of].is_some(),
         is_at_bound: is_at_bound(of),
+        is_absent: false,
     };
     let derived = model.derived(values).into_iter().enumerate().map(|(number, derived)| {
         // The change of the number with each open parameter.
@@ -184,6 +205,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
             err: variance.filter(|variance| *variance > 0.0).map(f64::sqrt),
             is_fixed: false,
             is_at_bound: false,
+            is_absent: false,
         }
     });
     let derived = derived.collect();
@@ -197,6 +219,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         deviance,
         deviance_expected,
         degrees: data.bins.len() - problem.free.len(),
+        significance: None,
     })
 }
 

@@ -20,13 +20,16 @@
 mod data;
 mod error;
 mod estimate;
+mod fit;
 mod model;
 pub mod models;
 mod problem;
 mod residual;
 mod special;
+mod structure;
 
 pub use data::{Bin, Data, Noise};
 pub use error::Error;
-pub use estimate::{Estimate, Fitted, Settings, fit};
-pub use model::{Derived, Model, Parameter, Quantity};
+pub use estimate::{Estimate, FOUND, Fitted, Settings, Significance};
+pub use fit::fit;
+pub use model::{Derived, Model, Parameter, Quantity, Structure};

@@ -65,8 +65,28 @@ pub trait Model {
         Vec::new()
     }
 
+    /// Returns the part of the model that data may not have, with the places at which it is searched in `data`; `None` if there is
+    /// no such part.
+    fn structure(&self, _: &Data) -> Option<Structure> {
+        None
+    }
+
     /// Puts parameters that could be exchanged in a fixed order.
     fn arrange(&self, _: &mut [f64]) {}
+}
+
+/// The part of a model that data may not have.
+pub struct Structure {
+    /// What it is, as `dip`.
+    pub name: String,
+    /// The model without it.
+    pub null: Box<dyn Model>,
+    /// The number of the parameter that is zero without it. Predictions are linear in it.
+    pub amplitude: usize,
+    /// Parameters of the model, each with that of the null.
+    pub shared: Vec<(usize, usize)>,
+    /// Values of all parameters: where a search can find the structure. The values of shared parameters are not used.
+    pub places: Vec<Vec<f64>>,
 }
 
 impl Parameter {

@@ -52,7 +52,7 @@ fn beyond(at: f64, tau: f64, sigma: f64) -> f64 {
 }
 
 /// Returns the logarithm of the complementary error function.
-fn log_erfc(at: f64) -> f64 {
+pub(crate) fn log_erfc(at: f64) -> f64 {
     if at < 20.0 {
         return libm::log(erfc(at));
     }

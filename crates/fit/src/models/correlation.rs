@@ -1,9 +1,10 @@
 //! g2 of an emitter, or of light that bunches.
 
+use super::flat::{Flat, places};
 use crate::{
     data::{Bin, Data},
     error::Error,
-    model::{Derived, Model, Parameter, Quantity},
+    model::{Derived, Model, Parameter, Quantity, Structure},
     special::two_sided_between,
 };
 
@@ -109,6 +110,28 @@ impl Model for Correlation {
             *value = level * (1.0 + change);
         }
         Ok(())
+    }
+
+    fn structure(&self, data: &Data) -> Option<Structure> {
+        let centres = places(data).into_iter();
+        // g2 is searched around zero, too, however wide it is.
+        let zero = 0.0_f64.clamp(data.ends().0, data.ends().1);
+        let centres = centres.flat_map(|(centre, tau)| [(centre, tau), (zero, tau)]);
+        let places = centres.flat_map(|(centre, tau)| match self.emission {
+            Emission::ThreeLevel => [(0.0, 5.0), (0.5, 5.0), (1.0, 25.0)]
+                .map(|(bunching, slower)| vec![1.0, 0.0, tau, centre, bunching, slower * tau])
+                .to_vec(),
+            Emission::TwoLevel | Emission::Bunching => vec![vec![1.0, 0.0, tau, centre]],
+        });
+        let null = Box::new(Flat("level", Quantity::Ratio));
+        let is_bunched = self.emission == Emission::Bunching;
+        Some(Structure {
+            name: if is_bunched { "bunching" } else { "antibunching" }.into(),
+            null,
+            amplitude: 1,
+            shared: vec![(0, 0)],
+            places: places.collect(),
+        })
     }
 
     fn derived(&self, parameters: &[f64]) -> Vec<Derived> {

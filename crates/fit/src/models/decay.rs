@@ -1,10 +1,13 @@
 //! Exponential decays after a pulse.
 
-use super::response::{Response, steepest};
+use super::{
+    flat::Flat,
+    response::{Response, steepest},
+};
 use crate::{
     data::{Bin, Data},
     error::Error,
-    model::{Derived, Model, Parameter, Quantity},
+    model::{Derived, Model, Parameter, Quantity, Structure},
 };
 
 /// The most exponentials.
@@ -170,6 +173,31 @@ impl Model for Decay {
             }
         }
         Ok(())
+    }
+
+    fn structure(&self, data: &Data) -> Option<Structure> {
+        let (from, to) = data.ends();
+        let width = (to - from) / data.bins.len() as f64;
+        let taus = (-1..).map(|half| width * libm::pow(2.0, f64::from(half) / 2.0));
+        let taus = taus.take_while(|tau| *tau < 4.0 * (to - from));
+        let fewer = self.exponentials - 1;
+        let background = 2 * self.exponentials;
+        let others = vec![0.0; 2 * fewer];
+        let (null, shared): (Box<dyn Model>, Vec<(usize, usize)>) = if fewer == 0 {
+            (Box::new(Flat("background", Quantity::Value)), vec![(background, 0)])
+        } else {
+            let null = Self { exponentials: fewer, ..self.clone() };
+            let shared = (0..2 * fewer).map(|at| (at, at));
+            let shared = shared.chain([(background, 2 * fewer)]);
+            let shift = self.response.is_some().then_some((background + 1, 2 * fewer + 1));
+            (Box::new(null), shared.chain(shift).collect())
+        };
+        let places = taus.map(|tau| {
+            let shift = self.response.is_some().then_some(0.0);
+            [&others[..], &[0.0, tau, 0.0]].concat().into_iter().chain(shift).collect()
+        });
+        let name = ["decay", "second exponential", "third exponential"][fewer].into();
+        Some(Structure { name, null, amplitude: 2 * fewer, shared, places: places.collect() })
     }
 
     fn derived(&self, parameters: &[f64]) -> Vec<Derived> {

@@ -1,9 +1,10 @@
 //! The dip of two-photon interference (Hong, Ou and Mandel).
 
+use super::flat::{Flat, places};
 use crate::{
     data::{Bin, Data},
     error::Error,
-    model::{Model, Parameter, Quantity},
+    model::{Model, Parameter, Quantity, Structure},
     special::{FULL_WIDTH, gaussian_between},
 };
 
@@ -83,6 +84,18 @@ impl Model for Dip {
             }
         }
         starts
+    }
+
+    fn structure(&self, data: &Data) -> Option<Structure> {
+        let places = places(data).into_iter().map(|(centre, fwhm)| vec![1.0, 0.0, centre, fwhm]);
+        let null = Box::new(Flat("level", Quantity::Value));
+        Some(Structure {
+            name: "dip".into(),
+            null,
+            amplitude: 1,
+            shared: vec![(0, 0)],
+            places: places.collect(),
+        })
     }
 
     fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 mod correlation;
 mod decay;
 mod dip;
+mod flat;
 mod function;
 mod peak;
 mod response;
@@ -11,6 +12,7 @@ mod sine;
 pub use correlation::{Correlation, Emission};
 pub use decay::Decay;
 pub use dip::{Dip, DipShape};
+pub use flat::Flat;
 pub use function::Function;
 pub use peak::{Peak, PeakOver};
 pub use response::Response;

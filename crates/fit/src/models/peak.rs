@@ -2,10 +2,11 @@
 
 use std::f64::consts::TAU;
 
+use super::flat::{Flat, places};
 use crate::{
     data::{Bin, Data},
     error::Error,
-    model::{Model, Parameter, Quantity},
+    model::{Model, Parameter, Quantity, Structure},
     special::{FULL_WIDTH, gaussian_between},
 };
 
@@ -78,6 +79,18 @@ impl Model for Peak {
             starts.push(vec![net, centre, width * wide as f64, background]);
         }
         starts
+    }
+
+    fn structure(&self, data: &Data) -> Option<Structure> {
+        let places = places(data).into_iter().map(|(centre, fwhm)| vec![0.0, centre, fwhm, 1.0]);
+        let null = Box::new(Flat("background", Quantity::Value));
+        Some(Structure {
+            name: "peak".into(),
+            null,
+            amplitude: 0,
+            shared: vec![(3, 0)],
+            places: places.collect(),
+        })
     }
 
     fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {

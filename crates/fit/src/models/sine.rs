@@ -2,10 +2,11 @@
 
 use std::f64::consts::TAU;
 
+use super::flat::Flat;
 use crate::{
     data::{Bin, Data},
     error::Error,
-    model::{Model, Parameter, Quantity},
+    model::{Model, Parameter, Quantity, Structure},
 };
 
 /// A sine on a constant level.
@@ -19,6 +20,8 @@ pub struct Sine;
 const DIRECT: usize = 200;
 /// The lines of a spectrum that are tried.
 const LINES: usize = 4;
+/// The phases that are tried at each frequency.
+const PHASES: usize = 8;
 
 /// Returns the frequencies of the strongest lines of values at equal distances.
 fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
@@ -97,6 +100,24 @@ impl Model for Sine {
             vec![level.max(1e-9), visibility.clamp(0.02, 0.95), *period, *maximum]
         };
         tried.iter().take(4).map(start).collect()
+    }
+
+    fn structure(&self, data: &Data) -> Option<Structure> {
+        let (first, last) = (data.bins[0].middle(), data.bins[data.bins.len() - 1].middle());
+        let frequencies =
+            (1..2 * data.bins.len() / 3).map(|half| half as f64 / 2.0 / (last - first));
+        let places = frequencies.flat_map(|frequency| {
+            let phases = (0..PHASES).map(|phase| phase as f64 / PHASES as f64);
+            phases.map(move |phase| vec![1.0, 0.0, 1.0 / frequency, phase / frequency])
+        });
+        let null = Box::new(Flat("level", Quantity::Value));
+        Some(Structure {
+            name: "fringe".into(),
+            null,
+            amplitude: 1,
+            shared: vec![(0, 0)],
+            places: places.collect(),
+        })
     }
 
     fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error> {

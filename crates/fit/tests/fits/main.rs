@@ -11,3 +11,4 @@ mod cases;
 mod coverage;
 mod outside;
 mod simulated;
+mod structure;

@@ -1,7 +1,10 @@
 //! The answer of a fit.
 
 use serde_json::{Map, Value, json};
-use tagq_fit::{Bin, Data, Estimate, Fitted, Model, Quantity, Settings, fit, models::Response};
+use tagq_fit::{
+    Bin, Data, Estimate, FOUND, Fitted, Model, Quantity, Settings, Significance, fit,
+    models::Response,
+};
 
 use super::{
     observed::{AllObserved, Axis, Observed},
@@ -219,7 +222,13 @@ impl FitOf<'_> {
             );
         }
         let words = all.iter().map(|FittedOne { fitted, .. }| {
-            format!("deviance {:.1} for {} degrees of freedom", fitted.deviance, fitted.degrees)
+            let Fitted { deviance, degrees, significance, .. } = fitted;
+            let found = significance.as_ref().map(|Significance { name, sigmas, .. }| {
+                let no = if *sigmas < FOUND { "no " } else { "" };
+                format!("{no}{name}: {sigmas:.1} sigmas; ")
+            });
+            let found = found.unwrap_or_default();
+            format!("{found}deviance {deviance:.1} for {degrees} degrees of freedom")
         });
         let header = format!(
             "fit of {}: {}; {}",
@@ -252,6 +261,14 @@ impl FitOf<'_> {
     fn note(&self, observed: &Observed, fitted: &Fitted) {
         let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
         let of = if group.is_empty() { group } else { format!("channel {group}: ") };
+        if let Some(Significance { name, sigmas, amplitude, limit: Some(limit), .. }) =
+            &fitted.significance
+        {
+            self.progress.note(&format!(
+                "{of}no {name}: its significance, with the search for its place, is {sigmas:.1} standard deviations, below {FOUND}; \
+                 {amplitude} is below {limit:.4} at 95 %. The values are those of a fit without it"
+            ));
+        }
         for parameter in fitted.parameters.iter().filter(|parameter| parameter.is_at_bound) {
             let value = match parameter.quantity {
                 Quantity::Place => self.axis.words(parameter.value),
@@ -262,7 +279,8 @@ impl FitOf<'_> {
                 parameter.name
             ));
         }
-        let is_open = |of: &&Estimate| of.err.is_none() && !of.is_fixed && !of.is_at_bound;
+        let is_open =
+            |of: &&Estimate| of.err.is_none() && !of.is_fixed && !of.is_at_bound && !of.is_absent;
         let open: Vec<&str> =
             fitted.parameters.iter().filter(is_open).map(|of| &*of.name).collect();
         if !open.is_empty() {
@@ -307,12 +325,28 @@ impl FitOf<'_> {
                 Quantity::Value | Quantity::Ratio => (named.name.clone(), Unit::None),
             };
             let err_key = format!("{key}_err");
-            let values: Vec<Option<f64>> = all.iter().map(|one| Some(of(one)?.value)).collect();
+            let value = |one: &FittedOne| of(one).filter(|of| !of.is_absent).map(|of| of.value);
+            let values: Vec<Option<f64>> = all.iter().map(value).collect();
             let errors: Vec<Option<f64>> = all.iter().map(|one| of(one)?.err).collect();
             let value = Column::floats(key, values.into()).heading(named.name.clone()).unit(unit);
             table = table
                 .with(value.err(err_key.clone()))
                 .with(Column::floats(err_key, errors.into()).hidden());
+        }
+        if let Some(amplitude) =
+            first.fitted.significance.as_ref().map(|of| format!("{}_limit", of.amplitude))
+        {
+            let column = |value: fn(&Significance) -> Option<f64>| {
+                let of = |one: &FittedOne| one.fitted.significance.as_ref().and_then(value);
+                Cells::from(all.iter().map(of).collect::<Vec<_>>())
+            };
+            table = table
+                .with(Column::floats(amplitude, column(|of| of.limit)))
+                .with(Column::floats("sigmas", column(|of| Some(of.sigmas))).unit(Unit::Brief))
+                .with(
+                    Column::floats("likelihood_ratio", column(|of| Some(of.likelihood_ratio)))
+                        .hidden(),
+                );
         }
         let deviance: Vec<Option<f64>> = all.iter().map(|one| Some(one.fitted.deviance)).collect();
         let degrees: Vec<u64> = all.iter().map(|one| one.fitted.degrees as u64).collect();

@@ -1,0 +1,53 @@
+//! A constant.
+
+use crate::{
+    data::{Bin, Data},
+    error::Error,
+    model::{Model, Parameter, Quantity},
+};
+
+/// A constant, with one parameter of this name and quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flat(pub &'static str, pub Quantity);
+
+impl Flat {
+    fn mean(data: &Data) -> f64 {
+        let exposure: f64 = (0..data.bins.len()).map(|bin| data.exposure(bin)).sum();
+        data.values.iter().sum::<f64>() / exposure.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Model for Flat {
+    fn parameters(&self, data: &Data) -> Vec<Parameter> {
+        vec![Parameter::new(self.0, self.1, Self::mean(data)).positive()]
+    }
+
+    fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
+        vec![vec![Self::mean(data)]]
+    }
+
+    fn predict(&self, parameters: &[f64], _: &[Bin], values: &mut [f64]) -> Result<(), Error> {
+        let &[level] = parameters else {
+            return Err(Error::Model("a constant has one parameter".into()));
+        };
+        values.fill(level);
+        Ok(())
+    }
+}
+
+/// Returns places and widths at which a structure of any width is searched: widths from a bin to the range, each in steps of itself.
+pub(super) fn places(data: &Data) -> Vec<(f64, f64)> {
+    let (first, last) = (data.bins[0].middle(), data.bins[data.bins.len() - 1].middle());
+    let step = (last - first) / (data.bins.len().max(2) - 1) as f64;
+    let mut places = Vec::new();
+    let mut width = step;
+    while width <= last - first && width > 0.0 {
+        let mut centre = first;
+        while centre <= last {
+            places.push((centre, width));
+            centre += width;
+        }
+        width *= 2.0;
+    }
+    places
+}
