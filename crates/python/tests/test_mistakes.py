@@ -95,8 +95,8 @@ MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
         "128000000001 bins would take 5722.0 GiB of memory, and at most 1.0 GiB is used: `bin` 906.25ns would work",
     ),
     (
-        "pairs of channels as one list",
-        lambda run, folder: run.g2([1, 2]),  # type: ignore[arg-type]
+        "pairs of channels as a list of lists",
+        lambda run, folder: run.g2([[1, 2]]),
         TypeError,
         "start: a channel is a whole number or a name, not list",
     ),

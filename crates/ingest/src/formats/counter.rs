@@ -148,7 +148,8 @@ fn put_back<C: Counter>(
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));
         if is_early && span.unseen > early_at * record.len() && span.unseen <= at * record.len() {
-            found.late_before = add(sum).and_then(|of| of.tags.first().map(|tag| tag.time));
+            let late = add(sum).and_then(|of| of.tags.first().map(|tag| tag.time));
+            found.late_before = late.or(found.late_before);
         }
         if !span.own.contains(&(early_at * record.len())) {
             continue;

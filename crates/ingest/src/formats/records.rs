@@ -348,7 +348,7 @@ impl<R: Records> Units for Decoder<'_, R> {
         let is_resumed = settings.known_bytes > 0 && !payload.is_compressed();
         #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
         let unseen = if is_resumed && (begins..=block.end()).contains(&stored) {
-            start + (stored - begins) as usize
+            start + (stored - begins) as usize / len * len
         } else {
             0
         };

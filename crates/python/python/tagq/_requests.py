@@ -71,9 +71,11 @@ def _named(query: str, of: Iterable[Any]) -> dict[str, Any]:
         if len(given) > len(names):
             raise QuestionError(f"{query}: {len(given)} channels for {', '.join(names)}")
         return {name: channel for name, channel in zip(names, given, strict=False) if channel is not None}
-    # One list is all channels, or all groups.
+    # One list is all channels, or all groups. One channel is no group.
+    if is_list or (name == "groups" and len(given) == 1):
+        return {name: given[0]}
     is_group = name == "groups" and not all(lists)
-    return {name: given[0] if is_list else [given] if is_group else given}
+    return {name: [given] if is_group else given}
 
 
 class Requests:
