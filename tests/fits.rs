@@ -219,6 +219,7 @@ fn flat_data_have_a_limit_in_place_of_parameters() {
     let ask = |words: &str| output(command().args(words.split(' ')).current_dir(folder.path()));
     let made = "simulate -q --channels 1,2 --rate 2MHz --efficiency 0.02 --dark 3MHz --duration 50ms --tick 1ps p.tags.zst";
     assert_eq!(ask(made).code, 0);
+    let mut flat = 0;
     for (fit, amplitude, name) in [
         ("fit g2 g2 1,2 --from 10ms --range 40ns --bin 1ns", "contrast", "antibunching"),
         ("fit dip histogram 1,2 --from 10ms --range 40ns --bin 1ns", "visibility", "dip"),
@@ -232,6 +233,7 @@ fn flat_data_have_a_limit_in_place_of_parameters() {
         if sigmas >= 3.0 {
             continue;
         }
+        flat += 1;
         let limit = row[format!("{amplitude}_limit")].as_f64().unwrap();
         assert!(row[amplitude].is_null() && limit > 0.0 && limit <= 1.0, "{fit}: {row}");
         let note = format!("no {name}: its significance");
@@ -241,6 +243,8 @@ fn flat_data_have_a_limit_in_place_of_parameters() {
             ask(&format!("{fit} --fix {amplitude}=0.1 --tick 1ps p.tags.zst --format json"));
         assert_eq!(fixed.json()["rows"][0]["sigmas"], serde_json::Value::Null, "{fit}");
     }
+    // Chance has 3 sigmas in one of 740 fits.
+    assert!(flat >= 2, "{flat} of three fits have no structure");
 }
 
 #[test]

@@ -13,14 +13,14 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     {
         return parts::merge(plan, rest, args);
     }
-    let [first, others @ ..] = &args.inputs[..] else { unreachable!("clap asks for an input") };
-    if others.is_empty() {
+    let Some((first, others)) = args.inputs.split_first().filter(|(_, others)| !others.is_empty())
+    else {
         return Err(Usage(
             "merge needs two or more runs, or a plan and its partial results, and got one of them"
                 .into(),
         )
         .into());
-    }
+    };
     let Some(out) = &args.output.output else {
         return Err(Usage("the store to make is missing: -o STORE".into()).into());
     };

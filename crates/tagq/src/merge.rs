@@ -112,7 +112,7 @@ pub fn merge(
     Ok(Merged { run, overlap })
 }
 
-/// Returns what is known of the merged run.
+/// Returns the facts about the merged run.
 fn recording(parts: &[AlignedRun<'_>], others: &[(&Run, Alignment)]) -> Recording {
     let mut merged =
         Recording { format: "merged".into(), channel_names: names(parts), ..Recording::default() };

@@ -102,7 +102,7 @@ fn all(case: &Case, factor: f64, seeds: u64) -> Vec<(Fitted, f64)> {
         let sigmas = fitted.significance.as_ref().unwrap().sigmas;
         (fitted, sigmas)
     };
-    // Fixed seeds, of which as many as the percentage says.
+    // The seeds are fixed, and the percentage gives their number.
     let count = some(some(0..seeds)).count() as u64;
     (0..count).map(one).collect()
 }

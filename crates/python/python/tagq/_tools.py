@@ -37,7 +37,7 @@ def convert(
     tick, source_format, columns, micro_tick
         As in ``tagq.open``.
     salvage
-        Whether what is damaged is left out, in place of an error.
+        Whether damaged parts are left out. Without it, damage is an error.
     replace
         Whether a file that is there is replaced.
     """

@@ -265,7 +265,7 @@ impl FitOf<'_> {
             &fitted.significance
         {
             self.progress.note(&format!(
-                "{of}no {name}: its significance, with the search for its place, is {sigmas:.1} standard deviations, below {FOUND}; \
+                "{of}no {name}: its significance, with the search for its place, is {sigmas:.2} standard deviations, below {FOUND}; \
                  {amplitude} is below {limit:.4} at 95 %. The values are those of a fit without it"
             ));
         }
