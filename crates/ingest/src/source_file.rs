@@ -97,14 +97,13 @@ impl SourceFile {
     }
 
     /// Returns the header with zeros in place of what changes when a measurement ends; empty for other files, and
-    /// for those whose header cannot be read.
-    pub(crate) fn lasting_head(&self) -> Result<Vec<u8>, Error> {
+    /// for those whose header cannot be read. `format` is the one that the file is read by, if it was given one.
+    pub(crate) fn lasting_head(&self, format: Option<FormatName>) -> Result<Vec<u8>, Error> {
         let payload = Payload::begin(&self.opened)?;
         if payload.is_compressed() {
             return Ok(Vec::new());
         }
-        let format = formats::of_start(&payload.start()?);
-        let reader = format.and_then(|format| self.reader_in(format, &payload).ok().flatten());
+        let reader = self.reader(&payload, format).ok().flatten();
         Ok(reader.map_or(Vec::new(), |reader| reader.lasting_head().to_vec()))
     }
 

@@ -9,7 +9,7 @@ use tagq_store::{SourceFacts, os::FileStamp};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{
-    Error, Settings,
+    Error, FormatName, Settings,
     error::io_error,
     payload::{
         input::{INPUT_BYTES, Input as _, is_shrunk},
@@ -39,7 +39,7 @@ impl SourceFile {
         if self.opened.size() < facts.read_byte {
             return Ok(Change::Other);
         }
-        let (head, tail) = self.opened.ends(facts.read_byte, &self.lasting_head()?)?;
+        let (head, tail) = self.opened.ends(facts.read_byte, &self.lasting_head(recorded_format(facts))?)?;
         if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
             return Ok(Change::Other);
         }
@@ -76,7 +76,7 @@ pub fn is_intact(
     let settings = Settings { known_bytes: 0, ..settings.clone() };
     let mut input = PlainInput::new(&source.opened.file, 0..facts.read_byte, &settings);
     let mut whole = Xxh3Default::new();
-    let lasting = source.lasting_head()?;
+    let lasting = source.lasting_head(recorded_format(facts))?;
     let (mut buffer, mut at) = (vec![0; INPUT_BYTES], 0);
     loop {
         settings.check_wanted()?;
@@ -99,6 +99,11 @@ pub fn is_intact(
         (Some(crc), _) => *crc == input.crc().hex(),
         (None, whole_xxh3) => *whole_xxh3 == Some(format!("{:016x}", whole.digest())),
     }))
+}
+
+/// The format by which a source was read, of those that say so.
+pub(super) fn recorded_format(facts: &SourceFacts) -> Option<FormatName> {
+    facts.recording.as_ref().and_then(|recording| recording.format.parse().ok())
 }
 
 /// Whether length, modification time and inode of a file are those of the ingested one.

@@ -5,12 +5,13 @@ use std::{collections::HashMap, path::Path};
 use tagq_store::{CHANNEL_MAX, Recording, Rows, Source, SourceFacts, Writer};
 
 use super::{
+    change::recorded_format,
     held::Held,
     order::{HORIZON, Late, Order},
     resume::Points,
 };
 use crate::{
-    Error,
+    Error, FormatName, Settings,
     formats::{
         format::{Checkpoint, Complete, Dead, Piece},
         tags, text,
@@ -36,6 +37,8 @@ pub enum SourcePart {
 /// The ingest of one source.
 pub(super) struct Intake<'a> {
     source: &'a SourceFile,
+    /// The format that the file is read by, if it was given one or a part of it is ingested.
+    pub format: Option<FormatName>,
     /// Where reading begins.
     pub start: Checkpoint,
     pub facts: SourceFacts,
@@ -68,6 +71,7 @@ impl<'a> Intake<'a> {
         source: &'a SourceFile,
         name: &str,
         part: SourcePart,
+        settings: &Settings,
         writer: &'a mut Writer,
         held: Option<Held>,
     ) -> Result<Self, Error> {
@@ -97,9 +101,11 @@ impl<'a> Intake<'a> {
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
         let rows = Sorted { writer, rebased, again, last };
         source.opened.describe(&mut facts);
-        let lasting = source.lasting_head()?;
+        let format = settings.format.or_else(|| recorded_format(&facts));
+        let lasting = source.lasting_head(format)?;
         let mut intake = Self {
             source,
+            format,
             lasting,
             start,
             facts,

@@ -79,7 +79,7 @@ pub fn ingest_ahead(
     let turn = ahead.next(path)?;
     let source = Arc::clone(&turn.source);
     let part = SourcePart::Whole { rebase };
-    let intake = Intake::begin(HORIZON, &source, name, part, writer, held.take())?;
+    let intake = Intake::begin(HORIZON, &source, name, part, settings, writer, held.take())?;
     ingest_from(intake, settings, held, |settings, sink| turn.read(settings, sink))
 }
 
@@ -93,7 +93,7 @@ fn ingest_within(
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    let intake = Intake::begin(horizon, source, name, part, writer, held.take())?;
+    let intake = Intake::begin(horizon, source, name, part, settings, writer, held.take())?;
     let read = |settings: &Settings, sink: &mut Sink<'_>| {
         read_decoded(source, settings, Decoding::Rows, sink)
     };
@@ -116,10 +116,7 @@ fn ingest_from(
         known_bytes: intake.facts.read_byte,
         columns_before: columns.or_else(|| settings.columns_before.clone()),
         names_before: intake.names_before(),
-        format: settings.format.or_else(|| {
-            let recording = intake.facts.recording.as_ref();
-            recording.and_then(|recording| recording.format.parse().ok())
-        }),
+        format: intake.format,
         ..settings.clone()
     };
     let micro_tick = settings.micro_tick();
