@@ -32,13 +32,14 @@ mod watch;
 mod wrapped;
 mod written;
 
-use std::{io::Write as _, process::ExitCode};
+use std::{io::Write as _, panic, process::ExitCode};
 
 use args::Command;
 use tagq::escaped;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
+    hush_guarded_panics();
     let args = args::parse();
     let result = match &args.command {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
@@ -73,6 +74,16 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => end(&error),
     }
+}
+
+/// The panics that are reported as damage of a file print nothing else.
+fn hush_guarded_panics() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !tagq::files::is_guarded() {
+            print(panic);
+        }
+    }));
 }
 
 /// Prints the error and returns its exit code.

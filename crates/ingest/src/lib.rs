@@ -57,6 +57,7 @@ pub use formats::{
     format::{EARLY, Header, ROUNDED, Summary},
     name::FormatName,
     needs_header, source_stem,
+    tables::fault::is_guarded,
     tags::encode,
     text,
 };

@@ -39,7 +39,8 @@ impl SourceFile {
         if self.opened.size() < facts.read_byte {
             return Ok(Change::Other);
         }
-        let (head, tail) = self.opened.ends(facts.read_byte, &self.lasting_head(recorded_format(facts))?)?;
+        let (head, tail) =
+            self.opened.ends(facts.read_byte, &self.lasting_head(recorded_format(facts))?)?;
         if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
             return Ok(Change::Other);
         }

@@ -1,6 +1,7 @@
 //! Why a table is not read.
 
 use std::{
+    cell::Cell,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -59,8 +60,20 @@ pub(crate) fn no_numbers(name: &str, kind: &str) -> Fault {
     ))
 }
 
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is reported as damage of the file that it reads. A program's panic hook has
+/// nothing to print then.
+pub fn is_guarded() -> bool {
+    IS_GUARDED.get()
+}
+
 /// Calls a library that panics on some impossible files: such a panic is damage.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    let before = IS_GUARDED.replace(true);
     let called = catch_unwind(AssertUnwindSafe(call));
+    IS_GUARDED.set(before);
     called.unwrap_or_else(|_| damaged("the reader of its format stopped at an impossible value"))
 }
