@@ -1,14 +1,15 @@
 //! Fitting, and the result.
 
 use levenberg_marquardt::{LeastSquaresProblem as _, LevenbergMarquardt};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DVector;
 
 use crate::{
     data::Data,
     error::Error,
+    information::{Information, measured_offsets},
     model::{Model, Parameter, Quantity},
     problem::{Problem, step},
-    residual::{expected_deviance, variance},
+    residual::expected_deviance,
 };
 
 /// How a model is fitted.
@@ -18,6 +19,8 @@ pub struct Settings {
     pub fixed: Vec<(String, f64)>,
     /// Starting values, in place of those that are found.
     pub start: Vec<(String, f64)>,
+    /// Whether all parameters get intervals by profile likelihood, not only those of a fit near a bound.
+    pub profile: bool,
 }
 
 /// A fitted parameter, or a number that follows from parameters.
@@ -29,11 +32,15 @@ pub struct Estimate {
     pub quantity: Quantity,
     /// Its value.
     pub value: f64,
-    /// Its standard error; `None` if it was fixed, is at a bound, or if the data do not determine it.
+    /// Its standard error; `None` if it was fixed, if a parameter is at or near a bound, if the data do not determine it, or
+    /// if they are far from the model.
     pub err: Option<f64>,
+    /// The ends of its interval of 68.3 % by profile likelihood, of a fit near a bound or on request. An end at a bound is that
+    /// bound.
+    pub interval: Option<(f64, f64)>,
     /// Whether it was fixed by the caller.
     pub is_fixed: bool,
-    /// Whether it is at a bound, so that the errors of the others hold for this value of it alone.
+    /// Whether it is at a bound.
     pub is_at_bound: bool,
     /// Whether it is of a structure that the data do not have, and says nothing.
     pub is_absent: bool,
@@ -47,6 +54,8 @@ pub const FOUND: f64 = 3.0;
 pub struct Significance {
     /// What the structure is, as `dip`.
     pub name: String,
+    /// What the data are without it, as `a constant`.
+    pub against: String,
     /// The name of the parameter that is zero without the structure.
     pub amplitude: String,
     /// Twice the logarithm of the likelihood of the model over that without the structure.
@@ -74,13 +83,32 @@ pub struct Fitted {
     /// The deviance that is expected of counts that the model describes: near the degrees of freedom, and below or above it
     /// for counts of few.
     pub deviance_expected: f64,
+    /// The standard deviation of that deviance.
+    pub deviance_spread: f64,
     /// The number of values minus the number of fitted parameters.
     pub degrees: usize,
+    /// The correlation of each two free parameters, by their numbers.
+    pub correlations: Vec<(usize, usize, f64)>,
     /// How clearly the data have the structure of the model; `None` if the model has none that it could lack, or if the caller fixed it.
     pub significance: Option<Significance>,
 }
 
+/// Standard deviations of the deviance above its expectation that show that the model does not describe the counts.
+const DEVIATIONS: f64 = 5.0;
+/// A deviance that is above its expectation by this factor, too, leaves no errors.
+const MISFIT: f64 = 1.5;
+
 impl Fitted {
+    /// Whether the deviance shows that the model does not describe the counts, so that errors are too small.
+    pub fn is_off(&self) -> bool {
+        self.deviance > DEVIATIONS.mul_add(self.deviance_spread, self.deviance_expected)
+    }
+
+    /// Whether the model is so far from the counts that errors mean nothing, and are not given.
+    pub fn is_misfit(&self) -> bool {
+        self.is_off() && self.deviance > MISFIT * self.deviance_expected
+    }
+
     /// Returns a parameter, or a number that follows from parameters.
     pub fn get(&self, name: &str) -> Option<&Estimate> {
         self.parameters.iter().chain(&self.derived).find(|of| of.name == name)
@@ -168,7 +196,24 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
     let is_at_bound = |of: usize| fixed[of].is_none() && parameters[of].is_at_bound(values[of]);
     let open: Vec<usize> = problem.free.iter().copied().filter(|&of| !is_at_bound(of)).collect();
     let (curve, residuals) = problem.result().ok_or(Error::NoConvergence)?;
-    let covariance = covariance(problem, &open, &curve);
+    let mut deviance_expected = curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
+    deviance_expected -= problem.free.len() as f64;
+    let degrees = data.bins.len() - problem.free.len();
+    let mut deviance_variance = 2.0 * degrees as f64;
+    let mut information = Information::of(problem, &open, &curve);
+    if let Some(information) = &mut information {
+        let added = information.add(&measured_offsets(problem, &curve));
+        deviance_expected += added.mean;
+        deviance_variance += 4.0f64.mul_add(added.mean, added.variance);
+    }
+    let covariance = information.map(|of| of.covariance);
+    let pairs = (0..open.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
+    let correlation = |(one, other): (usize, usize)| {
+        let of = covariance.as_ref()?;
+        let common = of[(one, other)] / (of[(one, one)] * of[(other, other)]).sqrt();
+        Some((open[one], open[other], common))
+    };
+    let correlations = pairs.filter_map(correlation).collect();
     let err = |of: usize| {
         let at = open.iter().position(|&open| open == of)?;
         let variance = covariance.as_ref()?[(at, at)];
@@ -179,6 +224,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         quantity: parameter.quantity,
         value: values[of],
         err: err(of),
+        interval: None,
         is_fixed: fixed[of].is_some(),
         is_at_bound: is_at_bound(of),
         is_absent: false,
@@ -203,14 +249,13 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
             quantity: derived.quantity,
             value: derived.value,
             err: variance.filter(|variance| *variance > 0.0).map(f64::sqrt),
+            interval: None,
             is_fixed: false,
             is_at_bound: false,
             is_absent: false,
         }
     });
     let derived = derived.collect();
-    let expected = curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
-    let deviance_expected = expected - problem.free.len() as f64;
     Ok(Fitted {
         parameters: parameters.iter().enumerate().map(parameter).collect(),
         derived,
@@ -218,28 +263,9 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         residuals,
         deviance,
         deviance_expected,
-        degrees: data.bins.len() - problem.free.len(),
+        deviance_spread: deviance_variance.sqrt(),
+        degrees,
+        correlations,
         significance: None,
     })
-}
-
-/// Returns the inverse of the Fisher information of these parameters; `None` if the data do not determine them.
-fn covariance(problem: &Problem<'_>, open: &[usize], curve: &[f64]) -> Option<DMatrix<f64>> {
-    if open.is_empty() {
-        return None;
-    }
-    let bins = curve.len();
-    let mut slopes = DMatrix::zeros(bins, open.len());
-    for (column, &of) in open.iter().enumerate() {
-        let scale = problem.parameters[of].scale;
-        for (row, slope) in problem.slope(of)?.into_iter().enumerate() {
-            let error = variance(&problem.data.noise, row, curve[row]).sqrt();
-            slopes[(row, column)] = slope * scale / error;
-        }
-    }
-    let information = slopes.transpose() * slopes;
-    let inverse = information.cholesky()?.inverse();
-    let scales =
-        DVector::from_iterator(open.len(), open.iter().map(|&of| problem.parameters[of].scale));
-    Some(inverse.component_mul(&(&scales * scales.transpose())))
 }

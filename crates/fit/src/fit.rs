@@ -5,8 +5,12 @@ use crate::{
     error::Error,
     estimate::{Fitted, Settings, most_likely},
     model::Model,
+    profile::{Profiled, profiled},
     structure::tested,
 };
+
+/// Fits in turn, each of which begins where the profile of the one before had a lower deviance.
+const RESTARTS: usize = 8;
 
 /// Fits a model to data.
 ///
@@ -14,12 +18,21 @@ use crate::{
 /// it: its parameters are absent, and the significance has the upper limit of the amplitude.
 ///
 /// The parameters are those with the largest likelihood; their errors are the square roots of the diagonal of the inverse Fisher
-/// information, and errors of derived numbers follow from the whole inverse to first order.
+/// information, and errors of derived numbers follow from the whole inverse to first order. A parameter within three errors of a
+/// bound has no such error, and the others neither: they have intervals by profile likelihood.
 ///
 /// # Errors
 /// [`Error::TooFewBins`], [`Error::NoCounts`], [`Error::UnknownParameter`], [`Error::OutOfBounds`],
 /// [`Error::NoConvergence`], errors of data with wrong lengths or values, and those of the model.
 pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted, Error> {
-    let fitted = most_likely(model, data, settings)?;
-    tested(model, data, settings, fitted)
+    let mut settings = settings.clone();
+    for _ in 0..RESTARTS {
+        let fitted = most_likely(model, data, &settings)?;
+        let fitted = tested(model, data, &settings, fitted)?;
+        match profiled(model, data, &settings, fitted) {
+            Profiled::Ended(fitted) => return Ok(fitted),
+            Profiled::Better(start) => settings.start = start,
+        }
+    }
+    Err(Error::NoConvergence)
 }

@@ -71,6 +71,12 @@ pub trait Model {
         None
     }
 
+    /// Returns the model as another measurement of its measured part, drawn with this seed, would make it; `None` if nothing
+    /// of it was measured.
+    fn redrawn(&self, _: u64) -> Option<Box<dyn Model>> {
+        None
+    }
+
     /// Puts parameters that could be exchanged in a fixed order.
     fn arrange(&self, _: &mut [f64]) {}
 }
@@ -79,6 +85,8 @@ pub trait Model {
 pub struct Structure {
     /// What it is, as `dip`.
     pub name: String,
+    /// What the data are without it, as `a constant`.
+    pub against: String,
     /// The model without it.
     pub null: Box<dyn Model>,
     /// The number of the parameter that is zero without it. Predictions are linear in it.

@@ -61,8 +61,13 @@ impl<'a> Problem<'a> {
 
     /// Returns the prediction of each value; `None` if it is not finite, or if the model failed.
     pub fn predict(&self, values: &[f64]) -> Option<Vec<f64>> {
+        self.predict_by(self.model, values)
+    }
+
+    /// Same as [`Problem::predict`], by another model with the same parameters.
+    pub fn predict_by(&self, model: &dyn Model, values: &[f64]) -> Option<Vec<f64>> {
         let mut means = vec![0.0; self.data.bins.len()];
-        if let Err(error) = self.model.predict(values, &self.data.bins, &mut means) {
+        if let Err(error) = model.predict(values, &self.data.bins, &mut means) {
             self.failure.borrow_mut().get_or_insert(error);
             return None;
         }

@@ -8,6 +8,8 @@ use crate::{
     data::{Data, Noise},
     error::Error,
     estimate::{Estimate, FOUND, Fitted, Settings, Significance, minimised, most_likely},
+    fit::fit,
+    information::measured_offsets,
     model::{Model, Parameter, Structure},
     problem::Problem,
     residual::variance,
@@ -54,7 +56,7 @@ pub(crate) fn tested(
         Some((null_parameters[*null].name.clone(), *value))
     };
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
-    let null_settings = Settings { fixed, start: Vec::new() };
+    let null_settings = Settings { fixed, start: Vec::new(), profile: settings.profile };
     let null = most_likely(&*structure.null, data, &null_settings)?;
     let search = Search { model, data, settings, parameters: &parameters, structure: &structure };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);
@@ -62,7 +64,10 @@ pub(crate) fn tested(
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
     let tried = places.len() as f64 * if places.len() > 1 { BETWEEN * per_place } else { 1.0 };
     // At one place, the square root of the ratio is a Gaussian on one side; all places together have at most the sum.
-    let bound = libm::log(tried / 2.0) + log_erfc((likelihood_ratio / 2.0).sqrt());
+    // What another measurement of a response adds to the deviance may lie all along the structure.
+    let added = (null.deviance_expected - null.degrees as f64).max(0.0);
+    let least = likelihood_ratio / (1.0 + added);
+    let bound = libm::log(tried / 2.0) + log_erfc((least / 2.0).sqrt());
     let mut sigmas = deviations(bound);
     let mut best = None;
     if sigmas < CLEAR {
@@ -72,6 +77,7 @@ pub(crate) fn tested(
     }
     let mut significance = Significance {
         name: structure.name.clone(),
+        against: structure.against.clone(),
         amplitude: parameters[structure.amplitude].name.clone(),
         likelihood_ratio,
         sigmas,
@@ -81,6 +87,8 @@ pub(crate) fn tested(
         return Ok(Fitted { significance: Some(significance), ..fitted });
     }
     significance.limit = best.and_then(|place| search.limit(&place, &null));
+    // It may have less structure, too.
+    let null = fit(&*structure.null, data, &null_settings)?;
     Ok(without(&structure, fitted, null, significance))
 }
 
@@ -91,7 +99,13 @@ fn without(
     null: Fitted,
     significance: Significance,
 ) -> Fitted {
-    let absent = |of: Estimate| Estimate { err: None, is_at_bound: false, is_absent: true, ..of };
+    let absent = |of: Estimate| {
+        Estimate { err: None, interval: None, is_at_bound: false, is_absent: true, ..of }
+    };
+    let number = |null: usize| {
+        let shared = structure.shared.iter().find(|(_, shared)| *shared == null);
+        shared.map_or(null, |(of, _)| *of)
+    };
     let parameters = fitted.parameters.into_iter().enumerate().map(|(at, of)| {
         let shared = structure.shared.iter().find(|(model, _)| *model == at);
         match shared {
@@ -105,6 +119,7 @@ fn without(
         parameters: parameters.collect(),
         derived: fitted.derived.into_iter().map(absent).collect(),
         significance: Some(significance),
+        correlations: null.correlations.iter().map(|&(one, other, of)| (number(one), number(other), of)).collect(),
         ..null
     }
 }
@@ -223,7 +238,8 @@ impl Search<'_> {
         };
         // What the parameters without the structure describe shows no structure.
         let mut nuisance: Vec<Vec<f64>> = Vec::new();
-        for slope in self.null_slopes(null) {
+        let parameters = self.structure.null.parameters(self.data);
+        for slope in self.null_slopes(null, &parameters) {
             let mut slope = in_errors(sums(&slope, each));
             if remove(&mut slope, &nuisance) {
                 nuisance.push(slope);
@@ -254,8 +270,18 @@ impl Search<'_> {
         let count = count.clamp(SIMULATIONS.0, SIMULATIONS.1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut ratios: Vec<f64> = Vec::with_capacity(count);
+        let offsets = measured_offsets(&self.null_problem(null, &parameters), &null.curve);
+        let offsets: Vec<Vec<f64>> = offsets.iter().map(|of| sums(of, each)).collect();
+        let mut offsets = offsets.iter().cycle();
+        let mut drawn = || {
+            let mut values = self.drawn(&means, &spread, &mut random);
+            if let Some(offsets) = offsets.next() {
+                values.iter_mut().zip(offsets).for_each(|(value, offset)| *value += offset);
+            }
+            off(values)
+        };
         while ratios.len() < count {
-            let drawn = (0..AT_ONCE).flat_map(|_| off(self.drawn(&means, &spread, &mut random)));
+            let drawn = (0..AT_ONCE).flat_map(|_| drawn());
             let drawn = DMatrix::from_vec(means.len(), AT_ONCE, drawn.collect());
             let products = &shapes * drawn;
             ratios.extend(products.column_iter().map(|column| column.max().max(0.0).powi(2)));
@@ -278,13 +304,17 @@ impl Search<'_> {
     }
 
     /// Returns the slopes of the predictions without the structure by its free parameters.
-    fn null_slopes(&self, null: &Fitted) -> Vec<Vec<f64>> {
-        let parameters = self.structure.null.parameters(self.data);
-        let values = null.parameters.iter().map(|of| of.value).collect();
-        let problem = Problem::new(&*self.structure.null, self.data, &parameters, &[], values);
+    fn null_slopes(&self, null: &Fitted, parameters: &[Parameter]) -> Vec<Vec<f64>> {
+        let problem = self.null_problem(null, parameters);
         let free = null.parameters.iter().enumerate();
         let free = free.filter(|(_, of)| !of.is_fixed && !of.is_at_bound);
         free.filter_map(|(at, _)| problem.slope(at)).collect()
+    }
+
+    /// Returns the model without the structure at its best parameters.
+    fn null_problem<'a>(&'a self, null: &Fitted, parameters: &'a [Parameter]) -> Problem<'a> {
+        let values = null.parameters.iter().map(|of| of.value).collect();
+        Problem::new(&*self.structure.null, self.data, parameters, &[], values)
     }
 
     /// Returns the upper limit of the amplitude at a place, at 95 %.

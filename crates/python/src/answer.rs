@@ -342,7 +342,7 @@ impl Answer {
         let fixed = fixed.map(|((name, ..), start)| (name.clone(), *start)).collect();
         let parameters = parameters.iter().map(parameter).collect();
         let model = Function { parameters, start, values: Box::new(values) };
-        let settings = Settings { fixed, start: Vec::new() };
+        let settings = Settings { fixed, ..Settings::default() };
         let own = OwnModel { name, model: &model, settings, between };
         let progress = PythonProgress::default();
         let fitted = self.content.fitted(&own, &progress);

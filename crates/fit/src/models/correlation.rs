@@ -127,6 +127,7 @@ impl Model for Correlation {
         let is_bunched = self.emission == Emission::Bunching;
         Some(Structure {
             name: if is_bunched { "bunching" } else { "antibunching" }.into(),
+            against: "a constant".into(),
             null,
             amplitude: 1,
             shared: vec![(0, 0)],

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The most exponentials.
-const EXPONENTIALS_MAX: usize = 3;
+pub const EXPONENTIALS_MAX: usize = 3;
 
 /// A sum of exponentials over a background.
 ///
@@ -54,47 +54,6 @@ impl Decay {
 
     fn name(&self, of: &str, number: usize) -> String {
         if self.exponentials == 1 { of.to_owned() } else { format!("{of}_{}", number + 1) }
-    }
-
-    /// Adds one exponential, convolved with the response, to `values`. Exact for a response that is constant in each bin.
-    fn add_convolved(
-        &self,
-        (response, shift): (&Response, f64),
-        (photons, tau): (f64, f64),
-        bins: &[Bin],
-        values: &mut [f64],
-    ) {
-        let width = response.width();
-        let (start, shares) = response.moved(shift / width);
-        #[expect(clippy::cast_possible_truncation, reason = "an offset of bins in memory")]
-        let offset = ((bins[0].from - response.first()) / width).round() as i64;
-        let ratio = tau / width;
-        let keep = libm::exp(-1.0 / ratio);
-        let lost = -libm::expm1(-1.0 / ratio);
-        let (own, next) = (1.0 - ratio * lost, ratio * lost * lost);
-        // The photons of earlier pulses, as an exponential in the first bin.
-        let mut earlier = self.period.map_or(0.0, |period| {
-            let repeated = -libm::expm1(-period / tau);
-            let of = |(k, share): (usize, &f64)| {
-                let lag = (offset - start - 1) as f64 - k as f64;
-                share * libm::exp(-(lag.mul_add(width, period)).max(0.0) / tau)
-            };
-            shares.iter().enumerate().map(of).sum::<f64>() / repeated
-        });
-        // The sum over all bins of the response before this one, each with its decay since.
-        let mut before = 0.0;
-        let share = |at: i64| {
-            usize::try_from(at - start).ok().and_then(|at| shares.get(at)).copied().unwrap_or(0.0)
-        };
-        for at in start.min(offset)..offset {
-            before = f64::mul_add(before, keep, share(at));
-        }
-        for (value, at) in values.iter_mut().zip(offset..) {
-            let here = share(at);
-            *value += photons * own.mul_add(here, next * (before + earlier));
-            before = before.mul_add(keep, here);
-            earlier *= keep;
-        }
     }
 }
 
@@ -163,7 +122,7 @@ impl Model for Decay {
         for of in exponentials.chunks_exact(2) {
             let (photons, tau) = (of[0], of[1]);
             if let Some(response) = &self.response {
-                self.add_convolved((response, others[1]), (photons, tau), bins, values);
+                response.add_exponential((photons, tau, others[1]), self.period, bins, values);
                 continue;
             }
             let first = bins[0].from;
@@ -197,7 +156,20 @@ impl Model for Decay {
             [&others[..], &[0.0, tau, 0.0]].concat().into_iter().chain(shift).collect()
         });
         let name = ["decay", "second exponential", "third exponential"][fewer].into();
-        Some(Structure { name, null, amplitude: 2 * fewer, shared, places: places.collect() })
+        let against = ["a constant", "one exponential", "two exponentials"][fewer].into();
+        Some(Structure {
+            name,
+            against,
+            null,
+            amplitude: 2 * fewer,
+            shared,
+            places: places.collect(),
+        })
+    }
+
+    fn redrawn(&self, seed: u64) -> Option<Box<dyn Model>> {
+        let response = self.response.as_ref()?.redrawn(seed)?;
+        Some(Box::new(Self { response: Some(response), ..self.clone() }))
     }
 
     fn derived(&self, parameters: &[f64]) -> Vec<Derived> {

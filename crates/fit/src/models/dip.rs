@@ -91,6 +91,7 @@ impl Model for Dip {
         let null = Box::new(Flat("level", Quantity::Value));
         Some(Structure {
             name: "dip".into(),
+            against: "a constant".into(),
             null,
             amplitude: 1,
             shared: vec![(0, 0)],

@@ -10,7 +10,7 @@ mod response;
 mod sine;
 
 pub use correlation::{Correlation, Emission};
-pub use decay::Decay;
+pub use decay::{Decay, EXPONENTIALS_MAX};
 pub use dip::{Dip, DipShape};
 pub use flat::Flat;
 pub use function::Function;

@@ -86,6 +86,7 @@ impl Model for Peak {
         let null = Box::new(Flat("background", Quantity::Value));
         Some(Structure {
             name: "peak".into(),
+            against: "a constant".into(),
             null,
             amplitude: 0,
             shared: vec![(3, 0)],

@@ -113,6 +113,7 @@ impl Model for Sine {
         let null = Box::new(Flat("level", Quantity::Value));
         Some(Structure {
             name: "fringe".into(),
+            against: "a constant".into(),
             null,
             amplitude: 1,
             shared: vec![(0, 0)],

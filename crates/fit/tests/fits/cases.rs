@@ -26,6 +26,10 @@ pub(crate) fn cases() -> Vec<Case> {
         tail(),
         few_photons(),
         with_response(),
+        sparse_response("decay, response of 500 counts", 500, 50_000),
+        sparse_response("decay, response of 2,000 counts", 2_000, 60_000),
+        sparse_response("decay, response of 10,000 counts", 10_000, 70_000),
+        coarse(),
         two_exponentials(),
         two_level(),
         three_level(),
@@ -76,9 +80,11 @@ fn few_photons() -> Case {
 
 /// Returns a response measured with a million photons.
 pub(crate) fn response(period: f64, count: usize) -> Response {
-    let mut random = Random(77);
-    let places: Vec<f64> =
-        (0..1_000_000).map(|_| detector(&mut random).rem_euclid(period)).collect();
+    drawn_response(&mut Random(77), 1_000_000, (period, count))
+}
+
+fn drawn_response(random: &mut Random, counts: usize, (period, count): (f64, usize)) -> Response {
+    let places: Vec<f64> = (0..counts).map(|_| detector(random).rem_euclid(period)).collect();
     Response::new(&histogram(bins(0.0, period / count as f64, count), places.into_iter())).unwrap()
 }
 
@@ -108,6 +114,36 @@ fn with_response() -> Case {
         fit: Box::new(move |seed| {
             let light = (20_000.0, 0.02, 2.5);
             fitted(&model, &drawn_decay(&mut Random(2000 + seed), &[(1.0, 2.5)], light, grid))
+        }),
+    }
+}
+
+/// The counting error of the response is most of the errors.
+fn sparse_response(name: &'static str, counts: usize, seeds: u64) -> Case {
+    let grid = (12.5, 390);
+    Case {
+        name,
+        truths: vec![("tau", 1.0), ("shift", 0.02)],
+        fit: Box::new(move |seed| {
+            let mut random = Random(seeds + seed);
+            let response = drawn_response(&mut random, counts, grid);
+            let data = drawn_decay(&mut random, &[(1.0, 1.0)], (20_000.0, 0.02, 0.2), grid);
+            fitted(&Decay::new(1, Some(response), Some(grid.0)).unwrap(), &data)
+        }),
+    }
+}
+
+/// Bins as wide as the jitter.
+fn coarse() -> Case {
+    let grid = (12.5, 160);
+    let model = Decay::new(1, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay in bins as wide as the jitter",
+        truths: vec![("tau", 1.0), ("shift", 0.02)],
+        fit: Box::new(move |seed| {
+            let mut random = Random(80_000 + seed);
+            let data = drawn_decay(&mut random, &[(1.0, 1.0)], (20_000.0, 0.02, 0.2), grid);
+            fitted(&model, &data)
         }),
     }
 }

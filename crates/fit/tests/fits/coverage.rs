@@ -35,6 +35,7 @@ fn covers(case: &Case) {
     for (at, (parameter, _)) in case.truths.iter().enumerate() {
         let (name, ratio) = (case.name, squares[at] / SEEDS as f64);
         let bias = offsets[at] / SEEDS as f64;
+        println!("{name}: {parameter}: {ratio:.2}, {bias:.2}");
         assert!(BOUNDS.contains(&ratio), "{name}: {parameter} {ratio}");
         // A bias of half an error is not seen in one fit.
         assert!(bias.abs() < 0.5, "{name}: {parameter} is {bias} errors off");

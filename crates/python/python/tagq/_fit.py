@@ -26,12 +26,15 @@ OPTIONS = (
     "irf",
     "irf_channel",
     "pulse_period",
+    "pile_up",
     "emission",
     "jitter",
     "shape",
     "between",
     "fix",
     "guess",
+    "intervals",
+    "methods",
 )
 
 
@@ -97,16 +100,19 @@ class Fits:
         model: Literal["decay", "g2", "dip", "sin", "peak"],
         query: str,
         *channels: Channels,
-        exponentials: int | None = None,
+        exponentials: int | Literal["auto"] | None = None,
         irf: str | None = None,
         irf_channel: Channel | None = None,
         pulse_period: Duration | None = None,
+        pile_up: Literal["corrected", "ignored"] | None = None,
         emission: Literal["two-level", "three-level", "bunching"] | None = None,
         jitter: Duration | None = None,
         shape: Literal["gaussian", "triangle"] | None = None,
         between: str | tuple[str, str] | None = None,
         fix: Values | None = None,
         guess: Values | None = None,
+        intervals: Literal["near-bounds", "profile"] | None = None,
+        methods: bool | None = None,
         **words: Any,
     ) -> Result:
         """Answers a query and fits a model to it: ``run.fit("decay", "micro", 1, between="3ns..40ns")``.
@@ -116,11 +122,12 @@ class Fits:
         for each channel or group: the parameters with their standard errors (``tau_s``, ``tau_s_err``), times in seconds, and
         the deviance. Its figure shows the curve and the residuals. docs/queries.md, section "Fits", has the formulas.
 
-        - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``: of a decay. ``irf`` is a run, or a text file with one
+        - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``, ``pile_up``: of a decay. ``irf`` is a run, or a text file with one
           count a bin; ``irf_channel`` a channel of the same run, or of ``irf``.
         - ``emission``, ``jitter``: of g2. ``jitter`` is the standard deviation of a time difference.
         - ``shape``: of a dip.
         - ``between``: the fitted range; ``fix`` and ``guess``: values of parameters by name, ``{"tau": "2.3ns"}``.
+        - ``intervals="profile"``: intervals of all parameters (``tau_s_low``, ``tau_s_high``); ``methods``: a note describes the fit.
 
         Raises ``tagq.QuestionError`` for options that do not fit the model, and ``tagq.TagqError`` if the counts determine
         no parameters."""

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value, json};
 use tagq_fit::{
     Bin, Data, Estimate, FOUND, Fitted, Model, Quantity, Settings, Significance, fit,
-    models::Response,
+    models::{EXPONENTIALS_MAX, Response},
 };
 
 use super::{
+    methods,
     observed::{AllObserved, Axis, Observed},
-    request::Fit,
+    pile_up,
+    request::{Exponentials, Fit},
 };
 use crate::{
     answer::Answer,
@@ -21,10 +23,8 @@ use crate::{
 
 /// A curve over fewer values is drawn at so many places.
 const SMOOTH: usize = 200;
-/// More photons a pulse than this distort a decay: a detector sees the first photon alone (pile-up).
-const PILE_UP: f64 = 0.05;
-/// A deviance this many standard deviations above its expectation shows that the model does not describe the counts.
-const DEVIATIONS: f64 = 5.0;
+/// A correlation of two parameters that is noted.
+const CORRELATED: f64 = 0.9;
 
 /// A model of the caller's own, with its name and its settings.
 pub struct OwnModel<'a> {
@@ -124,7 +124,7 @@ impl Answer {
             "fitted": self.query,
         });
         let title = format!("Fit of {}", own.name);
-        let of = FitOf { axis, labels, is_ratio, named: (&own.name, &title), progress };
+        let of = FitOf { axis, labels, is_ratio, named: (&own.name, &title), is_described: false, progress };
         Ok(of.answer(self, query, all))
     }
 }
@@ -138,23 +138,57 @@ impl Fit {
         progress: &dyn Progress,
     ) -> Result<Answer, Error> {
         let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(answer)?;
-        let Instrument { response, period } = instrument;
-        let between = self.between(axis)?;
-        if self.of.name == "decay" {
-            note_pile_up(answer, &series, *period, progress);
-        }
-        let mut all = Vec::new();
+        let is_decay = self.of.name == "decay";
+        let is_corrected = self.options.pile_up.as_deref() != Some("ignored");
+        let mut all_data = Vec::new();
         for mut observed in series {
-            if let Some((from, to)) = between {
+            let period = instrument.period.filter(|_| is_decay);
+            let seen = period.and_then(|period| {
+                pile_up::seen(&observed.data, answer.run.live_s / period, period)
+            });
+            let (seen, per_pulse) = seen.unzip();
+            observed.data.exposure = seen.filter(|_| is_corrected).or(observed.data.exposure);
+            if let Some((from, to)) = self.between(axis)? {
                 observed.data = observed.data.between(from, to)?;
             }
-            if self.of.name == "decay" {
+            if is_decay {
                 observed.data.width()?;
             }
-            let model = self.model(&observed.data, axis, response.clone(), *period)?;
-            let settings = self.settings(&*model, &observed.data, axis)?;
-            let fitted = fit(&*model, &observed.data, &settings)?;
-            let one = if self.of.name == "decay" {
+            all_data.push((observed, per_pulse.unwrap_or(0.0)));
+        }
+        let fitted = |exponentials: usize, data: &Data| -> Result<_, Error> {
+            let model = self.model(data, axis, exponentials, instrument)?;
+            let settings = self.settings(&*model, data, axis)?;
+            let fitted = fit(&*model, data, &settings)?;
+            Ok((model, fitted))
+        };
+        let exponentials = match self.exponentials() {
+            Exponentials::Number(number) => number,
+            Exponentials::Auto => {
+                let mut most = 1;
+                for (observed, _) in &all_data {
+                    let has = |number: usize| -> Result<bool, Error> {
+                        let (_, fitted) = fitted(number, &observed.data)?;
+                        Ok(fitted.significance.is_some_and(|of| of.sigmas >= FOUND))
+                    };
+                    while most < EXPONENTIALS_MAX && has(most + 1)? {
+                        most += 1;
+                    }
+                }
+                most
+            }
+        };
+        let mut all = Vec::new();
+        for (observed, per_pulse) in all_data {
+            let (model, fitted_one) = fitted(exponentials, &observed.data)?;
+            if per_pulse >= pile_up::NOTED {
+                let other = Data { exposure: None, ..observed.data.clone() };
+                let other = is_corrected.then(|| fitted(exponentials, &other)).transpose()?;
+                let other = other.as_ref().map(|(_, other)| other);
+                progress.note(&pile_up_note(per_pulse, &fitted_one, other));
+            }
+            let fitted = fitted_one;
+            let one = if is_decay {
                 // Its bins are those of the response.
                 FittedOne { observed, fitted, smooth: None }
             } else {
@@ -165,11 +199,12 @@ impl Fit {
         let mut query = Map::from_iter([("kind".to_owned(), json!("fit"))]);
         query.insert("model".into(), self.of.name.into());
         query.extend(self.stated()?);
-        query.insert("period_s".into(), json!(period));
+        query.insert("period_s".into(), json!(instrument.period));
         query.insert("fitted".into(), answer.query.clone());
         query.retain(|_, value| !value.is_null());
         let named = (self.of.name, self.of.title);
-        let of = FitOf { axis, labels, is_ratio, named, progress };
+        let is_described = self.options.methods;
+        let of = FitOf { axis, labels, is_ratio, named, is_described, progress };
         let mut fitted = of.answer(answer, query.into(), all);
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
@@ -178,26 +213,21 @@ impl Fit {
     }
 }
 
-/// Notes a decay with so many photons a pulse that the first ones hide later ones.
-fn note_pile_up(
-    answer: &Answer,
-    series: &[Observed],
-    period: Option<f64>,
-    progress: &dyn Progress,
-) {
-    let Some(period) = period else { return };
-    let live = answer.run.live_s;
-    for observed in series {
-        let photons: f64 = observed.data.values.iter().sum();
-        let per_pulse = photons * period / live;
-        if live > 0.0 && per_pulse > PILE_UP {
-            progress.note(&format!(
-                "{:.0} % photons a pulse: above 5 % the first photon hides later ones (pile-up), and lifetimes come out too \
-                 short; lower the light",
-                100.0 * per_pulse
-            ));
-        }
-    }
+/// What pile-up does to a fit, which is corrected if there is another one without the correction.
+fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: Option<&Fitted>) -> String {
+    let percent = 100.0 * per_pulse;
+    let hides = format!("{percent:.1} % photons a pulse: the first photon of a pulse hides later ones (pile-up)");
+    let Some(uncorrected) = uncorrected else {
+        return format!("{hides}, and lifetimes come out too short; leave --pile-up ignored out, or lower the light");
+    };
+    let change = |of: &Estimate| {
+        let other = uncorrected.get(&of.name).filter(|other| !other.is_absent)?;
+        Some(format!("{} {:+.2} %", of.name, 100.0 * (of.value / other.value - 1.0)))
+    };
+    let taus = fitted.parameters.iter();
+    let taus = taus.filter(|of| of.name.starts_with("tau") && !of.is_absent && !of.is_fixed);
+    let changes = taus.filter_map(change).collect::<Vec<_>>().join(", ");
+    format!("{hides}; the fit corrects this, which changes {changes}. --pile-up ignored leaves it out")
 }
 
 /// The fits of an answer.
@@ -207,6 +237,8 @@ struct FitOf<'a> {
     is_ratio: bool,
     /// The name of the model, and the title of the figure.
     named: (&'a str, &'a str),
+    /// Whether the fits are described for a publication.
+    is_described: bool,
     progress: &'a dyn Progress,
 }
 
@@ -222,13 +254,24 @@ impl FitOf<'_> {
             );
         }
         let words = all.iter().map(|FittedOne { fitted, .. }| {
-            let Fitted { deviance, degrees, significance, .. } = fitted;
-            let found = significance.as_ref().map(|Significance { name, sigmas, .. }| {
+            let Fitted {
+                deviance,
+                deviance_expected,
+                deviance_spread,
+                degrees,
+                significance,
+                ..
+            } = fitted;
+            let found = significance.as_ref().map(|of| {
+                let Significance { name, against, sigmas, .. } = of;
                 let no = if *sigmas < FOUND { "no " } else { "" };
-                format!("{no}{name}: {sigmas:.1} sigmas; ")
+                format!("{no}{name} against {against}: {sigmas:.1} sigmas; ")
             });
             let found = found.unwrap_or_default();
-            format!("{found}deviance {deviance:.1} for {degrees} degrees of freedom")
+            format!(
+                "{found}deviance {deviance:.1}, {deviance_expected:.1} ± {deviance_spread:.1} expected \
+                 ({degrees} degrees of freedom)"
+            )
         });
         let header = format!(
             "fit of {}: {}; {}",
@@ -269,33 +312,57 @@ impl FitOf<'_> {
                  {amplitude} is below {limit:.4} at 95 %. The values are those of a fit without it"
             ));
         }
-        for parameter in fitted.parameters.iter().filter(|parameter| parameter.is_at_bound) {
-            let value = match parameter.quantity {
-                Quantity::Place => self.axis.words(parameter.value),
-                Quantity::Value | Quantity::Ratio => format!("{:.4}", parameter.value),
+        let names = |is: &dyn Fn(&Estimate) -> bool| {
+            let of = fitted.parameters.iter().filter(|of| is(of)).map(|of| &*of.name);
+            of.collect::<Vec<_>>().join(", ")
+        };
+        let at_bound = names(&|of| of.is_at_bound);
+        let has_intervals = fitted.parameters.iter().any(|of| of.interval.is_some());
+        let has_errors = fitted.parameters.iter().any(|of| of.err.is_some());
+        if has_intervals && !has_errors {
+            let of_bound = if at_bound.is_empty() {
+                "a parameter is within three errors of a bound".to_owned()
+            } else {
+                format!("at its bound is {at_bound}")
             };
             self.progress.note(&format!(
-                "{of}{} is at its bound, {value}: the other errors hold if it is this value; `fix` it, or fit a simpler model",
-                parameter.name
+                "{of}{of_bound}: intervals of 68.3 % by profile likelihood stand in place of errors (columns _low and _high)"
             ));
         }
-        let is_open =
-            |of: &&Estimate| of.err.is_none() && !of.is_fixed && !of.is_at_bound && !of.is_absent;
-        let open: Vec<&str> =
-            fitted.parameters.iter().filter(is_open).map(|of| &*of.name).collect();
-        if !open.is_empty() {
+        let is_open = |of: &Estimate| {
+            of.err.is_none() && of.interval.is_none() && !of.is_fixed && !of.is_absent
+        };
+        let open = names(&is_open);
+        if !open.is_empty() && !fitted.is_misfit() {
             self.progress.note(&format!(
-                "{of}the counts do not determine {}: fix some, or fit a simpler model",
-                open.join(", ")
+                "{of}the counts do not determine {open}: fix some, or fit a simpler model"
             ));
         }
-        let spread = (2.0 * fitted.degrees as f64).sqrt();
-        if fitted.deviance > DEVIATIONS.mul_add(spread, fitted.deviance_expected) {
+        let correlated = fitted.correlations.iter().filter(|(_, _, of)| of.abs() > CORRELATED);
+        let correlated = correlated.map(|&(one, other, common)| {
+            let [one, other] = [one, other].map(|of| &fitted.parameters[of].name);
+            format!("{one} and {other} by {common:.3}")
+        });
+        let correlated = correlated.collect::<Vec<_>>().join(", ");
+        if !correlated.is_empty() {
             self.progress.note(&format!(
-                "{of}the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {spread:.0} are expected; errors are too \
-                 small then. The residuals in the figure (--plot) show where",
-                fitted.deviance, fitted.deviance_expected
+                "{of}errors are correlated: {correlated}; each holds with the other parameter free, and less is known of one alone"
             ));
+        }
+        if fitted.is_off() {
+            let errors = if fitted.is_misfit() {
+                "no errors are given"
+            } else {
+                "errors are too small then"
+            };
+            self.progress.note(&format!(
+                "{of}the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {:.0} are expected; {errors}. The \
+                 residuals in the figure (--plot) show where",
+                fitted.deviance, fitted.deviance_expected, fitted.deviance_spread
+            ));
+        }
+        if self.is_described {
+            self.progress.note(&format!("{of}{}", methods::sentence(self.named.1, fitted)));
         }
     }
 
@@ -328,10 +395,21 @@ impl FitOf<'_> {
             let value = |one: &FittedOne| of(one).filter(|of| !of.is_absent).map(|of| of.value);
             let values: Vec<Option<f64>> = all.iter().map(value).collect();
             let errors: Vec<Option<f64>> = all.iter().map(|one| of(one)?.err).collect();
-            let value = Column::floats(key, values.into()).heading(named.name.clone()).unit(unit);
+            let ends: [fn((f64, f64)) -> f64; 2] = [|(low, _)| low, |(_, high)| high];
+            let ends = ends.map(|end| -> Vec<Option<f64>> {
+                all.iter().map(|one| of(one)?.interval.map(end)).collect()
+            });
+            let value = Column::floats(key.clone(), values.into());
+            let value = value.heading(named.name.clone()).unit(unit);
             table = table
                 .with(value.err(err_key.clone()))
                 .with(Column::floats(err_key, errors.into()).hidden());
+            for (end, values) in ["low", "high"].into_iter().zip(ends) {
+                let is_given = values.iter().any(Option::is_some);
+                let column = Column::floats(format!("{key}_{end}"), values.into());
+                let column = column.heading(format!("{} {end}", named.name)).unit(unit);
+                table = table.with(if is_given { column } else { column.hidden() });
+            }
         }
         if let Some(amplitude) =
             first.fitted.significance.as_ref().map(|of| format!("{}_limit", of.amplitude))

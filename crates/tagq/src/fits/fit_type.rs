@@ -34,7 +34,7 @@ impl FitType {
 }
 
 /// The options of every model.
-const COMMON: [RequestOption; 3] = [
+const COMMON: [RequestOption; 5] = [
     RequestOption::new(
         "between",
         ValueType::Text("A..B"),
@@ -51,6 +51,28 @@ const COMMON: [RequestOption; 3] = [
         ValueType::Texts("NAME=V"),
         "Start a parameter from this value [default: found in the data]",
     ),
+    RequestOption::new(
+        "intervals",
+        ValueType::Choice(|| INTERVALS.to_vec()),
+        "Intervals of all parameters by profile likelihood [default: near bounds]",
+    ),
+    RequestOption::new(
+        "methods",
+        ValueType::Flag,
+        "Describe the fit in a sentence for the methods of a publication",
+    ),
+];
+
+/// The intervals of parameters, the first by default.
+pub(super) const INTERVALS: [[&str; 2]; 2] = [
+    ["near-bounds", "Standard errors; intervals if a parameter is within three errors of a bound"],
+    ["profile", "Intervals of 68.3 % by profile likelihood for all parameters"],
+];
+
+/// What is done about photons that the first one of a pulse hides, the first by default.
+pub(super) const PILE_UP: [[&str; 2]; 2] = [
+    ["corrected", "The detector sees the first photon of a pulse alone (Coates)"],
+    ["ignored", "Every photon is seen"],
 ];
 
 /// The shapes of a dip, the first by default.
@@ -123,11 +145,11 @@ pub const FIT_TYPES: [FitType; 5] = [
     },
 ];
 
-const DECAY: [RequestOption; 4] = [
+const DECAY: [RequestOption; 5] = [
     RequestOption::new(
         "exponentials",
-        ValueType::Number("N"),
-        "Number of exponentials, 1 to 3 [default: 1]",
+        ValueType::Text("N"),
+        "Number of exponentials, 1 to 3, or auto: as many as are significant [default: 1]",
     ),
     RequestOption::new(
         "irf",
@@ -143,6 +165,11 @@ const DECAY: [RequestOption; 4] = [
         "pulse_period",
         ValueType::Text("P"),
         "Period of the pulses: adds the decays of earlier pulses [default: of the file's header]",
+    ),
+    RequestOption::new(
+        "pile_up",
+        ValueType::Choice(|| PILE_UP.to_vec()),
+        "Photons that the first one of a pulse hides [default: corrected]",
     ),
 ];
 

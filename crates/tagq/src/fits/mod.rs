@@ -8,7 +8,9 @@
 mod answer;
 mod ask;
 mod fit_type;
+mod methods;
 mod observed;
+mod pile_up;
 mod request;
 
 pub use answer::OwnModel;

@@ -1,14 +1,16 @@
 //! A fit as a user states it.
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use tagq_fit::{
     Model, Settings,
-    models::{Correlation, Decay, Dip, DipShape, Emission, Peak, Response, Sine},
+    models::{Correlation, Decay, Dip, DipShape, EXPONENTIALS_MAX, Emission, Peak, Sine},
 };
 use tagq_store::Duration;
 
 use super::{
-    fit_type::{EMISSIONS, FIT_TYPES, FitType, SHAPES},
+    answer::Instrument,
+    fit_type::{EMISSIONS, FIT_TYPES, FitType, INTERVALS, PILE_UP, SHAPES},
     observed::Axis,
 };
 use crate::{
@@ -32,7 +34,7 @@ pub struct Fit {
 pub struct FitOptions {
     /// Number of exponentials.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub exponentials: Option<u32>,
+    pub exponentials: Option<Exponentials>,
     /// The run or the file with the response of the instrument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irf: Option<String>,
@@ -42,6 +44,9 @@ pub struct FitOptions {
     /// The period of the pulses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulse_period: Option<Duration>,
+    /// What is done about photons that the first one of a pulse hides, by its name.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "pile_up")]
+    pub pile_up: Option<String>,
     /// The form of g2, by its name.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "emission")]
     pub emission: Option<String>,
@@ -60,6 +65,44 @@ pub struct FitOptions {
     /// Starting values of parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guess: Vec<Setting>,
+    /// The intervals of parameters, by their name.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "intervals")]
+    pub intervals: Option<String>,
+    /// Whether the fit is described for a publication.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub methods: bool,
+}
+
+/// The number of exponentials of a decay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Value", try_from = "Value")]
+pub enum Exponentials {
+    /// So many.
+    Number(usize),
+    /// As many as are significant.
+    Auto,
+}
+
+impl From<Exponentials> for Value {
+    fn from(of: Exponentials) -> Self {
+        match of {
+            Exponentials::Number(number) => number.into(),
+            Exponentials::Auto => "auto".into(),
+        }
+    }
+}
+
+impl TryFrom<Value> for Exponentials {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match text.parse() {
+            Ok(number @ 1..=EXPONENTIALS_MAX) => Ok(Self::Number(number)),
+            _ if text == "auto" => Ok(Self::Auto),
+            _ => Err(format!("`exponentials` is 1, 2 or 3, or `auto`, and not {text}")),
+        }
+    }
 }
 
 /// A range of the axis, as it was written.
@@ -116,6 +159,18 @@ fn emission<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>
         .map(Some)
 }
 
+fn pile_up<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    options::choice(deserializer, &PILE_UP.map(|named| (named[0], named)))
+        .map(str::to_owned)
+        .map(Some)
+}
+
+fn intervals<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    options::choice(deserializer, &INTERVALS.map(|named| (named[0], named)))
+        .map(str::to_owned)
+        .map(Some)
+}
+
 fn shape<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     options::choice(deserializer, &SHAPES.map(|named| (named[0], named)))
         .map(str::to_owned)
@@ -134,9 +189,6 @@ impl Fit {
         })?;
         options::check(of.name, || of.options(), &given)?;
         let options: FitOptions = options::deserialize(given)?;
-        if options.exponentials.is_some_and(|number| !(1..=3).contains(&number)) {
-            return Err(Error::Request("`exponentials` is 1, 2 or 3".into()));
-        }
         for (all, option) in [(&options.fix, "fix"), (&options.guess, "guess")] {
             let is_again =
                 |(at, of): (usize, &Setting)| all[..at].iter().any(|other| other.name == of.name);
@@ -150,7 +202,7 @@ impl Fit {
     /// Returns its options as a user would state them.
     pub fn stated(&self) -> Result<OptionValues, Error> {
         match serde_json::to_value(&self.options)? {
-            serde_json::Value::Object(options) => Ok(options),
+            Value::Object(options) => Ok(options),
             _ => Ok(OptionValues::new()),
         }
     }
@@ -185,7 +237,13 @@ impl Fit {
             Ok((setting.name.clone(), value))
         };
         let all = |settings: &[Setting]| settings.iter().map(number).collect::<Result<_, Error>>();
-        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.guess)? })
+        let profile = self.options.intervals.as_deref() == Some("profile");
+        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.guess)?, profile })
+    }
+
+    /// Returns the number of exponentials, which is to be found if none is given.
+    pub(super) fn exponentials(&self) -> Exponentials {
+        self.options.exponentials.unwrap_or(Exponentials::Number(1))
     }
 
     /// Returns the model of these data. Periods and jitters are on the axis.
@@ -193,13 +251,13 @@ impl Fit {
         &self,
         data: &tagq_fit::Data,
         axis: Axis,
-        response: Option<Response>,
-        period: Option<f64>,
+        exponentials: usize,
+        instrument: &Instrument,
     ) -> Result<Box<dyn Model>, Error> {
         let options = &self.options;
         Ok(match self.of.name {
             "decay" => {
-                let exponentials = options.exponentials.unwrap_or(1) as usize;
+                let Instrument { response, period } = instrument.clone();
                 Box::new(Decay::new(exponentials, response, period)?)
             }
             "g2" => {

@@ -1,0 +1,33 @@
+//! A fit in a sentence for the methods of a publication.
+
+use tagq_fit::{Fitted, Significance};
+
+/// Describes a fit with this title.
+pub(super) fn sentence(title: &str, fitted: &Fitted) -> String {
+    let Fitted { deviance, deviance_expected, deviance_spread, degrees, .. } = fitted;
+    let all = || fitted.parameters.iter().filter(|of| !of.is_absent);
+    let fixed: Vec<&str> = all().filter(|of| of.is_fixed).map(|of| &*of.name).collect();
+    let fixed = match &fixed[..] {
+        [] => String::new(),
+        fixed => format!(" at fixed {}", fixed.join(", ")),
+    };
+    let errors = if all().any(|of| of.interval.is_some()) {
+        "intervals of 68.3 % are those of the profile likelihood"
+    } else {
+        "standard errors are from the inverse Fisher information"
+    };
+    let structure = fitted.significance.as_ref().map(|of| {
+        let Significance { name, against, sigmas, likelihood_ratio, .. } = of;
+        format!(
+            "; the likelihood ratio of the {name} against {against} was {likelihood_ratio:.1}, which simulations of data without it \
+             and the search for its place make {sigmas:.1} standard deviations"
+        )
+    });
+    format!(
+        "methods: {title} by maximum likelihood of Poisson counts (Levenberg-Marquardt on deviance residuals){fixed}; {errors}; \
+         the deviance was {deviance:.1} for {degrees} degrees of freedom ({deviance_expected:.1} ± {deviance_spread:.1} \
+         expected){}. tagq {}.",
+        structure.unwrap_or_default(),
+        env!("CARGO_PKG_VERSION")
+    )
+}

@@ -1,0 +1,29 @@
+//! Photons that a detector does not see because it saw an earlier one of the same pulse (pile-up).
+
+use tagq_fit::Data;
+
+/// More photons a pulse are noted.
+pub(super) const NOTED: f64 = 0.005;
+/// With more photons a pulse, what is hidden cannot be known.
+const MOST: f64 = 0.9;
+
+/// The first photon of a pulse hides all later ones: a bin can only have photons of pulses without an earlier one (Coates, J. Phys.
+/// E 1, 878 (1968)). Returns the part of the pulses that each bin can have, and the photons a pulse; `None` if the bins are
+/// not those of one period.
+pub(super) fn seen(data: &Data, pulses: f64, period: f64) -> Option<(Vec<f64>, f64)> {
+    let (from, to) = data.ends();
+    let width = data.width().ok()?;
+    let photons: f64 = data.values.iter().sum();
+    let per_pulse = photons / pulses;
+    let is_one_period = from > -width && to - from < 1.01f64.mul_add(period, width);
+    if !is_one_period || !(pulses > 0.0 && per_pulse < MOST) || data.exposure.is_some() {
+        return None;
+    }
+    let mut before = 0.0;
+    let part = |count: &f64| {
+        let part = 1.0 - (before + count / 2.0) / pulses;
+        before += count;
+        part
+    };
+    Some((data.values.iter().map(part).collect(), per_pulse))
+}
