@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     information::{Information, measured_offsets},
     model::{Model, Parameter, Quantity},
-    problem::{Problem, step},
+    problem::Problem,
     residual::expected_deviance,
 };
 
@@ -141,7 +141,7 @@ pub(crate) fn most_likely(
             *value = fixed[of].or(start[of]).unwrap_or(*value);
         }
         let problem = Problem::new(model, data, &parameters, &free, values);
-        let problem = minimised(problem);
+        let problem = minimised(problem, Search::Exact);
         if let Some(error) = problem.failure.take() {
             return Err(error);
         }
@@ -160,15 +160,28 @@ pub(crate) fn most_likely(
     result(&problem, deviance, &fixed)
 }
 
+/// How far a minimum is searched.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Search {
+    /// To rounding.
+    Exact,
+    /// Until the deviance is known to a thousandth.
+    Rough,
+}
+
 /// Returns the problem at its minimum, or where the search for it ended.
-pub(crate) fn minimised(mut problem: Problem<'_>) -> Problem<'_> {
+pub(crate) fn minimised(mut problem: Problem<'_>, search: Search) -> Problem<'_> {
     if problem.free.is_empty() {
         return problem;
     }
     // The search begins inside of the bounds.
     let start = problem.params();
     problem.set_params(&start);
-    let optimiser = LevenbergMarquardt::new().with_tol(1e-12).with_patience(200);
+    let (tolerance, patience) = match search {
+        Search::Exact => (1e-12, 200),
+        Search::Rough => (1e-6, 20),
+    };
+    let optimiser = LevenbergMarquardt::new().with_tol(tolerance).with_patience(patience);
     let (problem, _) = optimiser.minimize(problem);
     problem
 }
@@ -196,7 +209,8 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
     let is_at_bound = |of: usize| fixed[of].is_none() && parameters[of].is_at_bound(values[of]);
     let open: Vec<usize> = problem.free.iter().copied().filter(|&of| !is_at_bound(of)).collect();
     let (curve, residuals) = problem.result().ok_or(Error::NoConvergence)?;
-    let mut deviance_expected = curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
+    let mut deviance_expected =
+        curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
     deviance_expected -= problem.free.len() as f64;
     let degrees = data.bins.len() - problem.free.len();
     let mut deviance_variance = 2.0 * degrees as f64;
@@ -230,17 +244,8 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         is_absent: false,
     };
     let derived = model.derived(values).into_iter().enumerate().map(|(number, derived)| {
-        // The change of the number with each open parameter.
         let slope = |&of: &usize| {
-            let Parameter { lower, upper, scale, .. } = parameters[of];
-            let step = step(values[of], scale);
-            let at = |value: f64| {
-                let mut values = values.to_vec();
-                values[of] = value;
-                model.derived(&values)[number].value
-            };
-            let (low, high) = ((values[of] - step).max(lower), (values[of] + step).min(upper));
-            (at(high) - at(low)) / (high - low)
+            problem.slope_of(of, |values| Some(model.derived(values)[number].value)).unwrap_or(0.0)
         };
         let slopes = DVector::from_iterator(open.len(), open.iter().map(slope));
         let variance = covariance.as_ref().map(|of| (slopes.transpose() * of * &slopes)[(0, 0)]);

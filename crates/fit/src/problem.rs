@@ -25,8 +25,19 @@ pub(crate) struct Problem<'a> {
     point: DVector<f64>,
     /// The prediction for each bin; `None` if the model has none here.
     means: Option<Vec<f64>>,
+    /// A number that follows from the parameters and is held at a value.
+    held: Option<Held>,
     /// The first failure of the model.
     pub failure: RefCell<Option<Error>>,
+}
+
+/// A derived number that is held at a value, as if it had been measured with a very small error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Its place among the derived numbers.
+    pub number: usize,
+    pub value: f64,
+    pub err: f64,
 }
 
 impl<'a> Problem<'a> {
@@ -41,9 +52,20 @@ impl<'a> Problem<'a> {
         let point = DVector::from_iterator(free.len(), internal);
         let failure = RefCell::new(None);
         let mut problem =
-            Self { model, data, parameters, free, values, point, means: None, failure };
+            Self { model, data, parameters, free, values, point, means: None, held: None, failure };
         problem.means = problem.predict(&problem.values);
         problem
+    }
+
+    /// Holds a derived number.
+    pub fn holding(self, held: Held) -> Self {
+        Self { held: Some(held), ..self }
+    }
+
+    /// Returns how far the number that is held is from its value, in its error, for values of all parameters.
+    fn held_off(&self, values: &[f64]) -> Option<f64> {
+        let Held { number, value, err } = self.held?;
+        Some((self.model.derived(values)[number].value - value) / err)
     }
 
     fn move_to(&mut self, point: DVector<f64>) {
@@ -77,19 +99,34 @@ impl<'a> Problem<'a> {
         means.iter().all(|mean| mean.is_finite()).then_some(means)
     }
 
-    /// Returns the derivatives of the predictions by a parameter, from values on both sides within its bounds.
+    /// Returns the derivatives of the predictions by a parameter.
     pub fn slope(&self, of: usize) -> Option<Vec<f64>> {
-        let Parameter { lower, upper, scale, .. } = self.parameters[of];
-        let mut values = self.values.clone();
-        let centre = values[of];
-        let step = step(centre, scale);
-        let (low, high) = ((centre - step).max(lower), (centre + step).min(upper));
-        values[of] = high;
-        let above = self.predict(&values)?;
-        values[of] = low;
-        let below = self.predict(&values)?;
+        let (low, high) = self.around(of);
+        let [below, above] = [low, high].map(|value| self.predict(&self.with(of, value)));
         let slope = |(above, below): (f64, f64)| (above - below) / (high - low);
-        Some(above.into_iter().zip(below).map(slope).collect())
+        Some(above?.into_iter().zip(below?).map(slope).collect())
+    }
+
+    /// Returns the derivative of a number by a parameter.
+    pub fn slope_of(&self, of: usize, number: impl Fn(&[f64]) -> Option<f64>) -> Option<f64> {
+        let (low, high) = self.around(of);
+        let [below, above] = [low, high].map(|value| number(&self.with(of, value)));
+        Some((above? - below?) / (high - low))
+    }
+
+    /// Returns two values of a parameter on both sides, within its bounds.
+    fn around(&self, of: usize) -> (f64, f64) {
+        let Parameter { lower, upper, scale, .. } = self.parameters[of];
+        let centre = self.values[of];
+        // A small part of its value, and of its scale if it is far from zero, as a place can be.
+        let step = 1e-5 * centre.abs().clamp(0.01 * scale, scale);
+        ((centre - step).max(lower), (centre + step).min(upper))
+    }
+
+    fn with(&self, of: usize, value: f64) -> Vec<f64> {
+        let mut values = self.values.clone();
+        values[of] = value;
+        values
     }
 
     /// Returns the residual of each bin and its derivative by the prediction.
@@ -111,12 +148,6 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Returns the change of a parameter from which derivatives are taken: a small part of its value, and of its scale if it is far
-/// from zero, as a place can be.
-pub(crate) fn step(value: f64, scale: f64) -> f64 {
-    1e-5 * value.abs().clamp(0.01 * scale, scale)
-}
-
 impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     type ResidualStorage = Owned<f64, Dyn>;
     type JacobianStorage = Owned<f64, Dyn, Dyn>;
@@ -131,7 +162,8 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let residuals: Vec<f64> = self.each()?.map(|(residual, _)| residual).collect();
+        let mut residuals: Vec<f64> = self.each()?.map(|(residual, _)| residual).collect();
+        residuals.extend(self.held_off(&self.values));
         Some(DVector::from_vec(residuals))
     }
 
@@ -142,7 +174,10 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
             let factor = self.parameters[of].slope(free);
             let slope = self.slope(of)?;
             all.extend(slope.iter().zip(&by_mean).map(|(slope, by)| slope * by * factor));
+            let held = self.held.and_then(|_| self.slope_of(of, |values| self.held_off(values)));
+            all.extend(held.map(|held| held * factor));
         }
-        Some(DMatrix::from_vec(by_mean.len(), self.free.len(), all))
+        let rows = by_mean.len() + usize::from(self.held.is_some());
+        Some(DMatrix::from_vec(rows, self.free.len(), all))
     }
 }

@@ -2,18 +2,24 @@
 
 use crate::{
     data::Data,
-    estimate::{Estimate, Fitted, Settings, minimised},
+    estimate::{Estimate, Fitted, Search, Settings, minimised},
     information::{Information, measured_offsets},
     model::{Model, Parameter},
-    problem::Problem,
+    problem::{Held, Problem},
+    structure::CLEAR,
 };
 
 /// A parameter that is nearer to a bound, in standard errors, has no symmetric error, and the others neither.
 const NEAR: f64 = 3.0;
+/// Nor has a scale, as a width or a lifetime, with a larger relative error.
+const WIDE: f64 = 0.1;
 /// An end of an interval is found if the root of its likelihood ratio is so near to that of one standard deviation.
 const CLOSE: f64 = 0.01;
 /// Steps to an end.
 const STEPS: usize = 30;
+/// The error with which a derived number is held at a value, in its standard errors. Where it ends, it has the lowest deviance of its
+/// own value.
+const HELD: f64 = 0.3;
 /// A deviance that is lower by more than this is another minimum.
 const LOWER: f64 = 1e-3;
 
@@ -34,43 +40,51 @@ pub(crate) fn profiled(
 ) -> Profiled {
     let parameters = model.parameters(data);
     if fitted.is_misfit() {
-        let bare = |of: Vec<Estimate>| of.into_iter().map(|of| Estimate { err: None, ..of }).collect();
+        let bare =
+            |of: Vec<Estimate>| of.into_iter().map(|of| Estimate { err: None, ..of }).collect();
         let (parameters, derived) = (bare(fitted.parameters), bare(fitted.derived));
         return Profiled::Ended(Fitted { parameters, derived, ..fitted });
     }
     let is_near = fitted.parameters.iter().zip(&parameters).any(is_near_bound);
-    // The null has parameters of its own.
+    // The null has intervals of its own.
     let is_null = fitted.parameters.iter().any(|of| of.is_absent);
-    if !(is_near || settings.profile) || is_null {
+    let is_weak = fitted.significance.as_ref().is_some_and(|of| of.sigmas < CLEAR);
+    let is_profiled = is_near || settings.profile;
+    if !(is_profiled || is_weak) || is_null {
         return Profiled::Ended(fitted);
     }
     let is_open = |of: &usize| !fitted.parameters[*of].is_fixed;
     let free: Vec<usize> = (0..parameters.len()).filter(is_open).collect();
     let best: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
-    let profile = Profile { model, data, parameters: &parameters, free: &free, best, fitted: &fitted };
+    let profile =
+        Profile { model, data, parameters: &parameters, free: &free, best, fitted: &fitted };
     let ratios = profile.ratios();
-    let mut intervals = vec![None; parameters.len()];
-    for (&of, ratio) in free.iter().zip(ratios) {
-        let mut ends = [0.0; 2];
-        for (end, sign) in ends.iter_mut().zip([-1.0, 1.0]) {
-            match profile.end(of, sign, ratio) {
-                Ok(found) => *end = found,
-                Err(values) => {
-                    let of = |&of: &usize| (parameters[of].name.clone(), values[of]);
-                    return Profiled::Better(free.iter().map(of).collect());
-                }
-            }
+    let mut intervals: Vec<_> = fitted.parameters.iter().map(|of| of.interval).collect();
+    for &of in free.iter().filter(|_| is_profiled) {
+        if intervals[of].is_some() {
+            continue;
         }
-        intervals[of] = Some((ends[0], ends[1]));
+        match profile.interval(Of::Parameter(of), ratios[of]) {
+            Ok(interval) => intervals[of] = Some(interval),
+            Err(values) => return profile.better(&values),
+        }
     }
-    let derived = fitted.derived.iter().enumerate().map(|(number, of)| {
-        let interval = derived_interval(model, &profile.best, number, &intervals);
-        let err = of.err.filter(|_| !is_near);
-        Estimate { interval, err, ..of.clone() }
-    });
-    let derived = derived.collect();
+    let most = ratios.iter().copied().fold(1.0, f64::max);
+    let mut derived = Vec::new();
+    for (number, of) in fitted.derived.iter().enumerate() {
+        let alone = of_one_parameter(model, &profile.best, number, &intervals);
+        let interval = match (alone, is_profiled && !is_weak) {
+            (None, true) => match profile.interval(Of::Derived(number), most) {
+                Ok(interval) => Some(interval),
+                Err(values) => return profile.better(&values),
+            },
+            (alone, _) => alone,
+        };
+        let err = of.err.filter(|_| !(is_near || is_weak));
+        derived.push(Estimate { interval, err, ..of.clone() });
+    }
     let with = |(of, interval): (&Estimate, _)| {
-        let err = of.err.filter(|_| !is_near);
+        let err = of.err.filter(|_| !is_near && of.interval.is_none());
         Estimate { interval, err, ..of.clone() }
     };
     let estimates = fitted.parameters.iter().zip(intervals).map(with).collect();
@@ -80,12 +94,14 @@ pub(crate) fn profiled(
 fn is_near_bound((estimate, parameter): (&Estimate, &Parameter)) -> bool {
     let reach = NEAR * estimate.err.unwrap_or(0.0);
     let Parameter { lower, upper, .. } = *parameter;
-    let is_near = estimate.value - lower < reach || upper - estimate.value < reach;
+    let is_scale = lower > 0.0;
+    let is_wide = is_scale && estimate.err.is_some_and(|err| err > WIDE * estimate.value);
+    let is_near = is_wide || estimate.value - lower < reach || upper - estimate.value < reach;
     !estimate.is_fixed && !estimate.is_absent && (estimate.is_at_bound || is_near)
 }
 
 /// The interval of a number that follows from one parameter alone.
-fn derived_interval(
+fn of_one_parameter(
     model: &dyn Model,
     best: &[f64],
     number: usize,
@@ -106,6 +122,15 @@ fn derived_interval(
     moved.next().is_none().then_some((one.min(other), one.max(other)))
 }
 
+/// What has a profile.
+#[derive(Clone, Copy)]
+enum Of {
+    /// The parameter with this number.
+    Parameter(usize),
+    /// The derived number at this place.
+    Derived(usize),
+}
+
 struct Profile<'a> {
     model: &'a dyn Model,
     data: &'a Data,
@@ -116,56 +141,99 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
-    /// Returns the likelihood ratio of one standard deviation of each free parameter: 1, and more where a measured part of the model
+    /// Returns where the profile found a lower deviance.
+    fn better(&self, values: &[f64]) -> Profiled {
+        let of = |&of: &usize| (self.parameters[of].name.clone(), values[of]);
+        Profiled::Better(self.free.iter().map(of).collect())
+    }
+
+    /// Returns the likelihood ratio of one standard deviation of each parameter: 1, and more where a measured part of the model
     /// adds to its error.
     fn ratios(&self) -> Vec<f64> {
         let is_open = |of: &usize| !self.fitted.parameters[*of].is_at_bound;
         let open: Vec<usize> = self.free.iter().copied().filter(is_open).collect();
         let curve = &self.fitted.curve;
-        let problem = Problem::new(self.model, self.data, self.parameters, &open, self.best.clone());
+        let problem =
+            Problem::new(self.model, self.data, self.parameters, &open, self.best.clone());
         let added = Information::of(&problem, &open, curve).map(|mut of| {
             let before = of.covariance.diagonal();
             of.add(&measured_offsets(&problem, curve));
             of.covariance.diagonal().component_div(&before)
         });
         let most = added.as_ref().map_or(1.0, |added| added.max());
-        let ratio = |of: &usize| {
-            let at = open.iter().position(|open| open == of);
+        let ratio = |of: usize| {
+            let at = open.iter().position(|open| *open == of);
             at.zip(added.as_ref()).map_or(most, |(at, added)| added[at])
         };
-        self.free.iter().map(ratio).collect()
+        (0..self.parameters.len()).map(ratio).collect()
     }
 
-    /// Returns the end of the interval of a parameter on one side, at a bound if the likelihood is not lower there; the values of
-    /// another minimum if there is one.
-    fn end(&self, of: usize, sign: f64, ratio: f64) -> Result<f64, Vec<f64>> {
-        let Parameter { lower, upper, scale, .. } = self.parameters[of];
-        let others: Vec<usize> = self.free.iter().copied().filter(|&free| free != of).collect();
-        let best = self.best[of];
-        let bound = if sign > 0.0 { upper } else { lower };
-        let err = self.fitted.parameters[of].err.unwrap_or(0.1 * scale);
-        let mut distance = (err * ratio.sqrt()).max(1e-9 * scale);
+    /// Returns the interval, or the values of a lower minimum.
+    fn interval(&self, of: Of, ratio: f64) -> Result<(f64, f64), Vec<f64>> {
+        Ok((self.end(of, -1.0, ratio)?, self.end(of, 1.0, ratio)?))
+    }
+
+    /// Returns the best value, the standard error if there is one, and the bound on this side.
+    fn known(&self, of: Of, sign: f64) -> (f64, f64, f64) {
+        match of {
+            Of::Parameter(of) => {
+                let Parameter { lower, upper, scale, .. } = self.parameters[of];
+                let err = self.fitted.parameters[of].err.unwrap_or(0.1 * scale);
+                (self.best[of], err, if sign > 0.0 { upper } else { lower })
+            }
+            Of::Derived(number) => {
+                let Estimate { value, err, .. } = self.fitted.derived[number];
+                (value, err.unwrap_or(0.1 * value.abs()), sign * f64::INFINITY)
+            }
+        }
+    }
+
+    /// Returns the values at the lowest deviance for a value of the parameter or the number, and that deviance.
+    fn lowest(&self, of: Of, value: f64, mut start: Vec<f64>) -> (Vec<f64>, f64) {
+        let others: Vec<usize>;
+        let Self { model, data, parameters, free, .. } = *self;
+        let problem = match of {
+            Of::Parameter(of) => {
+                start[of] = value;
+                others = free.iter().copied().filter(|&free| free != of).collect();
+                Problem::new(model, data, parameters, &others, start)
+            }
+            Of::Derived(number) => {
+                let err = HELD * self.known(of, 1.0).1;
+                let problem = Problem::new(model, data, parameters, free, start);
+                problem.holding(Held { number, value, err })
+            }
+        };
+        let problem = minimised(problem, Search::Rough);
+        (problem.values().to_vec(), problem.deviance().unwrap_or(f64::INFINITY))
+    }
+
+    /// Returns the end of an interval on one side, at a bound if the likelihood is not lower there; the values of another minimum
+    /// if there is one.
+    fn end(&self, of: Of, sign: f64, ratio: f64) -> Result<f64, Vec<f64>> {
+        let (best, err, bound) = self.known(of, sign);
+        let mut distance = err * ratio.sqrt();
         let mut values = self.best.clone();
         let (mut within, mut beyond) = (0.0, f64::INFINITY);
         for _ in 0..STEPS {
             let place = sign.mul_add(distance, best);
             let place = if sign > 0.0 { place.min(bound) } else { place.max(bound) };
-            values[of] = place;
-            let start = values.clone();
-            let problem = Problem::new(self.model, self.data, self.parameters, &others, start);
-            let problem = minimised(problem);
-            let deviance = problem.deviance().unwrap_or(f64::INFINITY);
+            let (found, deviance) = self.lowest(of, place, values.clone());
             let above = deviance - self.fitted.deviance;
             if above < -LOWER {
-                return Err(problem.values().to_vec());
+                return Err(found);
             }
+            let place = match of {
+                Of::Parameter(_) => place,
+                Of::Derived(number) => self.model.derived(&found)[number].value,
+            };
             let root = (above.max(0.0) / ratio).sqrt();
             if (root - 1.0).abs() < CLOSE || (root < 1.0 && place == bound) {
                 return Ok(place);
             }
             if root < 1.0 {
                 within = distance;
-                values = problem.values().to_vec();
+                values = found;
             } else {
                 beyond = distance;
             }

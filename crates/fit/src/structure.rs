@@ -7,7 +7,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use crate::{
     data::{Data, Noise},
     error::Error,
-    estimate::{Estimate, FOUND, Fitted, Settings, Significance, minimised, most_likely},
+    estimate::{Estimate, FOUND, Fitted, Search, Settings, Significance, minimised, most_likely},
     fit::fit,
     information::measured_offsets,
     model::{Model, Parameter, Structure},
@@ -18,8 +18,10 @@ use crate::{
 
 /// The likelihood ratio of an upper limit at 95 %: the square of 1.645 standard deviations.
 const LIMIT: f64 = 2.706;
-/// A bound that gives more standard deviations than this needs no simulation.
-const CLEAR: f64 = 5.0;
+/// A bound that gives more standard deviations than this needs no simulation, and a structure of more was not favoured by the search.
+pub(crate) const CLEAR: f64 = 5.0;
+/// The probability of less than one standard deviation below the mean.
+const BELOW: f64 = 0.158_655;
 /// Places of one list, and places between them that a fit can find, for the bound.
 const BETWEEN: f64 = 3.0;
 /// Bins of a simulation; more are merged.
@@ -58,7 +60,7 @@ pub(crate) fn tested(
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
     let null_settings = Settings { fixed, start: Vec::new(), profile: settings.profile };
     let null = most_likely(&*structure.null, data, &null_settings)?;
-    let search = Search { model, data, settings, parameters: &parameters, structure: &structure };
+    let search = Places { model, data, settings, parameters: &parameters, structure: &structure };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);
     let places = search.places();
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
@@ -84,7 +86,15 @@ pub(crate) fn tested(
         limit: None,
     };
     if sigmas >= FOUND {
-        return Ok(Fitted { significance: Some(significance), ..fitted });
+        let mut fitted = Fitted { significance: Some(significance), ..fitted };
+        if sigmas < CLEAR {
+            let amplitude = &mut fitted.parameters[structure.amplitude];
+            let Parameter { lower, upper, .. } = parameters[structure.amplitude];
+            let (low, high) = of_found(likelihood_ratio.sqrt(), sigmas);
+            let bounded = |factor: f64| (factor * amplitude.value).clamp(lower, upper);
+            amplitude.interval = Some((bounded(low), bounded(high)));
+        }
+        return Ok(fitted);
     }
     significance.limit = best.and_then(|place| search.limit(&place, &null));
     // It may have less structure, too.
@@ -99,8 +109,12 @@ fn without(
     null: Fitted,
     significance: Significance,
 ) -> Fitted {
-    let absent = |of: Estimate| {
-        Estimate { err: None, interval: None, is_at_bound: false, is_absent: true, ..of }
+    let absent = |of: Estimate| Estimate {
+        err: None,
+        interval: None,
+        is_at_bound: false,
+        is_absent: true,
+        ..of
     };
     let number = |null: usize| {
         let shared = structure.shared.iter().find(|(_, shared)| *shared == null);
@@ -119,7 +133,11 @@ fn without(
         parameters: parameters.collect(),
         derived: fitted.derived.into_iter().map(absent).collect(),
         significance: Some(significance),
-        correlations: null.correlations.iter().map(|&(one, other, of)| (number(one), number(other), of)).collect(),
+        correlations: null
+            .correlations
+            .iter()
+            .map(|&(one, other, of)| (number(one), number(other), of))
+            .collect(),
         ..null
     }
 }
@@ -164,8 +182,30 @@ fn deviations(log_probability: f64) -> f64 {
     low
 }
 
+/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it: its values are those of a
+/// Gaussian above the least one that would have been found. `local` are its standard deviations without the search.
+fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
+    let least = (local * local - (sigmas * sigmas - FOUND * FOUND)).max(0.0).sqrt();
+    let above = |off: f64| log_erfc(off / std::f64::consts::SQRT_2);
+    let end = |probability: f64| {
+        // The probability of a larger value than that of the data, which grows with the mean.
+        let of = |mean: f64| above(local - mean) - above(least - mean);
+        let (mut low, mut high) = (-10.0 * local, local + 10.0);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if of(middle) < libm::log(probability) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low / local
+    };
+    (end(BELOW), end(1.0 - BELOW))
+}
+
 /// The search for a structure.
-struct Search<'a> {
+struct Places<'a> {
     model: &'a dyn Model,
     data: &'a Data,
     settings: &'a Settings,
@@ -173,7 +213,7 @@ struct Search<'a> {
     structure: &'a Structure,
 }
 
-impl Search<'_> {
+impl Places<'_> {
     /// Returns the places that differ under the fixed parameters.
     fn places(&self) -> Vec<Vec<f64>> {
         let mut places = self.structure.places.clone();
@@ -329,7 +369,7 @@ impl Search<'_> {
         let deviance = |free: &[usize], value: f64| {
             let values = self.with(place, null, value);
             let problem = Problem::new(self.model, self.data, self.parameters, free, values);
-            let problem = minimised(problem);
+            let problem = minimised(problem, Search::Exact);
             Some((problem.deviance()?, problem.values()[*amplitude]))
         };
         let Parameter { upper, scale, .. } = self.parameters[*amplitude];

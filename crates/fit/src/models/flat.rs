@@ -35,7 +35,7 @@ impl Model for Flat {
     }
 }
 
-/// Returns places and widths at which a structure of any width is searched: widths from a bin to the range, each in steps of itself.
+/// Returns places and widths at which a structure of any width is searched: widths from a bin to the range, each in steps of half of it.
 pub(super) fn places(data: &Data) -> Vec<(f64, f64)> {
     let (first, last) = (data.bins[0].middle(), data.bins[data.bins.len() - 1].middle());
     let step = (last - first) / (data.bins.len().max(2) - 1) as f64;
@@ -45,7 +45,7 @@ pub(super) fn places(data: &Data) -> Vec<(f64, f64)> {
         let mut centre = first;
         while centre <= last {
             places.push((centre, width));
-            centre += width;
+            centre += (width / 2.0).max(step);
         }
         width *= 2.0;
     }

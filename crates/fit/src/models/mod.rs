@@ -6,6 +6,7 @@ mod dip;
 mod flat;
 mod function;
 mod peak;
+mod pile_up;
 mod response;
 mod sine;
 
@@ -15,5 +16,6 @@ pub use dip::{Dip, DipShape};
 pub use flat::Flat;
 pub use function::Function;
 pub use peak::{Peak, PeakOver};
+pub use pile_up::first_photons;
 pub use response::Response;
 pub use sine::Sine;

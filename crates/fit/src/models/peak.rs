@@ -66,17 +66,18 @@ impl Model for Peak {
         sorted.sort_by(f64::total_cmp);
         let background = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0).max(1e-3);
         let mut starts = Vec::new();
-        for wide in [1, data.bins.len() / 30, data.bins.len() / 6] {
-            let wide = wide.max(1);
+        let mut wide = 1;
+        while wide == 1 || wide <= data.bins.len() / 2 {
             let sum = |of: &[f64]| of.iter().sum::<f64>();
             let highest = values
                 .windows(wide)
                 .enumerate()
                 .max_by(|one, other| sum(one.1).total_cmp(&sum(other.1)));
-            let Some((at, values)) = highest else { continue };
+            let Some((at, values)) = highest else { break };
             let net = (background.mul_add(-(wide as f64), sum(values)) * 1.3).max(1.0);
             let centre = f64::midpoint(data.bins[at].from, data.bins[at + wide - 1].to);
             starts.push(vec![net, centre, width * wide as f64, background]);
+            wide *= 2;
         }
         starts
     }

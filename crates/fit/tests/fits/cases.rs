@@ -2,16 +2,30 @@
 
 use tagq_fit::{
     Data, Fitted, Model, Settings, fit,
-    models::{Correlation, Decay, Dip, DipShape, Emission, Peak, Response, Sine},
+    models::{Correlation, Decay, Dip, DipShape, Emission, Peak, Response, Sine, first_photons},
 };
 
 use super::simulated::{Random, bins, decay_photon, detector, histogram, scanned};
+
+/// How the errors of a case are judged.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Judged {
+    /// All fits have errors or intervals, which cover.
+    Covers,
+    /// At least this part of the fits has them. Those that find a structure of less than five standard deviations are chosen
+    /// by chance, so that values are off on average.
+    Found(f64),
+    /// The truth is a bound, which intervals reach.
+    AtBound,
+}
 
 /// A fit to light of known truth.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// Parameters and their true values.
     pub(crate) truths: Vec<(&'static str, f64)>,
+    /// How the errors are judged.
+    pub(crate) judged: Judged,
     /// Fits the light of a seed.
     pub(crate) fit: Box<dyn Fn(u64) -> Fitted + Sync>,
 }
@@ -38,6 +52,16 @@ pub(crate) fn cases() -> Vec<Case> {
         dip("dip, triangle", DipShape::Triangle, 8000),
         fringe(),
         peak(),
+        weak_peak(),
+        long_decay(),
+        short_of_photons(),
+        three_exponentials(),
+        full_visibility(),
+        weak_dip(),
+        few_pairs(),
+        pile_up("decay, 1 % photons a pulse", 0.01, 110_000),
+        pile_up("decay, 5 % photons a pulse", 0.05, 120_000),
+        pile_up("decay, 10 % photons a pulse", 0.1, 130_000),
     ]
 }
 
@@ -59,6 +83,7 @@ fn tail() -> Case {
     Case {
         name: "decay, 4,000 photons",
         truths: vec![("photons", 4000.0), ("tau", 2.0), ("background", 5.0)],
+        judged: Judged::Covers,
         fit: Box::new(|seed| {
             let data = drawn_tail(&mut Random(seed), 4000.0, 5.0);
             fitted(&Decay::new(1, None, None).unwrap(), &data)
@@ -71,6 +96,7 @@ fn few_photons() -> Case {
     Case {
         name: "decay, 300 photons in 240 bins",
         truths: vec![("tau", 2.0)],
+        judged: Judged::Covers,
         fit: Box::new(|seed| {
             let data = drawn_tail(&mut Random(1000 + seed), 300.0, 0.2);
             fitted(&Decay::new(1, None, None).unwrap(), &data)
@@ -111,6 +137,7 @@ fn with_response() -> Case {
     Case {
         name: "decay with a response, folded",
         truths: vec![("photons", 20_000.0), ("tau", 2.5), ("background", 2.5), ("shift", 0.02)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let light = (20_000.0, 0.02, 2.5);
             fitted(&model, &drawn_decay(&mut Random(2000 + seed), &[(1.0, 2.5)], light, grid))
@@ -124,6 +151,7 @@ fn sparse_response(name: &'static str, counts: usize, seeds: u64) -> Case {
     Case {
         name,
         truths: vec![("tau", 1.0), ("shift", 0.02)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let mut random = Random(seeds + seed);
             let response = drawn_response(&mut random, counts, grid);
@@ -140,6 +168,7 @@ fn coarse() -> Case {
     Case {
         name: "decay in bins as wide as the jitter",
         truths: vec![("tau", 1.0), ("shift", 0.02)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let mut random = Random(80_000 + seed);
             let data = drawn_decay(&mut random, &[(1.0, 1.0)], (20_000.0, 0.02, 0.2), grid);
@@ -160,6 +189,7 @@ fn two_exponentials() -> Case {
             ("tau_intensity", 0.6 * 4.0 + 0.4 * 0.8),
             ("tau_amplitude", 1.0 / (0.6 / 4.0 + 0.4 / 0.8)),
         ],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let taus = [(0.6, 4.0), (0.4, 0.8)];
             let data = drawn_decay(&mut Random(3000 + seed), &taus, (50_000.0, 0.0, 1.0), grid);
@@ -192,6 +222,7 @@ fn two_level() -> Case {
     Case {
         name: "g2, two levels with jitter",
         truths: vec![("level", 1.0), ("tau", 4.0), ("centre", 0.5), ("g2_0", 0.2)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let g2 = |t: f64| 0.8f64.mul_add(-(-(t - 0.5).abs() / 4.0).exp(), 1.0);
             fitted(&model, &correlated(&mut Random(4000 + seed), &g2, 1.0))
@@ -204,6 +235,7 @@ fn three_level() -> Case {
     Case {
         name: "g2, three levels",
         truths: vec![("level", 1.0), ("tau", 2.0), ("g2_0", 0.3)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let g2 = |t: f64| {
                 let t = t.abs();
@@ -219,6 +251,7 @@ fn bunching() -> Case {
     Case {
         name: "g2, bunching",
         truths: vec![("level", 1.0), ("tau", 6.0), ("g2_0", 1.6)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let g2 = |t: f64| 0.6f64.mul_add((-t.abs() / 6.0).exp(), 1.0);
             fitted(&model, &correlated(&mut Random(6000 + seed), &g2, 0.0))
@@ -230,6 +263,7 @@ fn dip(name: &'static str, shape: DipShape, seeds: u64) -> Case {
     Case {
         name,
         truths: vec![("level", 300.0), ("visibility", 0.85), ("centre", 2.0), ("fwhm", 10.0)],
+        judged: Judged::Covers,
         fit: Box::new(move |seed| {
             let mean = |x: f64| {
                 let off = (x - 2.0) / 10.0;
@@ -248,6 +282,7 @@ fn fringe() -> Case {
     Case {
         name: "fringe",
         truths: vec![("level", 200.0), ("visibility", 0.9), ("period", 360.0), ("maximum", 40.0)],
+        judged: Judged::Covers,
         fit: Box::new(|seed| {
             let mean = |x: f64| 200.0 * 0.9f64.mul_add((x - 40.0).to_radians().cos(), 1.0);
             fitted(&Sine, &scanned(&mut Random(9000 + seed), 41, 20.0, &mean))
@@ -264,6 +299,7 @@ fn peak() -> Case {
             ("fwhm", 2.354_82 * 0.8),
             ("background", 20.0),
         ],
+        judged: Judged::Covers,
         fit: Box::new(|seed| {
             let mut random = Random(10_000 + seed);
             let pairs = random.poisson(800.0) as usize;
@@ -272,6 +308,160 @@ fn peak() -> Case {
             let mut data = histogram(bins(-10.0, 0.25, 80), places.into_iter());
             add_background(&mut random, &mut data, 20.0);
             fitted(&Peak::of(&data), &data)
+        }),
+    }
+}
+
+/// A peak of 60 counts over few.
+fn weak_peak() -> Case {
+    Case {
+        name: "peak of 60 counts",
+        truths: vec![("net", 60.0), ("centre", 1.3), ("fwhm", 2.354_82 * 0.8)],
+        judged: Judged::Covers,
+        fit: Box::new(|seed| {
+            let mut random = Random(15_000 + seed);
+            let pairs = random.poisson(60.0) as usize;
+            let places: Vec<f64> =
+                (0..pairs).map(|_| 0.8f64.mul_add(random.gaussian(), 1.3)).collect();
+            let mut data = histogram(bins(-10.0, 0.25, 80), places.into_iter());
+            add_background(&mut random, &mut data, 2.0);
+            fitted(&Peak::of(&data), &data)
+        }),
+    }
+}
+
+/// The background can take the place of the end of the decay, down to its bound.
+fn long_decay() -> Case {
+    let grid = (12.5, 390);
+    let model = Decay::new(1, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay of 0.8 periods, background near its bound",
+        truths: vec![("tau", 10.0), ("photons", 20_000.0), ("background", 4.0)],
+        judged: Judged::Covers,
+        fit: Box::new(move |seed| {
+            let mut random = Random(90_000 + seed);
+            let data = drawn_decay(&mut random, &[(1.0, 10.0)], (20_000.0, 0.0, 4.0), grid);
+            fitted(&model, &data)
+        }),
+    }
+}
+
+fn short_of_photons() -> Case {
+    let grid = (25.0, 500);
+    let model = Decay::new(2, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay, two exponentials of 1,000 photons",
+        truths: vec![("tau_intensity", 0.6 * 4.0 + 0.4 * 0.8)],
+        judged: Judged::Found(0.0),
+        fit: Box::new(move |seed| {
+            let taus = [(0.6, 4.0), (0.4, 0.8)];
+            let data = drawn_decay(&mut Random(140_000 + seed), &taus, (1_000.0, 0.0, 0.1), grid);
+            fitted(&model, &data)
+        }),
+    }
+}
+
+fn three_exponentials() -> Case {
+    let grid = (25.0, 500);
+    let model = Decay::new(3, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name: "decay, three exponentials of 200,000 photons",
+        truths: vec![("tau_intensity", 0.5 * 4.0 + 0.3 * 1.2 + 0.2 * 0.3)],
+        judged: Judged::Found(0.0),
+        fit: Box::new(move |seed| {
+            let taus = [(0.5, 4.0), (0.3, 1.2), (0.2, 0.3)];
+            let light = (200_000.0, 0.0, 1.0);
+            fitted(&model, &drawn_decay(&mut Random(150_000 + seed), &taus, light, grid))
+        }),
+    }
+}
+
+fn full_visibility() -> Case {
+    Case {
+        name: "fringe of visibility 1",
+        truths: vec![("visibility", 1.0)],
+        judged: Judged::AtBound,
+        fit: Box::new(|seed| {
+            let mean = |x: f64| 200.0 * (1.0 + (x - 40.0).to_radians().cos());
+            let data = scanned(&mut Random(160_000 + seed), 41, 20.0, &mean);
+            let settings =
+                Settings { fixed: vec![("period".into(), 360.0)], ..Settings::default() };
+            fit(&Sine, &data, &settings).unwrap()
+        }),
+    }
+}
+
+fn weak_dip() -> Case {
+    Case {
+        name: "dip of visibility 0.05",
+        truths: vec![("visibility", 0.05)],
+        judged: Judged::Found(0.0),
+        fit: Box::new(|seed| {
+            let mean =
+                |x: f64| 300.0 * 0.05f64.mul_add(-(0.5f64.powf(4.0 * (x / 10.0).powi(2))), 1.0);
+            fitted(&Dip(DipShape::Gaussian), &scanned(&mut Random(170_000 + seed), 61, 1.0, &mean))
+        }),
+    }
+}
+
+/// Three pairs by chance in each bin.
+fn few_pairs() -> Case {
+    Case {
+        name: "g2 of 3 pairs a bin",
+        truths: vec![("level", 1.0), ("tau", 4.0), ("g2_0", 0.2)],
+        judged: Judged::Found(0.3),
+        fit: Box::new(|seed| {
+            let mut random = Random(180_000 + seed);
+            let mut data = histogram(bins(-50.0, 0.5, 200), std::iter::empty());
+            for at in 0..200 {
+                let t: f64 = data.bins[at].middle();
+                data.values[at] =
+                    random.poisson(3.0 * 0.8f64.mul_add(-(-t.abs() / 4.0).exp(), 1.0));
+            }
+            data.exposure = Some(vec![3.0; 200]);
+            let model = Correlation { emission: Emission::TwoLevel, jitter: 0.0 };
+            fitted(&model, &data)
+        }),
+    }
+}
+
+/// The detector sees the first photon of a pulse alone.
+fn pile_up(name: &'static str, per_pulse: f64, seeds: u64) -> Case {
+    let grid = (12.5, 390);
+    let model = Decay::new(1, Some(response(grid.0, grid.1)), Some(grid.0)).unwrap();
+    Case {
+        name,
+        truths: vec![("tau", 1.0), ("shift", 0.0)],
+        judged: Judged::Covers,
+        fit: Box::new(move |seed| {
+            let mut random = Random(seeds + seed);
+            let pulses = (1e5 / per_pulse) as usize;
+            let mut places = Vec::new();
+            // Most pulses have no photon; the distance to the next one with a photon is exponential.
+            let empty = (-per_pulse).exp();
+            let mut pulse = 0.0;
+            loop {
+                pulse += 1.0 + (random.uniform().ln() / empty.ln()).floor();
+                if pulse > pulses as f64 {
+                    break;
+                }
+                // One photon or more: the first comes before the end of the mean.
+                let mut sum = -(random.uniform() * (1.0 - empty)).mul_add(-1.0, 1.0).ln();
+                let (mut first, mut count) = (f64::INFINITY, 0);
+                while sum < per_pulse {
+                    sum += random.exponential(1.0);
+                    count += 1;
+                }
+                for _ in 0..count {
+                    let photon = decay_photon(&mut random, &[(1.0, 1.0)], &detector, grid.0);
+                    first = first.min(photon);
+                }
+                places.push(first);
+            }
+            let mut data = histogram(bins(0.0, grid.0 / 390.0, grid.1), places.into_iter());
+            let (seen, _) = first_photons(&data, pulses as f64, grid.0).unwrap();
+            data.exposure = Some(seen);
+            fitted(&model, &data)
         }),
     }
 }

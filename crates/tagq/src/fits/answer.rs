@@ -3,13 +3,12 @@
 use serde_json::{Map, Value, json};
 use tagq_fit::{
     Bin, Data, Estimate, FOUND, Fitted, Model, Quantity, Settings, Significance, fit,
-    models::{EXPONENTIALS_MAX, Response},
+    models::{EXPONENTIALS_MAX, Response, first_photons},
 };
 
 use super::{
     methods,
     observed::{AllObserved, Axis, Observed},
-    pile_up,
     request::{Exponentials, Fit},
 };
 use crate::{
@@ -23,6 +22,8 @@ use crate::{
 
 /// A curve over fewer values is drawn at so many places.
 const SMOOTH: usize = 200;
+/// More photons a pulse are noted.
+const PILE_UP_NOTED: f64 = 0.005;
 /// A correlation of two parameters that is noted.
 const CORRELATED: f64 = 0.9;
 
@@ -124,7 +125,14 @@ impl Answer {
             "fitted": self.query,
         });
         let title = format!("Fit of {}", own.name);
-        let of = FitOf { axis, labels, is_ratio, named: (&own.name, &title), is_described: false, progress };
+        let of = FitOf {
+            axis,
+            labels,
+            is_ratio,
+            named: (&own.name, &title),
+            is_described: false,
+            progress,
+        };
         Ok(of.answer(self, query, all))
     }
 }
@@ -144,7 +152,7 @@ impl Fit {
         for mut observed in series {
             let period = instrument.period.filter(|_| is_decay);
             let seen = period.and_then(|period| {
-                pile_up::seen(&observed.data, answer.run.live_s / period, period)
+                first_photons(&observed.data, answer.run.live_s / period, period)
             });
             let (seen, per_pulse) = seen.unzip();
             observed.data.exposure = seen.filter(|_| is_corrected).or(observed.data.exposure);
@@ -181,7 +189,7 @@ impl Fit {
         let mut all = Vec::new();
         for (observed, per_pulse) in all_data {
             let (model, fitted_one) = fitted(exponentials, &observed.data)?;
-            if per_pulse >= pile_up::NOTED {
+            if per_pulse >= PILE_UP_NOTED {
                 let other = Data { exposure: None, ..observed.data.clone() };
                 let other = is_corrected.then(|| fitted(exponentials, &other)).transpose()?;
                 let other = other.as_ref().map(|(_, other)| other);
@@ -216,9 +224,13 @@ impl Fit {
 /// What pile-up does to a fit, which is corrected if there is another one without the correction.
 fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: Option<&Fitted>) -> String {
     let percent = 100.0 * per_pulse;
-    let hides = format!("{percent:.1} % photons a pulse: the first photon of a pulse hides later ones (pile-up)");
+    let hides = format!(
+        "{percent:.1} % photons a pulse: the first photon of a pulse hides later ones (pile-up)"
+    );
     let Some(uncorrected) = uncorrected else {
-        return format!("{hides}, and lifetimes come out too short; leave --pile-up ignored out, or lower the light");
+        return format!(
+            "{hides}, and lifetimes come out too short; leave --pile-up ignored out, or lower the light"
+        );
     };
     let change = |of: &Estimate| {
         let other = uncorrected.get(&of.name).filter(|other| !other.is_absent)?;
@@ -227,7 +239,9 @@ fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: Option<&Fitted>) -
     let taus = fitted.parameters.iter();
     let taus = taus.filter(|of| of.name.starts_with("tau") && !of.is_absent && !of.is_fixed);
     let changes = taus.filter_map(change).collect::<Vec<_>>().join(", ");
-    format!("{hides}; the fit corrects this, which changes {changes}. --pile-up ignored leaves it out")
+    format!(
+        "{hides}; the fit corrects this, which changes {changes}. --pile-up ignored leaves it out"
+    )
 }
 
 /// The fits of an answer.

@@ -10,7 +10,6 @@ mod ask;
 mod fit_type;
 mod methods;
 mod observed;
-mod pile_up;
 mod request;
 
 pub use answer::OwnModel;

@@ -10,10 +10,6 @@ use crate::{
     table::{Cell, Unit},
 };
 
-/// Units of times, and their sizes.
-const UNITS: [(&str, f64); 5] =
-    [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)];
-
 /// The horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Axis {
@@ -64,14 +60,6 @@ impl Axis {
                 duration.asked()
             ))),
         }
-    }
-
-    /// Returns a place in words, with four digits.
-    pub fn words(self, place: f64) -> String {
-        let Self::Time(_) = self else { return format!("{place:.4}") };
-        let found = UNITS.iter().find(|(_, size)| place.abs() >= *size);
-        let &(unit, size) = found.unwrap_or(&("ps", 1e-12));
-        format!("{:.4} {unit}", place / size)
     }
 
     /// Returns how a place is shown.

@@ -105,6 +105,10 @@ impl Read for PageHead {
             bytes.insert(head.map_err(|fault| guard.note(fault))?)
         };
         let rest = &bytes[*used..];
+        // At the end, the library would go on to skip what is not there.
+        if rest.is_empty() && !out.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let len = rest.len().min(out.len());
         out[..len].copy_from_slice(&rest[..len]);
         *used += len;

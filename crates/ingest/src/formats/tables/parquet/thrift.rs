@@ -19,6 +19,8 @@ pub(super) const PAGE_BYTES_MAX: u64 = 32 << 20;
 /// What the walk over a structure comes by.
 #[derive(Debug, Clone, Copy)]
 enum Seen {
+    /// A field of this type.
+    Field(u8),
     Int(i64),
     /// A list of so many items.
     List(usize),
@@ -69,6 +71,10 @@ pub(super) fn check_page(bytes: &[u8]) -> Result<(), Fault> {
     let (mut page_bytes, mut labels) = (0, 0);
     walk(bytes, &mut |path, seen| {
         match (path, seen) {
+            // The library reads a field by its number, whatever type it says.
+            (path, Seen::Field(kind)) if !is_of_page(path, kind) => {
+                return damaged("the header of a page has a field of another type");
+            }
             ([2 | 3], Seen::Int(len)) => page_bytes = page_bytes.max(len.unsigned_abs()),
             ([7, 1], Seen::Int(len)) => labels = labels.max(len.unsigned_abs()),
             _ => {}
@@ -86,6 +92,19 @@ pub(super) fn check_page(bytes: &[u8]) -> Result<(), Fault> {
         return damaged(format!("it has a dictionary of {labels} values in {page_bytes} bytes"));
     }
     Ok(())
+}
+
+/// Whether a field of the header of a page may have this type: a number, a truth value or a structure.
+fn is_of_page(path: &[i64], kind: u8) -> bool {
+    let (numbers, truth, structures) = (kind == 5, matches!(kind, 1 | 2), kind == 12);
+    match path {
+        [1..=4] => numbers,
+        [5..=8] => structures,
+        [5, 1..=4] | [7, 1..=2] | [8, 1..=6] => numbers,
+        [7, 3] | [8, 7] => truth,
+        [5, 5] | [8, 8] => structures,
+        _ => true,
+    }
 }
 
 /// Sees what a structure holds, with the numbers of the fields around it.
@@ -119,6 +138,7 @@ impl Walk<'_, '_> {
                 step => field.saturating_add(step),
             };
             self.path.push(field);
+            (self.see)(&self.path, Seen::Field(kind))?;
             // Truth values stand in the type of their field.
             if kind > 2 {
                 self.value(kind)?;
@@ -129,7 +149,7 @@ impl Walk<'_, '_> {
 
     fn value(&mut self, kind: u8) -> Result<(), Fault> {
         match kind {
-            1..=3 => self.skip(1),
+            3 => self.skip(1),
             4..=6 => {
                 let int = self.int()?;
                 (self.see)(&self.path, Seen::Int(int))
@@ -153,9 +173,12 @@ impl Walk<'_, '_> {
             return damaged("it has a list that is longer than the file");
         };
         (self.see)(&self.path, Seen::List(len))?;
-        // Lists within lists do not occur.
+        // Lists within lists do not occur, nor those of truth values, of which readers take no byte or one.
         if matches!(head & 15, 9 | 10) {
             return damaged("it has a list of lists");
+        }
+        if len > 0 && matches!(head & 15, 1 | 2) {
+            return damaged("it has a list of truth values");
         }
         for _ in 0..len {
             if head & 15 == 12 {

@@ -1,16 +1,14 @@
 //! Photons that a detector does not see because it saw an earlier one of the same pulse (pile-up).
 
-use tagq_fit::Data;
+use crate::data::Data;
 
-/// More photons a pulse are noted.
-pub(super) const NOTED: f64 = 0.005;
 /// With more photons a pulse, what is hidden cannot be known.
 const MOST: f64 = 0.9;
 
 /// The first photon of a pulse hides all later ones: a bin can only have photons of pulses without an earlier one (Coates, J. Phys.
-/// E 1, 878 (1968)). Returns the part of the pulses that each bin can have, and the photons a pulse; `None` if the bins are
-/// not those of one period.
-pub(super) fn seen(data: &Data, pulses: f64, period: f64) -> Option<(Vec<f64>, f64)> {
+/// E 1, 878 (1968)). Returns the part of the pulses that each bin can have, which is the exposure of a decay, and the photons a
+/// pulse; `None` if the bins are not those of one period, which begins at zero.
+pub fn first_photons(data: &Data, pulses: f64, period: f64) -> Option<(Vec<f64>, f64)> {
     let (from, to) = data.ends();
     let width = data.width().ok()?;
     let photons: f64 = data.values.iter().sum();
