@@ -182,8 +182,9 @@ fn deviations(log_probability: f64) -> f64 {
     low
 }
 
-/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it: its values are those of a
-/// Gaussian above the least one that would have been found. `local` are its standard deviations without the search.
+/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it. At its lower end it is one of the
+/// values of a Gaussian that are above the least one that would have been found; it reaches a standard deviation up at least.
+/// `local` are its standard deviations without the search.
 fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
     let least = (local * local - (sigmas * sigmas - FOUND * FOUND)).max(0.0).sqrt();
     let above = |off: f64| log_erfc(off / std::f64::consts::SQRT_2);
@@ -201,7 +202,7 @@ fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
         }
         low / local
     };
-    (end(BELOW), end(1.0 - BELOW))
+    (end(BELOW), end(1.0 - BELOW).max(1.0 + 1.0 / local))
 }
 
 /// The search for a structure.

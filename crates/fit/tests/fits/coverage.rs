@@ -7,49 +7,22 @@ use super::{
     simulated::{Random, bins, decay_photon, detector, histogram},
 };
 use tagq_fit::{
-    Data, Estimate, FOUND, Noise, Settings, fit,
+    Data, Noise, Settings, fit,
     models::{Decay, Peak, Response, Sine},
 };
 use tagq_sampling::some;
 
-/// Bounds of chi-square per degree of freedom, of all simulations and of a tenth of them.
-const BOUNDS: [std::ops::RangeInclusive<f64>; 2] = [0.8..=1.25, 0.65..=1.45];
-
-/// Returns the difference of an estimate and the truth in its error on that side; `None` if it has none.
-fn off(found: &Estimate, truth: f64) -> Option<f64> {
-    let err = match found.interval {
-        Some((low, _)) if found.value > truth => Some(found.value - low),
-        Some((_, high)) => Some(high - found.value),
-        None => found.err,
-    };
-    let off = found.value - truth;
-    err.map(|err| if off == 0.0 { 0.0 } else { off / err })
-}
+/// Bounds of chi-square per degree of freedom, of all simulations and of a tenth of them (`cargo xtask coverage` makes 1,000).
+const BOUNDS: [std::ops::RangeInclusive<f64>; 2] = [0.8..=1.25, 0.5..=1.75];
 
 /// Asserts that the errors of a case cover.
 fn covers(case: &Case) {
-    let seeds = some(0..1000).count();
+    let seeds = some(0..400).count();
     let mut all = vec![Vec::new(); case.truths.len()];
     for seed in 0..seeds as u64 {
         let fitted = (case.fit)(seed);
-        if std::env::var("DBG").is_ok_and(|name| case.name.contains(&name)) {
-            println!(
-                "{seed} {:?} {:.1} {:.1}",
-                fitted.significance.as_ref().map(|s| (s.sigmas, s.likelihood_ratio.sqrt())),
-                fitted.deviance,
-                fitted.deviance_expected
-            );
-            for of in fitted.parameters.iter().chain(&fitted.derived) {
-                println!("   {} {:.4} {:.4?} {:.4?}", of.name, of.value, of.err, of.interval);
-            }
-        }
-        // Without a structure, a level is that of a constant.
-        if fitted.significance.as_ref().is_some_and(|of| of.sigmas < FOUND) {
-            continue;
-        }
         for ((parameter, truth), all) in case.truths.iter().zip(&mut all) {
-            let found = fitted.get(parameter).expect("a parameter of the model");
-            all.extend(off(found, *truth));
+            all.extend(Case::pull(&fitted, parameter, *truth));
         }
     }
     for ((parameter, _), all) in case.truths.iter().zip(&all) {
@@ -66,9 +39,10 @@ fn covers(case: &Case) {
         if count < 20 {
             continue;
         }
-        let bounds = &BOUNDS[usize::from(seeds < 1000)];
-        let is_at_bound = case.judged == Judged::AtBound && ratio <= 1.0;
-        assert!(is_at_bound || bounds.contains(&ratio), "{name}: {parameter} {ratio}");
+        let bounds = &BOUNDS[usize::from(seeds < 400)];
+        // Intervals at a bound, and those of what was hardly found, hold more.
+        let is_wide = case.judged != Judged::Covers && ratio <= 1.0;
+        assert!(is_wide || bounds.contains(&ratio), "{name}: {parameter} {ratio}");
         // A bias of half an error is not seen in one fit.
         let is_biased = case.judged == Judged::Covers && bias.abs() >= 0.5;
         assert!(!is_biased, "{name}: {parameter} is {bias} errors off");
@@ -78,12 +52,7 @@ fn covers(case: &Case) {
 #[test]
 fn errors_cover() {
     let cases = cases();
-    thread::scope(|scope| {
-        cases
-            .iter()
-            .filter(|c| std::env::var("DBG").map_or(true, |name| c.name.contains(&name)))
-            .for_each(|case| drop(scope.spawn(|| covers(case))))
-    });
+    thread::scope(|scope| cases.iter().for_each(|case| drop(scope.spawn(|| covers(case)))));
 }
 
 #[test]
@@ -157,52 +126,4 @@ fn fringes_in_long_traces_and_peaks_far_away() {
         (err / 0.067 - 1.0).abs() < 0.1 && (centre.value - far).abs() < 4.0 * err,
         "{centre:?}"
     );
-}
-
-#[test]
-fn dbg_one() {
-    let name = std::env::var("DBG").unwrap_or_default();
-    let seed: u64 = std::env::var("SEED").unwrap_or_default().parse().unwrap_or(0);
-    for case in cases().iter().filter(|c| c.name == name) {
-        let start = std::time::Instant::now();
-        let fitted = (case.fit)(seed);
-        println!(
-            "{:?} {:?} {:.1} {:.1}",
-            start.elapsed(),
-            fitted.significance.as_ref().map(|s| (s.sigmas, s.likelihood_ratio.sqrt())),
-            fitted.deviance,
-            fitted.deviance_expected
-        );
-        for of in fitted.parameters.iter().chain(&fitted.derived) {
-            println!("   {} {:.4} {:.4?} {:.4?}", of.name, of.value, of.err, of.interval);
-        }
-    }
-}
-
-#[test]
-fn dbg_peak() {
-    let mut random = Random(15_000 + std::env::var("SEED").unwrap().parse::<u64>().unwrap());
-    let pairs = random.poisson(60.0) as usize;
-    let places: Vec<f64> = (0..pairs).map(|_| 0.8f64.mul_add(random.gaussian(), 1.3)).collect();
-    let mut data = histogram(bins(-10.0, 0.25, 80), places.into_iter());
-    data.values.iter_mut().for_each(|value| *value += random.poisson(2.0));
-    println!("{:?}", data.values);
-    let model = Peak::of(&data);
-    for start in tagq_fit::Model::starts(&model, &data) {
-        let names = ["net", "centre", "fwhm", "background"].map(str::to_owned);
-        let f = fit(
-            &model,
-            &data,
-            &Settings {
-                start: names.into_iter().zip(start.clone()).collect(),
-                ..Settings::default()
-            },
-        )
-        .unwrap();
-        println!(
-            "{start:?} -> {:?} {}",
-            f.parameters.iter().map(|p| p.value).collect::<Vec<_>>(),
-            f.deviance
-        );
-    }
 }
