@@ -41,8 +41,8 @@ fn delays_are_found_wherever_they_are() {
             "3us" => 3e-6,
             _ => -0.7e-3,
         };
-        let off = (seconds(&row["centre_s"]) - expected).abs();
-        assert!(off < 5.0 * seconds(&row["centre_err_s"]) + 156.25e-12 / 2.0, "{delay}: {row}");
+        let off = (seconds(&row["peak_s"]) - expected).abs();
+        assert!(off < 5.0 * seconds(&row["peak_err_s"]) + 156.25e-12 / 2.0, "{delay}: {row}");
         // Two jitters of 300 ps give a peak of width 2.355·√2·300 ps.
         let width = seconds(&row["width_s"]);
         assert!((0.8e-9..1.3e-9).contains(&width), "{delay}: {row}");
@@ -75,7 +75,7 @@ fn chance_has_no_peak_and_a_comb_is_named() {
     let pairs = format!("{pulses} --rate 200kHz --dark 100kHz --delay 2=100ns --efficiency 0.5");
     let run = simulate(folder.path(), &pairs);
     let row = &delays(&run, "--channels 1,2")["rows"][0];
-    assert!((seconds(&row["centre_s"]) - 100e-9).abs() < 0.1e-9, "{row}");
+    assert!((seconds(&row["peak_s"]) - 100e-9).abs() < 0.1e-9, "{row}");
     assert!((seconds(&row["comb_s"]) - 12.5e-9).abs() < 0.01e-9, "{row}");
     assert!(seconds(&row["second_sigmas"]) < seconds(&row["sigmas"]), "{row}");
 

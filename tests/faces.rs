@@ -26,7 +26,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "histogram",
-        "One row for each bin: `delay_ticks` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
+        "One row for each bin: `first_tick` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
          `count_err`.",
         ">>> counts = run.histogram(1, 2, bin=\"5ns\", range=\"20ns\")\n\
          >>> int(counts[\"count\"].sum())\n\
@@ -34,15 +34,15 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "g2",
-        "One row for each bin: `delay_ticks` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
+        "One row for each bin: `first_tick` (its first tick), `width_ticks`, `delay_s` (its middle), `count` with \
          `count_err`, and `g2` (1 by chance) with `g2_err`.",
         ">>> g2 = run.g2(1, 2, bin=\"5ns\", range=(\"-20ns\", \"20ns\"))\n\
-         >>> len(g2), max(g2, key=lambda row: row.g2).delay_ticks\n\
+         >>> len(g2), max(g2, key=lambda row: row.g2).first_tick\n\
          (8, 0)",
     ),
     (
         "histogram2d",
-        "One row for each cell: `delay_a_ticks`, `delay_b_ticks` (its first ticks), `delay_a_s`, `delay_b_s` (its middle) and \
+        "One row for each cell: `first_tick_a`, `first_tick_b` (its first ticks), `delay_a_s`, `delay_b_s` (its middle) and \
          `count`; with `g3` the normalised value and its error.",
         ">>> cells = run.histogram2d(1, 2, 3, bin=\"10ns\", range=\"50ns\")\n\
          >>> int(cells[\"count\"].sum())\n\
@@ -59,7 +59,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "micro",
-        "One row for each channel and bin: `channel`, `delay_ticks` (its first micro time) and `width_ticks`, in ticks of \
+        "One row for each channel and bin: `channel`, `first_tick` (its first micro time) and `width_ticks`, in ticks of \
          micro times, `delay_s` (its middle) and `count` with `count_err`.",
         ">>> run.micro(1)\n\
          Traceback (most recent call last):\n\
@@ -77,7 +77,7 @@ const RETURNS: [(&str, &str, &str); 9] = [
     ),
     (
         "delays",
-        "One row for each pair: `channels`, `peak_ticks` (`peak_s`, rounded), `peak_s`, of a fit `centre_s`, `width_s` and `coincidences` with \
+        "One row for each pair: `channels`, `peak_ticks` (`peak_s`, rounded), `peak_s`, of a fit `width_s` and `coincidences` with \
          their errors, `sigmas`, and of pulsed light `comb_s`, its period. `query[\"delays\"]` has the delay of each channel \
          that aligns them.",
         ">>> delays = run.delays([1, 2])\n\

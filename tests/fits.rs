@@ -44,7 +44,10 @@ fn every_model_has_every_form() {
         for key in rows[0].as_object().unwrap().keys().filter(|key| *key != "group") {
             assert!(keys.contains(key.as_str()), "{fit}: {key} is not in {keys}");
         }
-        assert!(ask(&format!("{fit} --format table")).text().contains("deviance/dof"), "{fit}");
+        assert!(
+            ask(&format!("{fit} --format table")).text().contains("deviance/expected"),
+            "{fit}"
+        );
         for end in ["svg", "html", "pdf", "png"] {
             let file = format!("{}.{end}", of.name);
             let drawn = ask(&format!("{fit} --format csv --plot={file}"));

@@ -292,7 +292,7 @@ fn a_reader_gets_few_digits_of_a_tick() {
     assert!(other.contains("tagq set --tick 4848484849/50as"), "{other}");
 }
 
-/// `delay_ticks` and `delay_s` of a bin are not the same delay.
+/// `first_tick` and `delay_s` of a bin are not the same delay.
 #[test]
 fn names_of_columns_that_can_be_misread_are_explained_in_csv() {
     let folder = tempfile::tempdir().unwrap();
@@ -300,11 +300,11 @@ fn names_of_columns_that_can_be_misread_are_explained_in_csv() {
     for (args, said) in [
         (
             "histogram 1,2 --bin 4t --range 20t",
-            "# delay_ticks: first tick of the bin\n# delay_s: middle of the bin\n",
+            "# first_tick: first tick of the bin\n# delay_s: middle of the bin\n",
         ),
         (
             "g2 1,2 --bin 4t --range 20t",
-            "# delay_ticks: first tick of the bin\n# delay_s: middle of the bin\n",
+            "# first_tick: first tick of the bin\n# delay_s: middle of the bin\n",
         ),
         (
             "coincidences 1,2 --window 4t",

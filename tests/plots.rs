@@ -33,7 +33,7 @@ fn a_plot_stands_in_place_of_the_table() {
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    assert!(!text.contains('\u{1b}') && !text.contains("delay_ticks"), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains("first_tick"), "{text}");
     let shown = text.lines().skip(1).map(|line| line.chars().count()).max().unwrap();
     assert!((60..=80).contains(&shown), "{shown}:\n{text}");
     let matrix = ask(folder.path(), "coincidences --window 2ns --plot run");
@@ -68,7 +68,7 @@ fn an_answer_that_is_asked_for_goes_where_it_goes() {
     assert!(both.stderr.contains(drawn) && !plain.stderr.contains(drawn), "{}", both.stderr);
     let drawn = ask(folder.path(), "histogram --start 1 --stop 2 run -o a.csv --plot");
     assert!(drawn.stdout.is_empty() && drawn.stderr.contains("counts"), "{}", drawn.stderr);
-    assert!(fs::read_to_string(folder.path().join("a.csv")).unwrap().contains("delay_ticks"));
+    assert!(fs::read_to_string(folder.path().join("a.csv")).unwrap().contains("first_tick"));
 }
 
 #[test]

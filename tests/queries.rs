@@ -57,7 +57,7 @@ fn a_histogram_holds_every_difference_in_its_bin() {
     let rows = answer["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 15);
     for row in rows {
-        let low = row["delay_ticks"].as_i64().unwrap();
+        let low = row["first_tick"].as_i64().unwrap();
         let held = differences.iter().filter(|&&d| d >= low && d < low + 10).count();
         assert_eq!(row["count"].as_u64().unwrap(), held as u64, "{row}");
         // Middle of the ticks in the bin: low … low + 9.
@@ -66,10 +66,10 @@ fn a_histogram_holds_every_difference_in_its_bin() {
     }
     // The partners on channel 4 are 64 ticks later.
     let peak = rows.iter().max_by_key(|row| row["count"].as_u64()).unwrap();
-    assert_eq!(peak["delay_ticks"], 60);
+    assert_eq!(peak["first_tick"], 60);
     // A symmetric range has an odd number of bins; the middle one is centred on zero.
     let around = json("histogram --start 3 --stop 4 --bin 10t --range 50t", &run);
-    let lows = column(&around, "delay_ticks");
+    let lows = column(&around, "first_tick");
     assert_eq!((lows.len() % 2, lows[lows.len() / 2]), (1, -5));
 }
 

@@ -66,7 +66,7 @@ fn shifted_accidentals_of_pulses_are_the_side_peaks() {
     // 100 ns are 640 ticks: count in the window around the peak at a multiple of this.
     let peak = |k: i64| -> u64 {
         let is_near =
-            |row: &&serde_json::Value| (row["delay_ticks"].as_i64().unwrap() - 640 * k).abs() <= 12;
+            |row: &&serde_json::Value| (row["first_tick"].as_i64().unwrap() - 640 * k).abs() <= 12;
         let rows = histogram["rows"].as_array().unwrap().iter().filter(is_near);
         rows.map(|row| row["count"].as_u64().unwrap()).sum()
     };

@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn fields_say_what_their_keys_do_not() {
-        let low = Column::integers("delay_ticks", vec![1].into()).about("first tick of the bin");
+        let low = Column::integers("first_tick", vec![1].into()).about("first tick of the bin");
         let rows = Table::default().with(low).with(Column::counts("count", vec![1].into()));
         let batch = answers(&[answer("a", rows)]).unwrap();
         let schema = batch.schema();

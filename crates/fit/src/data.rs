@@ -18,6 +18,9 @@ pub enum Noise {
     Poisson,
     /// Values have these standard errors.
     Normal(Vec<f64>),
+    /// Values are counts that scatter more than Poisson counts, or together: a row of covariances with all values for each value, or its
+    /// variance alone.
+    Covariance(Vec<Vec<f64>>),
     /// Values are counts, and the sum of (n − m)² / m is minimised in place of the deviance. Biased for few counts; for
     /// comparison with programs that fit in this way.
     Pearson,
@@ -69,6 +72,13 @@ impl Data {
             values: of(&self.values),
             noise: match &self.noise {
                 Noise::Normal(errors) => Noise::Normal(of(errors)),
+                Noise::Covariance(rows) => {
+                    let row = |&k: &usize| match &rows[k][..] {
+                        [variance] => vec![*variance],
+                        row => of(row),
+                    };
+                    Noise::Covariance(kept.iter().map(row).collect())
+                }
                 noise => noise.clone(),
             },
             exposure: self.exposure.as_deref().map(of),
@@ -114,6 +124,16 @@ impl Data {
         let errors = match &self.noise {
             Noise::Normal(errors) if !errors.iter().all(is_error) => return Err(Error::NoErrors),
             Noise::Normal(errors) => errors.len(),
+            Noise::Covariance(rows) => {
+                let is_whole = |(k, row): (usize, &Vec<f64>)| {
+                    let variance = if row.len() == 1 { row.first() } else { row.get(k) };
+                    [1, bins].contains(&row.len()) && variance.is_some_and(is_error)
+                };
+                if !rows.iter().enumerate().all(is_whole) {
+                    return Err(Error::NoErrors);
+                }
+                rows.len()
+            }
             Noise::Poisson | Noise::Pearson => bins,
         };
         let exposures = self.exposure.as_ref().map_or(bins, Vec::len);

@@ -6,10 +6,9 @@ use nalgebra::DVector;
 use crate::{
     data::Data,
     error::Error,
-    information::{Information, measured_offsets},
+    information::information,
     model::{Model, Parameter, Quantity},
     problem::Problem,
-    residual::expected_deviance,
 };
 
 /// How a model is fitted.
@@ -209,17 +208,7 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
     let is_at_bound = |of: usize| fixed[of].is_none() && parameters[of].is_at_bound(values[of]);
     let open: Vec<usize> = problem.free.iter().copied().filter(|&of| !is_at_bound(of)).collect();
     let (curve, residuals) = problem.result().ok_or(Error::NoConvergence)?;
-    let mut deviance_expected =
-        curve.iter().map(|&mean| expected_deviance(&data.noise, mean)).sum::<f64>();
-    deviance_expected -= problem.free.len() as f64;
-    let degrees = data.bins.len() - problem.free.len();
-    let mut deviance_variance = 2.0 * degrees as f64;
-    let mut information = Information::of(problem, &open, &curve);
-    if let Some(information) = &mut information {
-        let added = information.add(&measured_offsets(problem, &curve));
-        deviance_expected += added.mean;
-        deviance_variance += 4.0f64.mul_add(added.mean, added.variance);
-    }
+    let (information, expected) = information(problem, &open, &curve);
     let covariance = information.map(|of| of.covariance);
     let pairs = (0..open.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
     let correlation = |(one, other): (usize, usize)| {
@@ -267,9 +256,9 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         curve,
         residuals,
         deviance,
-        deviance_expected,
-        deviance_spread: deviance_variance.sqrt(),
-        degrees,
+        deviance_expected: expected.mean,
+        deviance_spread: expected.variance.sqrt(),
+        degrees: data.bins.len() - problem.free.len(),
         correlations,
         significance: None,
     })

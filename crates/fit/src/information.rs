@@ -1,8 +1,12 @@
-//! The covariance of fitted parameters.
+//! What values determine of parameters, and the deviance that is expected of them.
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::{problem::Problem, residual::variance};
+use crate::{
+    data::Noise,
+    problem::Problem,
+    residual::{expected_deviance, variance},
+};
 
 /// Draws of the measured part of a model.
 const DRAWS: u64 = 200;
@@ -11,32 +15,63 @@ const DRAWS: u64 = 200;
 pub(crate) struct Information {
     /// The covariance of the parameters.
     pub covariance: DMatrix<f64>,
-    /// The derivatives of the predictions by the parameters, in standard errors of the values.
-    slopes: DMatrix<f64>,
-    /// The covariance in the scales of the parameters.
-    inverse: DMatrix<f64>,
-    /// The scales.
-    scales: DVector<f64>,
-    /// The standard errors of the values.
-    errors: Vec<f64>,
+    /// The variance of each over that of counts alone.
+    pub widening: Vec<f64>,
 }
 
-/// What offsets of the predictions add to the deviance.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Added {
+/// The deviance of values that the model describes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
     pub mean: f64,
     pub variance: f64,
 }
 
-impl Information {
-    /// Returns the inverse of the Fisher information of these parameters; `None` if the data do not determine them.
-    pub fn of(problem: &Problem<'_>, open: &[usize], curve: &[f64]) -> Option<Self> {
+/// The problem near its best parameters, with values in their standard errors as counts.
+struct Linear {
+    /// The derivatives of the predictions by the parameters in their scales.
+    slopes: DMatrix<f64>,
+    /// The inverse of the Fisher information.
+    inverse: DMatrix<f64>,
+    /// The scales of the parameters.
+    scales: DVector<f64>,
+}
+
+/// Returns the information of these parameters, none if the data do not determine them, and the deviance that is expected.
+pub(crate) fn information(
+    problem: &Problem<'_>,
+    open: &[usize],
+    curve: &[f64],
+) -> (Option<Information>, Expected) {
+    let noise = &problem.data.noise;
+    let error = |(row, &mean): (usize, &f64)| variance(noise, row, mean).sqrt();
+    let errors: Vec<f64> = curve.iter().enumerate().map(error).collect();
+    let linear = Linear::of(problem, open, &errors);
+    let (added, expected) = match noise {
+        Noise::Covariance(rows) => of_covariance(rows, &errors, linear.as_ref()),
+        _ => of_counts(problem, curve, &errors, linear.as_ref()),
+    };
+    let information = linear.map(|linear| {
+        let in_scales =
+            |of: &DMatrix<f64>| of.component_mul(&(&linear.scales * linear.scales.transpose()));
+        let covariance = match (noise, added) {
+            (Noise::Covariance(_), added) => added,
+            (_, added) => &linear.inverse + added,
+        };
+        let widening = covariance.diagonal().component_div(&linear.inverse.diagonal());
+        Information {
+            covariance: in_scales(&covariance),
+            widening: widening.iter().copied().collect(),
+        }
+    });
+    (information, expected)
+}
+
+impl Linear {
+    fn of(problem: &Problem<'_>, open: &[usize], errors: &[f64]) -> Option<Self> {
         if open.is_empty() {
             return None;
         }
-        let error = |(row, &mean): (usize, &f64)| variance(&problem.data.noise, row, mean).sqrt();
-        let errors: Vec<f64> = curve.iter().enumerate().map(error).collect();
-        let mut slopes = DMatrix::zeros(curve.len(), open.len());
+        let mut slopes = DMatrix::zeros(errors.len(), open.len());
         for (column, &of) in open.iter().enumerate() {
             let scale = problem.parameters[of].scale;
             for (row, slope) in problem.slope(of)?.into_iter().enumerate() {
@@ -45,28 +80,78 @@ impl Information {
         }
         let inverse = (slopes.transpose() * &slopes).cholesky()?.inverse();
         let scales = open.iter().map(|&of| problem.parameters[of].scale);
-        let scales = DVector::from_iterator(open.len(), scales);
-        let covariance = inverse.component_mul(&(&scales * scales.transpose()));
-        Some(Self { covariance, slopes, inverse, scales, errors })
+        Some(Self { slopes, inverse, scales: DVector::from_iterator(open.len(), scales) })
     }
+}
 
-    /// Adds what equally likely offsets of all predictions do to the parameters.
-    pub fn add(&mut self, offsets: &[Vec<f64>]) -> Added {
-        let count = offsets.len() as f64;
-        let mut deviances = Vec::new();
-        for offsets in offsets {
-            let in_errors = offsets.iter().zip(&self.errors).map(|(offset, error)| offset / error);
-            let in_errors = DVector::from_iterator(offsets.len(), in_errors);
-            let change = &self.inverse * (self.slopes.transpose() * &in_errors);
+/// The covariance of the parameters that that of the values gives, which the fit does not weigh by, and the deviance.
+fn of_covariance(
+    rows: &[Vec<f64>],
+    errors: &[f64],
+    linear: Option<&Linear>,
+) -> (DMatrix<f64>, Expected) {
+    let count = errors.len();
+    let diagonal = |k: usize| if rows[k].len() == 1 { rows[k][0] } else { rows[k][k] };
+    let is_diagonal = rows.iter().all(|row| row.len() == 1);
+    let in_errors = |k: usize, l: usize| match &rows[k][..] {
+        [_] if k != l => 0.0,
+        [variance] => variance / (errors[k] * errors[l]),
+        row => row[l] / (errors[k] * errors[l]),
+    };
+    let trace: f64 = (0..count).map(|k| diagonal(k) / errors[k].powi(2)).sum();
+    let others = |k: usize| if is_diagonal { k..k + 1 } else { 0..count };
+    let squares: f64 = (0..count)
+        .flat_map(|k| others(k).map(move |l| (k, l)))
+        .map(|(k, l)| in_errors(k, l).powi(2))
+        .sum();
+    let Some(Linear { slopes, inverse, .. }) = linear else {
+        return (DMatrix::zeros(0, 0), Expected { mean: trace, variance: 2.0 * squares });
+    };
+    let product = DMatrix::from_fn(count, slopes.ncols(), |k, column| {
+        others(k).map(|l| in_errors(k, l) * slopes[(l, column)]).sum()
+    });
+    let followed = inverse * (slopes.transpose() * &product);
+    // Of (1 - H) S, with the projection H on what the parameters follow: the trace, and that of its square.
+    let twice = (inverse * (product.transpose() * &product)).trace();
+    let mean = trace - followed.trace();
+    let variance = 2.0 * (squares - 2.0 * twice + (&followed * &followed).trace());
+    (followed * inverse, Expected { mean, variance })
+}
+
+/// What other measurements of the measured part of a model add to the covariance of the parameters, and the deviance of counts.
+fn of_counts(
+    problem: &Problem<'_>,
+    curve: &[f64],
+    errors: &[f64],
+    linear: Option<&Linear>,
+) -> (DMatrix<f64>, Expected) {
+    let open = linear.map_or(0, |linear| linear.slopes.ncols());
+    let mut added = DMatrix::zeros(open, open);
+    let noise = &problem.data.noise;
+    let each = curve.iter().map(|&mean| expected_deviance(noise, mean));
+    let mut mean = each.sum::<f64>() - problem.free.len() as f64;
+    let mut variance = 2.0 * (curve.len() - problem.free.len()) as f64;
+    let offsets = measured_offsets(problem, curve);
+    let mut deviances = Vec::new();
+    for offsets in &offsets {
+        let in_errors = offsets.iter().zip(errors).map(|(offset, error)| offset / error);
+        let mut rest = DVector::from_iterator(offsets.len(), in_errors);
+        if let Some(Linear { slopes, inverse, .. }) = linear {
+            let change = inverse * (slopes.transpose() * &rest);
             // What the parameters do not follow is left in the residuals.
-            deviances.push((in_errors - &self.slopes * &change).norm_squared());
-            let change = change.component_mul(&self.scales);
-            self.covariance += &change * change.transpose() / count;
+            rest -= slopes * &change;
+            added += &change * change.transpose();
         }
-        let mean = deviances.iter().sum::<f64>() / count;
-        let variance = deviances.iter().map(|of| (of - mean).powi(2)).sum::<f64>() / count;
-        if offsets.is_empty() { Added::default() } else { Added { mean, variance } }
+        deviances.push(rest.norm_squared());
     }
+    if !deviances.is_empty() {
+        let count = deviances.len() as f64;
+        let more = deviances.iter().sum::<f64>() / count;
+        let spread = deviances.iter().map(|of| (of - more).powi(2)).sum::<f64>() / count;
+        mean += more;
+        variance += 4.0f64.mul_add(more, spread);
+    }
+    (added / offsets.len().max(1) as f64, Expected { mean, variance })
 }
 
 /// Returns the changes of the predictions by other measurements of the measured part of the model.

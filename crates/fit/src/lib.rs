@@ -35,3 +35,4 @@ pub use error::Error;
 pub use estimate::{Estimate, FOUND, Fitted, Settings, Significance};
 pub use fit::fit;
 pub use model::{Derived, Model, Parameter, Quantity, Structure};
+pub use structure::CLEAR;

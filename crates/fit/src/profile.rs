@@ -3,7 +3,7 @@
 use crate::{
     data::Data,
     estimate::{Estimate, Fitted, Search, Settings, minimised},
-    information::{Information, measured_offsets},
+    information::information,
     model::{Model, Parameter},
     problem::{Held, Problem},
     structure::CLEAR,
@@ -148,22 +148,20 @@ impl Profile<'_> {
     }
 
     /// Returns the likelihood ratio of one standard deviation of each parameter: 1, and more where a measured part of the model
-    /// adds to its error.
+    /// or the covariance of the values adds to its error.
     fn ratios(&self) -> Vec<f64> {
         let is_open = |of: &usize| !self.fitted.parameters[*of].is_at_bound;
         let open: Vec<usize> = self.free.iter().copied().filter(is_open).collect();
         let curve = &self.fitted.curve;
         let problem =
             Problem::new(self.model, self.data, self.parameters, &open, self.best.clone());
-        let added = Information::of(&problem, &open, curve).map(|mut of| {
-            let before = of.covariance.diagonal();
-            of.add(&measured_offsets(&problem, curve));
-            of.covariance.diagonal().component_div(&before)
-        });
-        let most = added.as_ref().map_or(1.0, |added| added.max());
+        let (information, _) = information(&problem, &open, curve);
+        let widening = information.map_or(Vec::new(), |of| of.widening);
+        let most = widening.iter().copied().fold(0.0, f64::max);
+        let most = if widening.is_empty() { 1.0 } else { most };
         let ratio = |of: usize| {
             let at = open.iter().position(|open| *open == of);
-            at.zip(added.as_ref()).map_or(most, |(at, added)| added[at])
+            at.and_then(|at| widening.get(at)).copied().unwrap_or(most)
         };
         (0..self.parameters.len()).map(ratio).collect()
     }

@@ -9,7 +9,7 @@ const COUNT_MIN: f64 = 1e-9;
 /// logarithm of the largest possible likelihood over that of the prediction.
 pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -> (f64, f64) {
     match noise {
-        Noise::Poisson => deviance(value, prediction),
+        Noise::Poisson | Noise::Covariance(_) => deviance(value, prediction),
         Noise::Normal(errors) => ((value - prediction) / errors[bin], -1.0 / errors[bin]),
         Noise::Pearson => {
             let mean = prediction.max(COUNT_MIN);
@@ -23,7 +23,7 @@ pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -
 pub(crate) fn variance(noise: &Noise, bin: usize, prediction: f64) -> f64 {
     match noise {
         Noise::Normal(errors) => errors[bin] * errors[bin],
-        Noise::Poisson | Noise::Pearson => prediction.max(COUNT_MIN),
+        Noise::Poisson | Noise::Covariance(_) | Noise::Pearson => prediction.max(COUNT_MIN),
     }
 }
 

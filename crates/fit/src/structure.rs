@@ -1,6 +1,6 @@
 //! Whether data have the structure of a model, as a dip, or are described as well without it.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution, Poisson, StandardNormal};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -18,8 +18,8 @@ use crate::{
 
 /// The likelihood ratio of an upper limit at 95 %: the square of 1.645 standard deviations.
 const LIMIT: f64 = 2.706;
-/// A bound that gives more standard deviations than this needs no simulation, and a structure of more was not favoured by the search.
-pub(crate) const CLEAR: f64 = 5.0;
+/// Standard deviations from which a structure is clear: a bound that gives more needs no simulation, and the search did not favour it.
+pub const CLEAR: f64 = 5.0;
 /// The probability of less than one standard deviation below the mean.
 const BELOW: f64 = 0.158_655;
 /// Places of one list, and places between them that a fit can find, for the bound.
@@ -310,12 +310,13 @@ impl Places<'_> {
         let count = PRODUCTS / shapes.len() / means.len();
         let count = count.clamp(SIMULATIONS.0, SIMULATIONS.1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let together = self.together(each);
         let mut ratios: Vec<f64> = Vec::with_capacity(count);
         let offsets = measured_offsets(&self.null_problem(null, &parameters), &null.curve);
         let offsets: Vec<Vec<f64>> = offsets.iter().map(|of| sums(of, each)).collect();
         let mut offsets = offsets.iter().cycle();
         let mut drawn = || {
-            let mut values = self.drawn(&means, &spread, &mut random);
+            let mut values = self.drawn(&means, &spread, together.as_ref(), &mut random);
             if let Some(offsets) = offsets.next() {
                 values.iter_mut().zip(offsets).for_each(|(value, offset)| *value += offset);
             }
@@ -332,7 +333,18 @@ impl Places<'_> {
     }
 
     /// Returns values without the structure.
-    fn drawn(&self, means: &[f64], spread: &[f64], random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+    fn drawn(
+        &self,
+        means: &[f64],
+        spread: &[f64],
+        together: Option<&DMatrix<f64>>,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Vec<f64> {
+        if let Some(together) = together {
+            let gaussians = (0..means.len()).map(|_| StandardNormal.sample(random));
+            let off = together * DVector::from_iterator(means.len(), gaussians);
+            return means.iter().zip(&off).map(|(mean, off)| mean + off).collect();
+        }
         let is_normal = matches!(self.data.noise, Noise::Normal(_));
         let one = |(&mean, &err): (&f64, &f64)| {
             if is_normal {
@@ -342,6 +354,22 @@ impl Places<'_> {
             Poisson::new(mean).map_or(0.0, |counts| counts.sample(random))
         };
         means.iter().zip(spread).map(one).collect()
+    }
+
+    /// Returns what makes values that scatter together of Gaussian numbers, for merged bins; `None` for counts.
+    fn together(&self, each: usize) -> Option<DMatrix<f64>> {
+        let Noise::Covariance(rows) = &self.data.noise else { return None };
+        let bins = rows.len().div_ceil(each);
+        let mut merged = DMatrix::<f64>::zeros(bins, bins);
+        for (k, row) in rows.iter().enumerate() {
+            let first = if row.len() == 1 { k } else { 0 };
+            for (l, of) in (first..).zip(row) {
+                merged[(k / each, l / each)] += of;
+            }
+        }
+        let of = merged.symmetric_eigen();
+        let roots = of.eigenvalues.map(|value| value.max(0.0).sqrt());
+        Some(of.eigenvectors * DMatrix::from_diagonal(&roots))
     }
 
     /// Returns the slopes of the predictions without the structure by its free parameters.

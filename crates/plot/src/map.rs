@@ -171,7 +171,7 @@ fn axis_of(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
 /// tick after the last one of the last bin.
 fn ends(answer: &Answer) -> (f64, f64) {
     let Ok(tick) = Tick::from_fraction(&answer.run.tick) else { return (0.0, 1.0) };
-    let Some(lows) = answer.rows.get("delay_b_ticks") else { return (0.0, 1.0) };
+    let Some(lows) = answer.rows.get("first_tick_b") else { return (0.0, 1.0) };
     // The first column of cells has all bins of B, in order.
     let integer = |cell| if let Cell::Integer(low) = cell { Some(low) } else { None };
     let lows: Vec<i64> =

@@ -59,7 +59,7 @@ fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
     let lows: Vec<i64> =
         (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
     let rows = Table::default()
-        .with(Column::integers("delay_ticks", lows.into()))
+        .with(Column::integers("first_tick", lows.into()))
         .with(Column::integers("width_ticks", vec![width; counts.len()].into()))
         .with(Column::counts("count", counts.to_vec().into()))
         .with(Column::floats(
@@ -75,7 +75,7 @@ fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
     let lows = powers().map(|k| 10i64.pow(k)).collect();
     let widths = powers().map(|k| 9 * 10i64.pow(k)).collect();
     let rows = Table::default()
-        .with(Column::integers("delay_ticks", lows))
+        .with(Column::integers("first_tick", lows))
         .with(Column::integers("width_ticks", widths))
         .with(Column::floats("g2", values.to_vec().into()))
         .with(Column::floats("g2_err", values.iter().map(|v| v.map(|_| 0.1)).collect()));
@@ -120,7 +120,7 @@ fn micro_trace() -> Answer {
     let rows = Table::default()
         .with(Column::floats("start_s", starts))
         .with(Column::channels("channel", channels).key())
-        .with(Column::integers("delay_ticks", of(&|row| 4 * (row % 2)).into()))
+        .with(Column::integers("first_tick", of(&|row| 4 * (row % 2)).into()))
         .with(Column::integers("width_ticks", of(&|_| 4).into()))
         .with(Column::counts("count", counts.into()).err("count_err"))
         .with(Column::floats("count_err", floats((0..12).map(|_| 1.0))));

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// A query, its run and its results.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Answer {
     /// its last one, so that bins are centred on `delay_s`. Empty if the rows are no bins of a time difference.
     pub fn bin_edges(&self, unit: Tick) -> Vec<(f64, f64)> {
         let rows = &self.rows;
-        let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
+        let (Some(lows), Some(widths)) = (rows.get("first_tick"), rows.get("width_ticks")) else {
             return Vec::new();
         };
         let half = |twice: i128| unit.seconds_of(twice) / 2.0;

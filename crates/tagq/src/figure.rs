@@ -22,7 +22,7 @@ pub struct FittedSeries {
 /// How the rows of an answer are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureKind {
-    /// One value per bin of a time difference (`delay_ticks`, `width_ticks`).
+    /// One value per bin of a time difference (`first_tick`, `width_ticks`).
     Bins {
         /// The counted quantity.
         title: String,
@@ -40,7 +40,7 @@ pub enum FigureKind {
         /// Whether bins have equal widths on a logarithmic axis.
         is_logarithmic: bool,
     },
-    /// One count per peak of pulsed light (`peak`, `delay_ticks`, `width_ticks`), over the histogram of all differences.
+    /// One count per peak of pulsed light (`peak`, `first_tick`, `width_ticks`), over the histogram of all differences.
     Peaks {
         /// The channels.
         title: String,
@@ -79,7 +79,7 @@ pub enum FigureKind {
         /// The label of the values.
         values: Cow<'static, str>,
     },
-    /// One value per cell of two time differences (`delay_a_ticks`, `delay_b_ticks`), as a map of colours.
+    /// One value per cell of two time differences (`first_tick_a`, `first_tick_b`), as a map of colours.
     Map {
         /// The counted quantity and the channels.
         title: String,
@@ -110,7 +110,7 @@ pub enum FigureKind {
         /// Width of a bin in seconds; `None` if each has its own (`length_s`).
         width_s: Option<f64>,
     },
-    /// One count per bin of time (`start_s`) and bin of delays (`delay_ticks`, `width_ticks`), as a map of colours.
+    /// One count per bin of time (`start_s`) and bin of delays (`first_tick`, `width_ticks`), as a map of colours.
     /// Channels are added up.
     MapOverTime {
         /// The title.

@@ -50,7 +50,7 @@ impl Model for Correlation {
             Parameter { scale: 0.5, ..Parameter::new("contrast", Quantity::Ratio, 0.5) }
                 .between(0.0, most),
             time("tau"),
-            Parameter::new("centre", Quantity::Place, width).between(from, to),
+            Parameter::new("centre", Quantity::Place, width).between(from.min(0.0), to.max(0.0)),
         ];
         if self.emission == Emission::ThreeLevel {
             parameters.push(Parameter::new("bunching", Quantity::Ratio, 0.5).positive());
@@ -123,7 +123,7 @@ impl Model for Correlation {
                 .to_vec(),
             Emission::TwoLevel | Emission::Bunching => vec![vec![1.0, 0.0, tau, centre]],
         });
-        let null = Box::new(Flat("level", Quantity::Ratio));
+        let null = Box::new(Flat::new("level", Quantity::Ratio));
         let is_bunched = self.emission == Emission::Bunching;
         Some(Structure {
             name: if is_bunched { "bunching" } else { "antibunching" }.into(),

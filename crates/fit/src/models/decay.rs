@@ -143,7 +143,7 @@ impl Model for Decay {
         let background = 2 * self.exponentials;
         let others = vec![0.0; 2 * fewer];
         let (null, shared): (Box<dyn Model>, Vec<(usize, usize)>) = if fewer == 0 {
-            (Box::new(Flat("background", Quantity::Value)), vec![(background, 0)])
+            (Box::new(Flat::new("background", Quantity::Value)), vec![(background, 0)])
         } else {
             let null = Self { exponentials: fewer, ..self.clone() };
             let shared = (0..2 * fewer).map(|at| (at, at));

@@ -88,7 +88,7 @@ impl Model for Dip {
 
     fn structure(&self, data: &Data) -> Option<Structure> {
         let places = places(data).into_iter().map(|(centre, fwhm)| vec![1.0, 0.0, centre, fwhm]);
-        let null = Box::new(Flat("level", Quantity::Value));
+        let null = Box::new(Flat::new("level", Quantity::Value));
         Some(Structure {
             name: "dip".into(),
             against: "a constant".into(),

@@ -7,10 +7,25 @@ use crate::{
 };
 
 /// A constant, with one parameter of this name and quantity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flat(pub &'static str, pub Quantity);
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flat {
+    name: &'static str,
+    quantity: Quantity,
+    /// The constant for a parameter of zero.
+    base: f64,
+}
 
 impl Flat {
+    /// Creates a constant that is zero or more.
+    pub fn new(name: &'static str, quantity: Quantity) -> Self {
+        Self { name, quantity, base: 0.0 }
+    }
+
+    /// Creates a constant whose parameter is its difference from this one.
+    pub fn above(name: &'static str, quantity: Quantity, base: f64) -> Self {
+        Self { name, quantity, base }
+    }
+
     fn mean(data: &Data) -> f64 {
         let exposure: f64 = (0..data.bins.len()).map(|bin| data.exposure(bin)).sum();
         data.values.iter().sum::<f64>() / exposure.max(f64::MIN_POSITIVE)
@@ -19,18 +34,19 @@ impl Flat {
 
 impl Model for Flat {
     fn parameters(&self, data: &Data) -> Vec<Parameter> {
-        vec![Parameter::new(self.0, self.1, Self::mean(data)).positive()]
+        let parameter = Parameter::new(self.name, self.quantity, Self::mean(data));
+        vec![if self.base == 0.0 { parameter.positive() } else { parameter }]
     }
 
     fn starts(&self, data: &Data) -> Vec<Vec<f64>> {
-        vec![vec![Self::mean(data)]]
+        vec![vec![Self::mean(data) - self.base]]
     }
 
     fn predict(&self, parameters: &[f64], _: &[Bin], values: &mut [f64]) -> Result<(), Error> {
         let &[level] = parameters else {
             return Err(Error::Model("a constant has one parameter".into()));
         };
-        values.fill(level);
+        values.fill(self.base + level);
         Ok(())
     }
 }

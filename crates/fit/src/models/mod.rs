@@ -2,6 +2,7 @@
 
 mod correlation;
 mod decay;
+mod diffusion;
 mod dip;
 mod flat;
 mod function;
@@ -12,6 +13,7 @@ mod sine;
 
 pub use correlation::{Correlation, Emission};
 pub use decay::{Decay, EXPONENTIALS_MAX};
+pub use diffusion::{Diffusion, KAPPA};
 pub use dip::{Dip, DipShape};
 pub use flat::Flat;
 pub use function::Function;

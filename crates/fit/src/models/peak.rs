@@ -84,7 +84,7 @@ impl Model for Peak {
 
     fn structure(&self, data: &Data) -> Option<Structure> {
         let places = places(data).into_iter().map(|(centre, fwhm)| vec![0.0, centre, fwhm, 1.0]);
-        let null = Box::new(Flat("background", Quantity::Value));
+        let null = Box::new(Flat::new("background", Quantity::Value));
         Some(Structure {
             name: "peak".into(),
             against: "a constant".into(),

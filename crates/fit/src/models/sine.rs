@@ -110,7 +110,7 @@ impl Model for Sine {
             let phases = (0..PHASES).map(|phase| phase as f64 / PHASES as f64);
             phases.map(move |phase| vec![1.0, 0.0, 1.0 / frequency, phase / frequency])
         });
-        let null = Box::new(Flat("level", Quantity::Value));
+        let null = Box::new(Flat::new("level", Quantity::Value));
         Some(Structure {
             name: "fringe".into(),
             against: "a constant".into(),

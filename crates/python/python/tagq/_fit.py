@@ -29,6 +29,9 @@ OPTIONS = (
     "pile_up",
     "emission",
     "jitter",
+    "components",
+    "triplet",
+    "waist",
     "shape",
     "between",
     "fix",
@@ -97,7 +100,7 @@ class Fits:
 
     def fit(
         self,
-        model: Literal["decay", "g2", "dip", "sin", "peak"],
+        model: Literal["decay", "g2", "fcs", "dip", "sin", "peak"],
         query: str,
         *channels: Channels,
         exponentials: int | Literal["auto"] | None = None,
@@ -107,6 +110,9 @@ class Fits:
         pile_up: Literal["corrected", "ignored"] | None = None,
         emission: Literal["two-level", "three-level", "bunching"] | None = None,
         jitter: Duration | None = None,
+        components: int | None = None,
+        triplet: bool | None = None,
+        waist: str | None = None,
         shape: Literal["gaussian", "triangle"] | None = None,
         between: str | tuple[str, str] | None = None,
         fix: Values | None = None,
@@ -125,6 +131,7 @@ class Fits:
         - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``, ``pile_up``: of a decay. ``irf`` is a run, or a text file with one
           count a bin; ``irf_channel`` a channel of the same run, or of ``irf``.
         - ``emission``, ``jitter``: of g2. ``jitter`` is the standard deviation of a time difference.
+        - ``components``, ``triplet``, ``waist``: of FCS; ``waist`` is a length, ``"250nm"``.
         - ``shape``: of a dip.
         - ``between``: the fitted range; ``fix`` and ``guess``: values of parameters by name, ``{"tau": "2.3ns"}``.
         - ``intervals="profile"``: intervals of all parameters (``tau_s_low``, ``tau_s_high``); ``methods``: a note describes the fit.

@@ -296,7 +296,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each bin: ``delay_ticks`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
+            One row for each bin: ``first_tick`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
             ``count`` with ``count_err``.
 
         Raises
@@ -394,7 +394,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each bin: ``delay_ticks`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
+            One row for each bin: ``first_tick`` (its first tick), ``width_ticks``, ``delay_s`` (its middle),
             ``count`` with ``count_err``, and ``g2`` (1 by chance) with ``g2_err``.
 
         Raises
@@ -404,7 +404,7 @@ class Requests:
 
         Example
             >>> g2 = run.g2(1, 2, bin="5ns", range=("-20ns", "20ns"))
-            >>> len(g2), max(g2, key=lambda row: row.g2).delay_ticks
+            >>> len(g2), max(g2, key=lambda row: row.g2).first_tick
             (8, 0)
         """
         return Result(self._ask("g2", given(locals(), "g2")))
@@ -476,7 +476,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each cell: ``delay_a_ticks``, ``delay_b_ticks`` (its first ticks), ``delay_a_s``,
+            One row for each cell: ``first_tick_a``, ``first_tick_b`` (its first ticks), ``delay_a_s``,
             ``delay_b_s`` (its middle) and ``count``; with ``g3`` the normalised value and its error.
 
         Raises
@@ -661,7 +661,7 @@ class Requests:
             Files follow each other without a gap: coincidences may span two.
 
         Returns
-            One row for each channel and bin: ``channel``, ``delay_ticks`` (its first micro time) and
+            One row for each channel and bin: ``channel``, ``first_tick`` (its first micro time) and
             ``width_ticks``, in ticks of micro times, ``delay_s`` (its middle) and ``count`` with
             ``count_err``.
 
@@ -885,8 +885,8 @@ class Searches:
 
         Returns
             One row for each pair: ``channels``, ``peak_ticks`` (``peak_s``, rounded), ``peak_s``, of a fit
-            ``centre_s``, ``width_s`` and ``coincidences`` with their errors, ``sigmas``, and of pulsed light
-            ``comb_s``, its period. ``query["delays"]`` has the delay of each channel that aligns them.
+            ``width_s`` and ``coincidences`` with their errors, ``sigmas``, and of pulsed light ``comb_s``,
+            its period. ``query["delays"]`` has the delay of each channel that aligns them.
 
         Raises
             ``QuestionError`` (a ``ValueError``): an option is not valid, or not for this run.

@@ -173,7 +173,7 @@ class Result(Table):
 
     def fit(
         self,
-        model: Literal["decay", "g2", "dip", "sin", "peak"] | Function,
+        model: Literal["decay", "g2", "fcs", "dip", "sin", "peak"] | Function,
         *,
         exponentials: int | Literal["auto"] | None = None,
         irf: str | None = None,
@@ -182,6 +182,9 @@ class Result(Table):
         pile_up: Literal["corrected", "ignored"] | None = None,
         emission: Literal["two-level", "three-level", "bunching"] | None = None,
         jitter: Duration | None = None,
+        components: int | None = None,
+        triplet: bool | None = None,
+        waist: str | None = None,
         shape: Literal["gaussian", "triangle"] | None = None,
         between: str | tuple[str, str] | tuple[float, float] | None = None,
         fix: Values | None = None,

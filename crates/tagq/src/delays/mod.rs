@@ -255,7 +255,6 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
     let channels = pairs.iter().map(|(pair, _)| pair.to_vec()).collect();
     let peaks = Column::some_integers("peak_ticks", pairs.iter().map(peak).collect());
     let peak = of_peak("peak_s", &|shape| shape.place * seconds);
-    let centre = of_fit("centre_s", &|fit| Some(fit.centre * seconds));
     let width = of_fit("width_s", &|fit| Some(fit.width?.0 * seconds));
     let second_best = of("second_s", &|found| Some(second(found)?.place * seconds));
     let comb = of("comb_s", &|found| Some(found.comb? * seconds));
@@ -265,8 +264,6 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
         .with(peaks.heading("peak (ticks)"))
         .with(in_seconds(peak, "peak").err("peak_err_s"))
         .with(of_peak("peak_err_s", &|shape| shape.place_err * seconds).hidden())
-        .with(in_seconds(centre, "centre").err("centre_err_s").hidden())
-        .with(of_fit("centre_err_s", &|fit| Some(fit.centre_err * seconds)).hidden())
         .with(width.heading("width").unit(Unit::BriefSeconds).err("width_err_s").if_room(6))
         .with(of_fit("width_err_s", &|fit| Some(fit.width?.1 * seconds)).hidden())
         .with(of_fit("coincidences", &|fit| Some(fit.net)).err("coincidences_err"))

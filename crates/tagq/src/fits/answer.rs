@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tagq_fit::{
-    Bin, Data, Estimate, FOUND, Fitted, Model, Quantity, Settings, Significance, fit,
+    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Model, Noise, Quantity, Settings, Significance, fit,
     models::{EXPONENTIALS_MAX, Response, first_photons},
 };
 
@@ -326,6 +326,14 @@ impl FitOf<'_> {
                  {amplitude} is below {limit:.4} at 95 %. The values are those of a fit without it"
             ));
         }
+        if let Some(Significance { name, sigmas, amplitude, .. }) = &fitted.significance
+            && (FOUND..CLEAR).contains(sigmas)
+        {
+            self.progress.note(&format!(
+                "{of}{name} of {sigmas:.2} standard deviations: what a search finds below {CLEAR} is too large on average. The interval of \
+                 {amplitude} allows for this; numbers that follow from several parameters have no errors"
+            ));
+        }
         let names = |is: &dyn Fn(&Estimate) -> bool| {
             let of = fitted.parameters.iter().filter(|of| is(of)).map(|of| &*of.name);
             of.collect::<Vec<_>>().join(", ")
@@ -335,12 +343,13 @@ impl FitOf<'_> {
         let has_errors = fitted.parameters.iter().any(|of| of.err.is_some());
         if has_intervals && !has_errors {
             let of_bound = if at_bound.is_empty() {
-                "a parameter is within three errors of a bound".to_owned()
+                "because a parameter is within three errors of a bound, or a width or lifetime is not known to a tenth".to_owned()
             } else {
-                format!("at its bound is {at_bound}")
+                format!("because {at_bound} is at its bound")
             };
             self.progress.note(&format!(
-                "{of}{of_bound}: intervals of 68.3 % by profile likelihood stand in place of errors (columns _low and _high)"
+                "{of}errors are not symmetric, {of_bound}: intervals of 68.3 % by profile likelihood stand in place of them (columns _low \
+                 and _high)"
             ));
         }
         let is_open = |of: &Estimate| {
@@ -440,21 +449,16 @@ impl FitOf<'_> {
                         .hidden(),
                 );
         }
-        let deviance: Vec<Option<f64>> = all.iter().map(|one| Some(one.fitted.deviance)).collect();
+        let of = |value: fn(&Fitted) -> f64| -> Cells<Option<f64>> {
+            all.iter().map(|one| Some(value(&one.fitted))).collect::<Vec<_>>().into()
+        };
         let degrees: Vec<u64> = all.iter().map(|one| one.fitted.degrees as u64).collect();
-        let per_degree = all.iter().map(|one| {
-            let Fitted { deviance, degrees, .. } = one.fitted;
-            (degrees > 0).then(|| deviance / degrees as f64)
-        });
-        let per_degree: Vec<Option<f64>> = per_degree.collect();
+        let ratio = Column::floats("deviance_ratio", of(|of| of.deviance / of.deviance_expected));
         table
-            .with(Column::floats("deviance", deviance.into()).hidden())
+            .with(Column::floats("deviance", of(|of| of.deviance)).hidden())
+            .with(Column::floats("deviance_expected", of(|of| of.deviance_expected)).hidden())
             .with(Column::counts("degrees", Cells::from(degrees)).hidden())
-            .with(
-                Column::floats("deviance_per_degree", per_degree.into())
-                    .heading("deviance/dof")
-                    .unit(Unit::Brief),
-            )
+            .with(ratio.heading("deviance/expected").unit(Unit::Brief))
     }
 }
 
@@ -464,7 +468,9 @@ fn drawn(one: FittedOne) -> FittedSeries {
     let values = (0..data.bins.len()).map(|k| {
         let exposure = data.exposure(k);
         let err = match &data.noise {
-            tagq_fit::Noise::Normal(errors) => errors[k],
+            Noise::Normal(errors) => errors[k],
+            Noise::Covariance(rows) if rows[k].len() > 1 => rows[k][k].sqrt(),
+            Noise::Covariance(rows) => rows[k][0].sqrt(),
             _ => data.values[k].max(1.0).sqrt(),
         };
         (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])

@@ -33,7 +33,7 @@ impl Fit {
         question: &Question,
         runs: &[(&Run, &QueryContext<'_>)],
     ) -> Result<Answer, Error> {
-        let question = question.settled(runs)?;
+        let question = with_covariance(question)?.settled(runs)?;
         let name = question.of().name;
         let answer = question.request()?.sum(runs)?;
         let mut instrument = self.instrument(&answer)?;
@@ -179,6 +179,18 @@ fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
     let edge = |k: usize| width.mul_add(k as f64, first);
     let bins = (0..values.len()).map(|k| Bin { from: edge(k), to: edge(k + 1) }).collect();
     Ok(Data { bins, values, noise: Noise::Poisson, exposure: None })
+}
+
+/// Returns the question with the covariance of its bins if it has errors from blocks: those of neighbours are not independent.
+fn with_covariance(question: &Question) -> Result<Question, Error> {
+    let mut options = question.options().clone();
+    let name = question.of().name;
+    if name == "g2"
+        && options.get("errors").and_then(Value::as_str).is_some_and(|how| how != "formula")
+    {
+        options.entry("covariance").or_insert(true.into());
+    }
+    Question::of_options(name, options)
 }
 
 /// Returns the options with the channel of the response in place of that of the decay.

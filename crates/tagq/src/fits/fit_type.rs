@@ -89,7 +89,7 @@ pub(super) const EMISSIONS: [[&str; 2]; 3] = [
 ];
 
 /// The models.
-pub const FIT_TYPES: [FitType; 5] = [
+pub const FIT_TYPES: [FitType; 6] = [
     FitType {
         name: "decay",
         others: &["lifetime", "exponential", "tcspc"],
@@ -114,6 +114,19 @@ pub const FIT_TYPES: [FitType; 5] = [
                   also bunching and tau_bunching. g2_0 is the value in the centre.",
         own: &G2,
         examples: &["g2 3,15 --bin 1ns --range 200ns run/"],
+    },
+    FitType {
+        name: "fcs",
+        others: &["diffusion"],
+        title: "Fit of diffusion (FCS)",
+        summary: "Fit molecules that diffuse through a confocal volume (FCS)",
+        details: "Free diffusion in three dimensions, of g2 in bins of any width. Parameters: amplitude, tau (or tau_1, tau_2 and \
+                  fraction_1), kappa (fixed at 5) and offset (fixed at 0) unless --fix or --guess names them; with --triplet also \
+                  triplet, its fraction, and tau_triplet. molecules = 1/amplitude are in the volume.",
+        own: &FCS,
+        examples: &[
+            "--triplet --waist 250nm g2 3,15 --log 20 --range 1us..100ms --errors blocks run/",
+        ],
     },
     FitType {
         name: "dip",
@@ -183,6 +196,20 @@ const G2: [RequestOption; 2] = [
         "jitter",
         ValueType::Text("S"),
         "Standard deviation of a time difference: 1.41 times that of one detector [default: 0]",
+    ),
+];
+
+const FCS: [RequestOption; 3] = [
+    RequestOption::new(
+        "components",
+        ValueType::Number("N"),
+        "Number of components of the same brightness, 1 or 2 [default: 1]",
+    ),
+    RequestOption::new("triplet", ValueType::Flag, "With a triplet state"),
+    RequestOption::new(
+        "waist",
+        ValueType::Text("W"),
+        "Distance from the axis where the light is e^-2 of that on it, as 250nm: gives diffusion coefficients",
     ),
 ];
 

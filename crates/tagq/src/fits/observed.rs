@@ -7,7 +7,7 @@ use crate::{
     answer::Answer,
     error::Error,
     figure::FigureKind,
-    table::{Cell, Unit},
+    table::{Cell, Table, Unit},
 };
 
 /// The horizontal axis.
@@ -212,7 +212,7 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
     let is_auto = answer.query["start"] == answer.query["stop"];
     let mut data =
         Data { bins: Vec::new(), values: Vec::new(), noise: Noise::Poisson, exposure: None };
-    let mut exposure = Vec::new();
+    let (mut exposure, mut kept) = (Vec::new(), Vec::new());
     for (row, (from, to)) in bins.into_iter().enumerate() {
         let (Some(count), Some(ratio)) = (counts[row], ratios[row]) else { continue };
         if is_auto && from < 0.0 {
@@ -230,12 +230,36 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
         data.bins.push(Bin { from, to });
         data.values.push(count);
         exposure.push(expected);
+        kept.push(row);
+    }
+    if !answer.query["error_blocks"].is_null() {
+        data.noise = Noise::Covariance(of_blocks(rows, &errors, &kept, &exposure));
     }
     if data.bins.is_empty() {
         return Err(Error::Request("g2 is defined in no bin".into()));
     }
     data.exposure = Some(exposure);
     Ok(Observed { key: None, group: Vec::new(), data })
+}
+
+/// Returns the covariances of counts from blocks, or their variances if the answer has no more.
+fn of_blocks(
+    rows: &Table,
+    errors: &[Option<f64>],
+    kept: &[usize],
+    exposure: &[f64],
+) -> Vec<Vec<f64>> {
+    let covariance = rows.get("g2_covariance");
+    let of_row = |(k, &row): (usize, &usize)| {
+        let Some(Cell::List(all)) = covariance.map(|column| column.cells.at(row)) else {
+            return vec![(errors[row].unwrap_or(0.0) * exposure[k]).powi(2)];
+        };
+        let of = |(l, &other): (usize, &usize)| {
+            all[other].number().unwrap_or(0.0) * exposure[k] * exposure[l]
+        };
+        kept.iter().enumerate().map(of).collect()
+    };
+    kept.iter().enumerate().map(of_row).collect()
 }
 
 /// Puts the values in the order of the axis.

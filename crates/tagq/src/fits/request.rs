@@ -4,7 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tagq_fit::{
     Model, Settings,
-    models::{Correlation, Decay, Dip, DipShape, EXPONENTIALS_MAX, Emission, Peak, Sine},
+    models::{
+        Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak, Sine,
+    },
 };
 use tagq_store::Duration;
 
@@ -53,6 +55,15 @@ pub struct FitOptions {
     /// The standard deviation of the jitter of a time difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
+    /// Number of components that diffuse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub components: Option<u32>,
+    /// Whether they have a triplet state.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub triplet: bool,
+    /// The waist of the confocal volume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waist: Option<Waist>,
     /// The shape of a dip, by its name.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "shape")]
     pub shape: Option<String>,
@@ -116,6 +127,14 @@ pub struct Setting {
     value: String,
 }
 
+/// A length, as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waist {
+    text: String,
+    metres: f64,
+}
+
+serde_as_text!(Waist);
 serde_as_text!(Between);
 serde_as_text!(Setting);
 
@@ -133,6 +152,28 @@ impl std::str::FromStr for Between {
             .split_once("..")
             .ok_or_else(|| format!("`{text}` is no range; write A..B, as 3ns..40ns or 0..360"))?;
         Ok(Self(low.trim().to_owned(), high.trim().to_owned()))
+    }
+}
+
+impl std::fmt::Display for Waist {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::str::FromStr for Waist {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("nm", 1e-9), ("um", 1e-6), ("µm", 1e-6), ("mm", 1e-3), ("m", 1.0)];
+        let of_unit = |(unit, metres): (&str, f64)| {
+            let number = text.strip_suffix(unit)?.trim().parse::<f64>().ok()?;
+            Some(number * metres).filter(|metres| *metres > 0.0 && metres.is_finite())
+        };
+        let metres = units.into_iter().find_map(of_unit);
+        let metres =
+            metres.ok_or_else(|| format!("`{text}` is no length; write 250nm or 0.25um"))?;
+        Ok(Self { text: text.to_owned(), metres })
     }
 }
 
@@ -189,6 +230,9 @@ impl Fit {
         })?;
         options::check(of.name, || of.options(), &given)?;
         let options: FitOptions = options::deserialize(given)?;
+        if options.components.is_some_and(|number| !(1..=2).contains(&number)) {
+            return Err(Error::Request("`components` is 1 or 2".into()));
+        }
         for (all, option) in [(&options.fix, "fix"), (&options.guess, "guess")] {
             let is_again =
                 |(at, of): (usize, &Setting)| all[..at].iter().any(|other| other.name == of.name);
@@ -237,8 +281,21 @@ impl Fit {
             Ok((setting.name.clone(), value))
         };
         let all = |settings: &[Setting]| settings.iter().map(number).collect::<Result<_, Error>>();
+        let (mut fixed, start): (Vec<_>, Vec<_>) =
+            (all(&self.options.fix)?, all(&self.options.guess)?);
+        let held: &[(&str, f64)] = match self.of.name {
+            // One side does not determine where the middle is.
+            "g2" if data.bins[0].middle() >= 0.0 => &[("centre", 0.0)],
+            "fcs" => &[("kappa", KAPPA), ("offset", 0.0)],
+            _ => &[],
+        };
+        for &(held, value) in held {
+            if !fixed.iter().chain(&start).any(|(name, _)| name == held) {
+                fixed.push((held.into(), value));
+            }
+        }
         let profile = self.options.intervals.as_deref() == Some("profile");
-        Ok(Settings { fixed: all(&self.options.fix)?, start: all(&self.options.guess)?, profile })
+        Ok(Settings { fixed, start, profile })
     }
 
     /// Returns the number of exponentials, which is to be found if none is given.
@@ -275,6 +332,11 @@ impl Fit {
                 };
                 Box::new(Correlation { emission, jitter: jitter.unwrap_or(0.0) })
             }
+            "fcs" => Box::new(Diffusion {
+                components: options.components.unwrap_or(1) as usize,
+                has_triplet: options.triplet,
+                waist: options.waist.as_ref().map(|waist| waist.metres),
+            }),
             "dip" => Box::new(Dip(match options.shape.as_deref() {
                 Some("triangle") => DipShape::Triangle,
                 _ => DipShape::Gaussian,

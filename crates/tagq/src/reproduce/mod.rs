@@ -32,9 +32,14 @@ use crate::{
     scans::SettingScan,
 };
 use compare::Comparison;
+use saved::FIRST_TICK;
 
 /// The times of all rows.
 const ALL: RangeInclusive<i64> = i64::MIN..=i64::MAX;
+/// What is said if an older fit differs.
+const FITS_CHANGED: &str = "fits are defined otherwise since version 4 of the keys of answers: below 3 sigmas the values are those of a fit without the structure; \
+     a response is not negative, is resolved below a bin, and its counting error counts; pile-up is corrected; near bounds intervals stand \
+     in place of errors; no errors are given where the model does not describe the counts";
 /// The name of a run from standard input.
 const STDIN: &str = "-";
 
@@ -99,6 +104,9 @@ impl SavedAnswer {
             comparison.answer(answer)?;
         }
         let (rows, differences, different) = comparison.end();
+        if different > 0 && self.provenance.fit.is_some() && self.version < FIRST_TICK {
+            progress.note(FITS_CHANGED);
+        }
         let tags = counted.iter().map(|of| of.id.rows).sum();
         Ok(Reproduced { answers, rows, tags, differences, different })
     }

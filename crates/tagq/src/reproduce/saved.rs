@@ -11,6 +11,10 @@ use crate::{answer::SCHEMA_VERSION, error::Error, provenance::Provenance};
 const BYTES_MAX: u64 = 64 << 20;
 /// The first bytes of files of Arrow and Parquet.
 const BINARY: [&[u8]; 2] = [b"ARROW1", b"PAR1"];
+/// Older versions of the keys have `delay_ticks` for `first_tick`, and fits and delays have keys that are gone.
+pub(super) const FIRST_TICK: u64 = 4;
+/// The keys that are gone.
+const GONE: [&str; 3] = ["centre_s", "centre_err_s", "deviance_per_degree"];
 /// Maximum number of runs of an answer.
 const RUNS_MAX: usize = 10_000;
 
@@ -18,11 +22,23 @@ const RUNS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub struct SavedAnswer {
     pub(super) path: PathBuf,
+    /// The version of its keys.
+    pub(super) version: u64,
     pub(super) provenance: Provenance,
     /// The query as it was counted, and the facts, of each run.
     pub(super) counted: Vec<(Value, Value)>,
     pub(super) rows: Vec<Value>,
     pub(super) total: Option<Vec<Value>>,
+}
+
+/// Gives a row of an older answer the keys of today.
+fn renamed(row: &mut Map<String, Value>) {
+    if let Some(first) = row.remove("delay_ticks") {
+        row.insert("first_tick".into(), first);
+    }
+    // Of a fit, the centre is a parameter.
+    let gone: &[&str] = if row.contains_key("peak_s") { &GONE } else { &GONE[2..] };
+    gone.iter().for_each(|key| drop(row.remove(*key)));
 }
 
 impl SavedAnswer {
@@ -119,9 +135,12 @@ impl SavedAnswer {
             None => Ok(None),
             Some(_) => Err(no_answer(path)),
         };
-        let Some(found) = rows("rows")? else { return Err(no_answer(path)) };
+        let Some(mut found) = rows("rows")? else { return Err(no_answer(path)) };
+        if version < FIRST_TICK {
+            found.iter_mut().filter_map(Value::as_object_mut).for_each(renamed);
+        }
         let total = rows("total")?;
-        Ok(Self { path: path.into(), provenance, counted, rows: found, total })
+        Ok(Self { path: path.into(), version, provenance, counted, rows: found, total })
     }
 
     /// Returns what was asked of which rows.

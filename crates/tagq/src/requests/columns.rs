@@ -10,8 +10,6 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// The meaning of `delay_ticks`, which is not that of `delay_s`.
-pub(super) const FIRST_TICK: &str = "first tick of the bin";
 /// The meaning of `delay_s`.
 pub(super) const MIDDLE: &str = "middle of the bin";
 

@@ -50,7 +50,7 @@ fn asked<const N: usize>(
 
 /// Returns the lower edge and the count of each bin.
 fn counted(runs: &[&Run], options: &serde_json::Value) -> Result<Vec<(i64, u64)>, String> {
-    let rows = asked(runs, options, ["delay_ticks", "count"])?;
+    let rows = asked(runs, options, ["first_tick", "count"])?;
     Ok(rows.into_iter().map(|[low, count]| (low, count as u64)).collect())
 }
 
@@ -105,7 +105,7 @@ proptest! {
         let found = asked(&runs, &json!({
             "channels": [2, 0], "bin": "10t", "range": "0t..40t", "trace": format!("{interval}t"),
             "delays": [["2", format!("{delay}t")]],
-        }), ["start_ticks", "channel", "delay_ticks", "count"]).unwrap();
+        }), ["start_ticks", "channel", "first_tick", "count"]).unwrap();
         let mut expected = BTreeMap::new();
         for rows in [&first, &second].into_iter().take(runs.len()) {
             let origin = rows[0].0;

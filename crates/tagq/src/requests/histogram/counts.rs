@@ -10,7 +10,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::{DelayCells, FIRST_TICK, MIDDLE, Place, with_places},
+    requests::columns::{DelayCells, MIDDLE, Place, with_places},
     table::{Column, Table, Unit},
 };
 
@@ -92,12 +92,7 @@ impl HistogramCounts {
         let DelayCells { low, width, middle } =
             DelayCells::of(rows, &bins, move |row| row % each, tick);
         with_places(Table::default(), &place, division, tick)
-            .with(
-                Column::integers("delay_ticks", low)
-                    .heading("from (ticks)")
-                    .about(FIRST_TICK)
-                    .key(),
-            )
+            .with(Column::integers("first_tick", low).heading("from (ticks)").key())
             .with(Column::integers("width_ticks", width).heading("ticks").hidden())
             .with(
                 Column::floats("delay_s", middle)
@@ -266,7 +261,7 @@ fn columns(
     // The widths are shown only if they differ.
     let widths = Column::integers("width_ticks", width).heading("ticks");
     let widths = if is_uniform { widths.hidden() } else { widths };
-    let lows = Column::integers("delay_ticks", low).about(FIRST_TICK);
+    let lows = Column::integers("first_tick", low);
     let middles = Column::floats("delay_s", middle).about(MIDDLE);
     let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
     let table = Table::default()

@@ -16,7 +16,7 @@ use crate::{
     figure::FigureKind,
     pulses::{Effort, Pulses},
     requests::{
-        columns::{DelayCells, FIRST_TICK, MIDDLE},
+        columns::{DelayCells, MIDDLE},
         context::QueryContext,
     },
     run::Run,
@@ -548,12 +548,7 @@ impl Peaks {
         };
         let table = Table::default()
             .with(Column::integers("peak", Cells::made(rows, move |peak| self.number(peak))).key())
-            .with(
-                Column::integers("delay_ticks", low)
-                    .heading("from (ticks)")
-                    .about(FIRST_TICK)
-                    .if_room(1),
-            )
+            .with(Column::integers("first_tick", low).heading("from (ticks)").if_room(1))
             .with(Column::integers("width_ticks", width).heading("ticks").hidden())
             .with(
                 Column::floats("delay_s", middle)

@@ -7,7 +7,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
-    requests::columns::{DelayCells, FIRST_TICK, MIDDLE},
+    requests::columns::{DelayCells, MIDDLE},
     table::{Column, Table, Unit},
 };
 
@@ -23,18 +23,8 @@ pub(super) fn of(binned: Binned2d, expected: Option<Vec<f64>>, tick: Tick) -> Ta
     let of_count = Arc::clone(&binned);
     let count_err = move |row: usize| (of_count.counts[row].max(1) as f64).sqrt();
     let table = Table::default()
-        .with(
-            Column::integers("delay_a_ticks", a.low)
-                .heading("A from (ticks)")
-                .about(FIRST_TICK)
-                .key(),
-        )
-        .with(
-            Column::integers("delay_b_ticks", b.low)
-                .heading("B from (ticks)")
-                .about(FIRST_TICK)
-                .key(),
-        )
+        .with(Column::integers("first_tick_a", a.low).heading("A from (ticks)").key())
+        .with(Column::integers("first_tick_b", b.low).heading("B from (ticks)").key())
         .with(
             Column::floats("delay_a_s", a.middle)
                 .heading("delay A")

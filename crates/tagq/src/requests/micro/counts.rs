@@ -80,7 +80,7 @@ impl MicroCounts {
         table = table
             .with(Column::channels("channel", Cells::made(rows, channel)).key())
             .with(
-                Column::integers("delay_ticks", low)
+                Column::integers("first_tick", low)
                     .heading("from (ticks)")
                     .about("first micro time of the bin, in ticks of micro times")
                     .key(),

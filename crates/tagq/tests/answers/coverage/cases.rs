@@ -20,6 +20,8 @@ pub(crate) struct Case {
 pub(crate) struct Ask {
     pub asked: String,
     pub question: Request,
+    /// The form of g2 that is fitted to its answer.
+    pub fit: Option<&'static str>,
     pub values: Vec<Value>,
 }
 
@@ -59,7 +61,10 @@ impl Ask {
         let mut question = self.question.clone();
         match &mut question {
             Request::Coincidences(of) => of.errors = errors,
-            Request::Histogram(of) => of.errors = errors,
+            Request::Histogram(of) => {
+                of.errors = errors;
+                of.covariance = self.fit.is_some() && errors != Errors::Formula;
+            }
             Request::Histogram2d(_) | Request::Image(_) | Request::MicroTimes(_) => {}
             Request::Rates(of) => of.errors = errors,
         }
@@ -162,11 +167,13 @@ fn pair_asks(pair: Pair, shift: Option<&str>) -> Vec<Ask> {
     vec![
         Ask {
             asked: "pair, rule all".into(),
+            fit: None,
             question: coincidences(&[1, 2], Rule::All, window, |_| {}),
             values: pair.values(),
         },
         Ask {
             asked: "pair, 10 shifts".into(),
+            fit: None,
             question: coincidences(&[1, 2], Rule::All, window, by_shifts),
             values: pair.values(),
         },
@@ -202,6 +209,7 @@ fn rules() -> Case {
     };
     let ask = |asked: &str, rule, accidentals, values: Vec<Value>| Ask {
         asked: asked.into(),
+        fit: None,
         question: coincidences(&[1, 2], rule, pair.window, |q| q.accidentals = accidentals),
         values,
     };
@@ -319,6 +327,7 @@ fn vetoed() -> Case {
     ];
     let ask = Ask {
         asked: "pair, veto, 10 shifts".into(),
+        fit: None,
         question: coincidences(&[1, 2], Rule::All, window, veto),
         values,
     };
@@ -336,6 +345,7 @@ fn delayed() -> Case {
     let pair = Pair { duration: 0.7 * DURATION, ..Pair::new(0.0, [0.0; 2], [2e-3, 3e-3], 20.0) };
     let ask = Ask {
         asked: "pair, delay 0.3 T".into(),
+        fit: None,
         question: coincidences(&[1, 2], Rule::All, pair.window, |q| {
             q.selection.delays = vec![DelayAsked::Of(Channel::Number(2), "3ms".parse().unwrap())];
         }),
@@ -362,12 +372,14 @@ fn independent_groups() -> Case {
         let name = if rule == Rule::Herald { "herald" } else { "all" };
         Ask {
             asked: format!("group of {n}, rule {name}"),
+            fit: None,
             question: coincidences(group, rule, w, |_| {}),
             values: vec![value("count", Some(rates * ways * DURATION))],
         }
     };
     let three = Ask {
         asked: "group of 3, rule all, 10 shifts".into(),
+        fit: None,
         question: coincidences(&[1, 2, 3], Rule::All, w, |q| {
             q.accidentals = Accidentals::Shifted(10);
         }),
@@ -397,6 +409,7 @@ fn triples() -> Case {
     };
     let ask = |asked: &str, rule, accidentals, names: &[&'static str]| Ask {
         asked: asked.into(),
+        fit: None,
         question: coincidences(&[1, 2, 3], rule, 60.0, |q| q.accidentals = accidentals),
         values: names.iter().map(|name| value(name, None)).collect(),
     };
@@ -433,6 +446,7 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
     };
     let ask = |asked: &str, rule| Ask {
         asked: asked.into(),
+        fit: None,
         question: coincidences(&[1, 2, 3], rule, window, |_| {}),
         values: vec![value("g2_heralded", None)],
     };
@@ -476,6 +490,7 @@ fn correlations() -> Case {
         Light { duration: DURATION, background: vec![(1, 2e-3), (2, 1e-3)], ..Light::default() };
     let ask = |asked: &str, question, rows: &[usize]| Ask {
         asked: asked.into(),
+        fit: None,
         question,
         values: rows.iter().map(|&row| Value { row, ..value("g2", Some(1.0)) }).collect(),
     };
@@ -535,6 +550,7 @@ fn peaks() -> Case {
         let value = |&(row, truth)| Value { row, ..value("g2", Some(truth)) };
         Ask {
             asked: asked.into(),
+            fit: None,
             question: Request::Histogram(question),
             values: rows.iter().map(value).collect(),
         }
@@ -576,11 +592,23 @@ fn thermal() -> Case {
         coherence: Some(20_000.0),
         ..Light::default()
     };
-    let quantities = ["count", "accidentals", "car", "p_a_given_b", "p_b_given_a", "rate_hz", "g2"];
+    let quantities = [
+        "count",
+        "accidentals",
+        "car",
+        "p_a_given_b",
+        "p_b_given_a",
+        "rate_hz",
+        "g2",
+        "contrast",
+        "tau_s",
+        "level",
+    ];
     let scatter = |names: &[&'static str]| names.iter().map(|name| value(name, None)).collect();
     let asks = vec![
         Ask {
             asked: "pair, 10 shifts".into(),
+            fit: None,
             question: coincidences(&[1, 2], Rule::All, 50.0, |q| {
                 q.accidentals = Accidentals::Shifted(10);
                 q.shift = Some("25us".parse().unwrap());
@@ -589,13 +617,25 @@ fn thermal() -> Case {
         },
         Ask {
             asked: "rates".into(),
+            fit: None,
             question: Request::Rates(Rates::default()),
             values: scatter(&["rate_hz"]),
         },
         Ask {
             asked: "bins of 1 us about 0".into(),
+            fit: None,
             question: histogram([1, 2], "1us", "5us", None),
             values: scatter(&["g2"]),
+        },
+        Ask {
+            asked: "fit of g2 in 20 bins a decade".into(),
+            fit: Some("bunching"),
+            question: histogram([1, 2], "1us", "1us..200us", Some(20)),
+            values: vec![
+                value("contrast", Some(1.0)),
+                value("tau_s", Some(20e-6)),
+                value("level", Some(1.0)),
+            ],
         },
     ];
     let asks = asks.into_iter().map(|ask| ask.blocks_only(&quantities)).collect();
@@ -613,7 +653,8 @@ fn dead(name: &'static str, percent: f64) -> Case {
     };
     let live = DURATION * (1.0 - percent / 100.0);
     let pair = Pair { duration: live, ..Pair::new(0.0, [0.0; 2], [rates[0], rates[1]], 20.0) };
-    let of = |asked: &str, question, values| Ask { asked: asked.into(), question, values };
+    let of =
+        |asked: &str, question, values| Ask { asked: asked.into(), question, fit: None, values };
     let is_one = |quantity, rows: &[usize]| -> Vec<Value> {
         rows.iter().map(|&row| Value { row, ..value(quantity, Some(1.0)) }).collect()
     };
@@ -662,6 +703,7 @@ fn heralds_vetoed() -> Case {
     };
     let ask = |asked: &str, rule| Ask {
         asked: asked.into(),
+        fit: None,
         question: coincidences(&[1, 2, 3], rule, 30.0, |q| q.veto = vec![Channel::Number(7)]),
         values: vec![value("g2_heralded", Some(1.0))],
     };
@@ -694,11 +736,13 @@ fn nothing() -> Case {
         asks: vec![
             Ask {
                 asked: "pair, rule all".into(),
+                fit: None,
                 question: coincidences(&[1, 2], Rule::All, 20.0, |_| {}),
                 values: values(&["count"], 0.41),
             },
             Ask {
                 asked: "g2, a bin of 41 ns".into(),
+                fit: None,
                 question: histogram([1, 2], "41t", "20t", None),
                 values: values(&["g2"], 1.0),
             },
@@ -720,12 +764,14 @@ fn drift() -> Case {
         asks: vec![
             Ask {
                 asked: "rates".into(),
+                fit: None,
                 question: Request::Rates(Rates::default()),
                 // Two thirds of the highest rate.
                 values: vec![value("rate_hz", Some(2e6))],
             },
             Ask {
                 asked: "pair, 10 shifts".into(),
+                fit: None,
                 question: coincidences(&[1, 2], Rule::All, 20.0, |q| {
                     q.accidentals = Accidentals::Shifted(10);
                 }),
@@ -733,6 +779,7 @@ fn drift() -> Case {
             },
             Ask {
                 asked: "g2, bins of 1 us about 0".into(),
+                fit: None,
                 question: histogram([1, 2], "1us", "5us", None),
                 values: vec![value("g2", None)],
             },
@@ -748,6 +795,7 @@ fn rates() -> Case {
         .map(|(row, truth)| Value { row, ..value("rate_hz", Some(truth)) });
     let ask = Ask {
         asked: "rates".into(),
+        fit: None,
         question: Request::Rates(Rates::default()),
         values: values.into(),
     };

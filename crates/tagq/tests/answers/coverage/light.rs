@@ -14,8 +14,8 @@ pub(crate) struct Light {
     pub background: Vec<(u16, f64)>,
     /// Interval between light pulses in ticks, if the light is pulsed.
     pub period: Option<f64>,
-    /// Coherence time of thermal light in ticks: the intensity of the emitters is constant for this time and
-    /// exponentially distributed.
+    /// Coherence time of thermal light in ticks: the intensity of the emitters is exponentially distributed, and constant for times
+    /// that are so, too, with this mean. g2 is 1 + exp(−t/T).
     pub coherence: Option<f64>,
     /// Period of the dead spans of the instrument and how long each is, in ticks; one begins each period.
     pub dead: Option<(f64, f64)>,
@@ -123,7 +123,8 @@ impl Light {
         let mut cells = Vec::new();
         let mut from = 0.0;
         while from < self.duration {
-            let to = f64::min(from + coherence, self.duration);
+            let length: f64 = Exp1.sample(rng);
+            let to = f64::min(coherence.mul_add(length, from), self.duration);
             cells.push((from, to, Exp1.sample(rng)));
             from = to;
         }

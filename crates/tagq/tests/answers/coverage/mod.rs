@@ -12,7 +12,7 @@ mod simulated;
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, thread};
 
 use tagq::{
-    Answer, OpenOptions, Run, Silent, open,
+    Answer, Fit, OpenOptions, Run, Silent, open,
     requests::{Errors, QueryContext, Request, Setup},
     store::{Creation, Recording, SourceFacts, Writer},
 };
@@ -90,7 +90,11 @@ fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
         Some(stem) => format!("{stem}_err_hz"),
         None => format!("{name}_err"),
     };
-    column(name).zip(column(&err))
+    let found = column(name)?;
+    // An interval has an error on the side of the truth.
+    let side = if value.truth.is_some_and(|truth| truth < found) { "low" } else { "high" };
+    let end = || Some((column(&format!("{name}_{side}"))? - found).abs());
+    Some((found, column(&err).or_else(end)?))
 }
 
 /// Simulates a case `repetitions` times.
@@ -99,7 +103,13 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
         let runs = run(case, n + 1);
         let each = |ask: &Ask| {
             [Errors::Formula, Errors::Blocks(BLOCKS)].map(|errors| {
-                let answer = answer(&runs, &ask.with(errors));
+                let mut answer = answer(&runs, &ask.with(errors));
+                if let Some(form) = ask.fit {
+                    let words = [("emission", form.into()), ("between", "0.9us..200us".into())];
+                    let options = words.map(|(name, value)| (name.to_owned(), value));
+                    let fit = Fit::of_options("g2", options.into_iter().collect()).unwrap();
+                    answer = fit.answer(&answer, &Silent).unwrap();
+                }
                 ask.values.iter().map(|value| measured(&answer, value)).collect::<Vec<_>>()
             })
         };
@@ -121,7 +131,7 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
                 all.iter().filter_map(|found| found[a][how][v]).collect()
             };
             let both = [of(0), of(1)];
-            let values = &both[0];
+            let values = both.iter().max_by_key(|of| of.len()).unwrap();
             let n = values.len() as f64;
             let mean = values.iter().map(|(value, _)| value).sum::<f64>() / n;
             let spread = values.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>();
