@@ -509,7 +509,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "fit micro run",
         2,
-        "error: no model is called 'micro'; the models are decay, g2, dip, sin, peak",
+        "error: no model is called 'micro'; the models are decay, g2, fcs, dip, sin, peak",
         "tagq fit --help",
     ),
     (

@@ -298,14 +298,8 @@ fn names_of_columns_that_can_be_misread_are_explained_in_csv() {
     let folder = tempfile::tempdir().unwrap();
     let run = run_of(folder.path(), "run.tsv", pairs(8, 3));
     for (args, said) in [
-        (
-            "histogram 1,2 --bin 4t --range 20t",
-            "# first_tick: first tick of the bin\n# delay_s: middle of the bin\n",
-        ),
-        (
-            "g2 1,2 --bin 4t --range 20t",
-            "# first_tick: first tick of the bin\n# delay_s: middle of the bin\n",
-        ),
+        ("histogram 1,2 --bin 4t --range 20t", "# delay_s: middle of the bin\n"),
+        ("g2 1,2 --bin 4t --range 20t", "# delay_s: middle of the bin\n"),
         (
             "coincidences 1,2 --window 4t",
             "# car: (count - accidentals) / accidentals; below zero if",

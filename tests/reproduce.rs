@@ -337,7 +337,7 @@ fn what_is_no_answer_is_refused_and_nothing_is_written() {
     write(&fs::read_to_string(root().join("tests/outputs/pairs.txt")).unwrap());
     refused(&place, "", 2, "no answer of tagq in JSON");
     let changes: [(Change, i32, &str); 16] = [
-        (|a| a["schema_version"] = 4.into(), 2, "it was made by tagq"),
+        (|a| a["schema_version"] = 5.into(), 2, "it was made by tagq"),
         (|a| a["provenance"]["runs"] = json!([]), 2, "it is of 0 runs"),
         (|a| a["provenance"]["query"] = "destroy".into(), 2, "`destroy` is none of coincidences"),
         (|a| a["provenance"]["options"]["output"] = "/tmp/x".into(), 2, "has no option `output`"),

@@ -48,6 +48,9 @@ pub struct Estimate {
 /// Standard deviations from which a structure is found.
 pub const FOUND: f64 = 3.0;
 
+/// Standard deviations from which a structure is clear: a bound that gives more needs no simulation, and the search did not favour it.
+pub const CLEAR: f64 = 5.0;
+
 /// How clearly data have the structure of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Significance {

@@ -6,7 +6,7 @@ use crate::{
     estimate::{Fitted, Settings, most_likely},
     model::Model,
     profile::{Profiled, profiled},
-    structure::tested,
+    structure::{Tested, tested},
 };
 
 /// Fits in turn, each of which begins where the profile of the one before had a lower deviance.
@@ -28,7 +28,15 @@ pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted
     let mut settings = settings.clone();
     for _ in 0..RESTARTS {
         let fitted = most_likely(model, data, &settings)?;
-        let fitted = tested(model, data, &settings, fitted)?;
+        let fitted = match tested(model, data, &settings, fitted)? {
+            Tested::Found(fitted) => fitted,
+            // There may be less structure still.
+            Tested::Absent(absent) => {
+                let (null, settings) = absent.null();
+                let null = fit(null, data, settings)?;
+                absent.with(null)
+            }
+        };
         match profiled(model, data, &settings, fitted) {
             Profiled::Ended(fitted) => return Ok(fitted),
             Profiled::Better(start) => settings.start = start,

@@ -2,11 +2,10 @@
 
 use crate::{
     data::Data,
-    estimate::{Estimate, Fitted, Search, Settings, minimised},
+    estimate::{CLEAR, Estimate, Fitted, Search, Settings, minimised},
     information::information,
     model::{Model, Parameter},
     problem::{Held, Problem},
-    structure::CLEAR,
 };
 
 /// A parameter that is nearer to a bound, in standard errors, has no symmetric error, and the others neither.

@@ -7,8 +7,9 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use crate::{
     data::{Data, Noise},
     error::Error,
-    estimate::{Estimate, FOUND, Fitted, Search, Settings, Significance, minimised, most_likely},
-    fit::fit,
+    estimate::{
+        CLEAR, Estimate, FOUND, Fitted, Search, Settings, Significance, minimised, most_likely,
+    },
     information::measured_offsets,
     model::{Model, Parameter, Structure},
     problem::Problem,
@@ -18,8 +19,6 @@ use crate::{
 
 /// The likelihood ratio of an upper limit at 95 %: the square of 1.645 standard deviations.
 const LIMIT: f64 = 2.706;
-/// Standard deviations from which a structure is clear: a bound that gives more needs no simulation, and the search did not favour it.
-pub const CLEAR: f64 = 5.0;
 /// The probability of less than one standard deviation below the mean.
 const BELOW: f64 = 0.158_655;
 /// Places of one list, and places between them that a fit can find, for the bound.
@@ -38,18 +37,34 @@ const TAIL: f64 = 0.05;
 /// A structure that nuisance parameters describe up to this part cannot be seen.
 const HIDDEN: f64 = 1e-4;
 
-/// Tests the structure of a fitted model. Without one, the result is that of the model without it.
+/// The result of a test.
+pub(crate) enum Tested {
+    /// The structure is there, or there is none that could be absent.
+    Found(Fitted),
+    /// The data are described as well without it.
+    Absent(Absent),
+}
+
+/// A structure that the data do not have.
+pub(crate) struct Absent {
+    structure: Structure,
+    fitted: Fitted,
+    significance: Significance,
+    settings: Settings,
+}
+
+/// Tests the structure of a fitted model.
 pub(crate) fn tested(
     model: &dyn Model,
     data: &Data,
     settings: &Settings,
     fitted: Fitted,
-) -> Result<Fitted, Error> {
+) -> Result<Tested, Error> {
     let parameters = model.parameters(data);
     let is_fixed = |of: usize| settings.fixed.iter().any(|(name, _)| *name == parameters[of].name);
     let merged = merged(data);
     let Some(structure) = model.structure(&merged).filter(|of| !is_fixed(of.amplitude)) else {
-        return Ok(fitted);
+        return Ok(Tested::Found(fitted));
     };
     let null_parameters = structure.null.parameters(data);
     let of_null = |(name, value): &(String, f64)| {
@@ -94,51 +109,52 @@ pub(crate) fn tested(
             let bounded = |factor: f64| (factor * amplitude.value).clamp(lower, upper);
             amplitude.interval = Some((bounded(low), bounded(high)));
         }
-        return Ok(fitted);
+        return Ok(Tested::Found(fitted));
     }
     significance.limit = best.and_then(|place| search.limit(&place, &null));
-    // It may have less structure, too.
-    let null = fit(&*structure.null, data, &null_settings)?;
-    Ok(without(&structure, fitted, null, significance))
+    Ok(Tested::Absent(Absent { structure, fitted, significance, settings: null_settings }))
 }
 
-/// Returns the result without the structure, with the parameters of the model.
-fn without(
-    structure: &Structure,
-    fitted: Fitted,
-    null: Fitted,
-    significance: Significance,
-) -> Fitted {
-    let absent = |of: Estimate| Estimate {
-        err: None,
-        interval: None,
-        is_at_bound: false,
-        is_absent: true,
-        ..of
-    };
-    let number = |null: usize| {
-        let shared = structure.shared.iter().find(|(_, shared)| *shared == null);
-        shared.map_or(null, |(of, _)| *of)
-    };
-    let parameters = fitted.parameters.into_iter().enumerate().map(|(at, of)| {
-        let shared = structure.shared.iter().find(|(model, _)| *model == at);
-        match shared {
-            Some((_, shared)) => Estimate { name: of.name, ..null.parameters[*shared].clone() },
-            None if at == structure.amplitude => absent(Estimate { value: 0.0, ..of }),
-            None if of.is_fixed => of,
-            None => absent(of),
+impl Absent {
+    /// Returns the model without the structure, and how it is fitted.
+    pub fn null(&self) -> (&dyn Model, &Settings) {
+        (&*self.structure.null, &self.settings)
+    }
+
+    /// Returns the fit of that model, with the parameters of the whole one.
+    pub fn with(self, null: Fitted) -> Fitted {
+        let Self { structure, fitted, significance, .. } = self;
+        let absent = |of: Estimate| Estimate {
+            err: None,
+            interval: None,
+            is_at_bound: false,
+            is_absent: true,
+            ..of
+        };
+        let number = |null: usize| {
+            let shared = structure.shared.iter().find(|(_, shared)| *shared == null);
+            shared.map_or(null, |(of, _)| *of)
+        };
+        let parameters = fitted.parameters.into_iter().enumerate().map(|(at, of)| {
+            let shared = structure.shared.iter().find(|(model, _)| *model == at);
+            match shared {
+                Some((_, shared)) => Estimate { name: of.name, ..null.parameters[*shared].clone() },
+                None if at == structure.amplitude => absent(Estimate { value: 0.0, ..of }),
+                None if of.is_fixed => of,
+                None => absent(of),
+            }
+        });
+        Fitted {
+            parameters: parameters.collect(),
+            derived: fitted.derived.into_iter().map(absent).collect(),
+            significance: Some(significance),
+            correlations: null
+                .correlations
+                .iter()
+                .map(|&(one, other, of)| (number(one), number(other), of))
+                .collect(),
+            ..null
         }
-    });
-    Fitted {
-        parameters: parameters.collect(),
-        derived: fitted.derived.into_iter().map(absent).collect(),
-        significance: Some(significance),
-        correlations: null
-            .correlations
-            .iter()
-            .map(|&(one, other, of)| (number(one), number(other), of))
-            .collect(),
-        ..null
     }
 }
 

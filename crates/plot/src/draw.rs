@@ -60,8 +60,11 @@ impl Figure {
                 };
                 (title.clone(), None, plot)
             }
-            Some(FigureKind::Fit { title, labels, is_time, is_ratio, series }) => {
-                (title.clone(), None, fit::of(answer, labels, (*is_time, *is_ratio), series))
+            Some(FigureKind::Fit { title, labels, is_time, is_ratio, is_logarithmic, series }) => {
+                let quantity = if *is_time { Quantity::Time } else { Quantity::Ratio };
+                let axis = if *is_logarithmic { Axis::logarithmic } else { Axis::linear };
+                let x = |low, high| axis(labels[0].clone(), quantity, low, high);
+                (title.clone(), None, fit::of(answer, &labels[1], x, *is_ratio, series))
             }
             Some(FigureKind::Scan { label, key, is_time, value, values }) => {
                 let shown = or(match *value {

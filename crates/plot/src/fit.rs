@@ -12,12 +12,13 @@ use crate::{
 /// The least end of the axis of residuals, in standard errors.
 const RESIDUALS: f64 = 5.0;
 
-/// Returns the values, the curves and the residuals. All values of a channel or group come before the first curve, so that
+/// Returns the values, the curves and the residuals, over the axis `x` of these ends. All values of a channel or group come before the first curve, so that
 /// its residuals have the colour of its values.
 pub(crate) fn of(
     answer: &Answer,
-    labels: &[String; 2],
-    (is_time, is_ratio): (bool, bool),
+    label: &str,
+    x: impl FnOnce(f64, f64) -> Axis,
+    is_ratio: bool,
     all: &[FittedSeries],
 ) -> Plot {
     let named = |what: &str, of: &FittedSeries| match &of.group[..] {
@@ -57,19 +58,17 @@ pub(crate) fn of(
         let points = of.curve.iter().map(point).collect();
         series.push(Series { name: named("fit", of), shape: Some(Shape::Line), points });
     }
-    let [x_label, y_label] = labels;
     let bins = || all.iter().flat_map(|of| &of.bins);
     let low = bins().map(|bin| bin.0).fold(f64::INFINITY, f64::min);
     let high = bins().map(|bin| bin.1).fold(f64::NEG_INFINITY, f64::max);
-    let quantity = if is_time { Quantity::Time } else { Quantity::Ratio };
     let points = || series.iter().flat_map(|series| &series.points);
     let (least, most) = ends(points(), Some(0.0));
     let of_values = if is_ratio { Quantity::Ratio } else { Quantity::Count };
     let largest = residuals.iter().flat_map(|series| &series.points);
     let largest = largest.filter_map(|point| point.value).map(f64::abs).fold(RESIDUALS, f64::max);
     Plot::Chart(Chart {
-        x: Axis::linear(x_label.clone(), quantity, low, high),
-        y: Axis::for_values(y_label, of_values, least.min(0.0), most, false),
+        x: x(low, high),
+        y: Axis::for_values(label, of_values, least.min(0.0), most, false),
         shape: Shape::Points,
         reference: is_ratio.then_some(1.0),
         has_panels: false,

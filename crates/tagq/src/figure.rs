@@ -63,6 +63,8 @@ pub enum FigureKind {
         is_time: bool,
         /// Whether values are ratios; otherwise counts.
         is_ratio: bool,
+        /// Whether bins have equal widths on a logarithmic axis.
+        is_logarithmic: bool,
         /// The fits, one for each channel or group.
         series: Vec<FittedSeries>,
     },

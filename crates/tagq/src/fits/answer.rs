@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 use tagq_fit::{
     Bin, CLEAR, Data, Estimate, FOUND, Fitted, Model, Noise, Quantity, Settings, Significance, fit,
-    models::{EXPONENTIALS_MAX, Response, first_photons},
+    models::{EXPONENTIALS_MAX, first_photons},
 };
 
 use super::{
     methods,
     observed::{AllObserved, Axis, Observed},
-    request::{Exponentials, Fit},
+    request::{Exponentials, Fit, Instrument},
 };
 use crate::{
     answer::Answer,
@@ -43,14 +43,6 @@ impl std::fmt::Debug for OwnModel<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OwnModel").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-/// What a decay is fitted with.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Instrument {
-    pub response: Option<Response>,
-    /// The period of the pulses in seconds.
-    pub period: Option<f64>,
 }
 
 /// The fit of one channel or group.
@@ -104,7 +96,7 @@ impl Answer {
     /// # Errors
     /// Those of [`Fit::answer`].
     pub fn fitted(&self, own: &OwnModel<'_>, progress: &dyn Progress) -> Result<Self, Error> {
-        let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(self)?;
+        let AllObserved { axis, labels, is_ratio, is_logarithmic, series } = AllObserved::of(self)?;
         let mut all = Vec::new();
         for mut observed in series {
             if let Some((from, to)) = own.between {
@@ -129,6 +121,7 @@ impl Answer {
             axis,
             labels,
             is_ratio,
+            is_logarithmic,
             named: (&own.name, &title),
             is_described: false,
             progress,
@@ -145,7 +138,8 @@ impl Fit {
         instrument: &Instrument,
         progress: &dyn Progress,
     ) -> Result<Answer, Error> {
-        let AllObserved { axis, labels, is_ratio, series } = AllObserved::of(answer)?;
+        let AllObserved { axis, labels, is_ratio, is_logarithmic, series } =
+            AllObserved::of(answer)?;
         let is_decay = self.of.name == "decay";
         let is_corrected = self.options.pile_up.as_deref() != Some("ignored");
         let mut all_data = Vec::new();
@@ -212,7 +206,7 @@ impl Fit {
         query.retain(|_, value| !value.is_null());
         let named = (self.of.name, self.of.title);
         let is_described = self.options.methods;
-        let of = FitOf { axis, labels, is_ratio, named, is_described, progress };
+        let of = FitOf { axis, labels, is_ratio, is_logarithmic, named, is_described, progress };
         let mut fitted = of.answer(answer, query.into(), all);
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
@@ -249,6 +243,7 @@ struct FitOf<'a> {
     axis: Axis,
     labels: [String; 2],
     is_ratio: bool,
+    is_logarithmic: bool,
     /// The name of the model, and the title of the figure.
     named: (&'a str, &'a str),
     /// Whether the fits are described for a publication.
@@ -300,6 +295,7 @@ impl FitOf<'_> {
             labels: self.labels.clone(),
             is_time: matches!(self.axis, Axis::Time(_)),
             is_ratio: self.is_ratio,
+            is_logarithmic: self.is_logarithmic,
             series,
         };
         Answer {

@@ -5,7 +5,10 @@ use std::{fs, path::Path};
 use serde_json::Value;
 use tagq_fit::{Bin, Data, Noise, models::Response};
 
-use super::{answer::Instrument, observed::AllObserved, request::Fit};
+use super::{
+    observed::AllObserved,
+    request::{Fit, Instrument},
+};
 use crate::{
     answer::Answer,
     error::Error,

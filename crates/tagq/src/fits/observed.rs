@@ -37,6 +37,8 @@ pub(super) struct AllObserved {
     pub labels: [String; 2],
     /// Whether values are ratios that are 1 by chance.
     pub is_ratio: bool,
+    /// Whether bins have equal widths on a logarithmic axis.
+    pub is_logarithmic: bool,
     pub series: Vec<Observed>,
 }
 
@@ -86,7 +88,8 @@ impl AllObserved {
     /// [`Error::Request`] if its rows are no function of a time or of a setting.
     pub fn of(answer: &Answer) -> Result<Self, Error> {
         match &answer.figure {
-            Some(FigureKind::Bins { unit, labels, is_ratio, .. }) => {
+            Some(FigureKind::Bins { unit, labels, is_ratio, is_logarithmic, .. }) => {
+                let is_logarithmic = *is_logarithmic;
                 let bins = answer.bin_edges(*unit);
                 let labels = labels.map(str::to_owned);
                 let series = if *is_ratio {
@@ -94,14 +97,14 @@ impl AllObserved {
                 } else {
                     of_counts(answer, &bins, &[])
                 };
-                Ok(Self { axis: Axis::Time(*unit), labels, is_ratio: *is_ratio, series })
+                Ok(Self { axis: Axis::Time(*unit), labels, is_ratio: *is_ratio, is_logarithmic, series })
             }
             Some(FigureKind::Trace { width_s, .. }) => {
                 let tick = Tick::from_fraction(&answer.run.tick)?;
                 let bins = trace_bins(answer, *width_s);
                 let labels = ["time", "counts"].map(str::to_owned);
                 let series = of_counts(answer, &bins, &live_of_bins(answer));
-                Ok(Self { axis: Axis::Time(tick), labels, is_ratio: false, series })
+                Ok(Self { axis: Axis::Time(tick), labels, is_ratio: false, is_logarithmic: false, series })
             }
             Some(FigureKind::Scan { label, key, is_time, .. }) => {
                 let axis = if *is_time {
@@ -123,7 +126,7 @@ impl AllObserved {
                 for of in &mut series {
                     in_order(&mut of.data);
                 }
-                Ok(Self { axis, labels, is_ratio: false, series })
+                Ok(Self { axis, labels, is_ratio: false, is_logarithmic: false, series })
             }
             _ => Err(Error::Request(
                 "a fit needs one value for each bin of time or of a setting: rates and coincidences need `bin`, or a scan; micro, \

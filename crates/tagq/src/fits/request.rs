@@ -5,13 +5,13 @@ use serde_json::Value;
 use tagq_fit::{
     Model, Settings,
     models::{
-        Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak, Sine,
+        Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak,
+        Response, Sine,
     },
 };
 use tagq_store::Duration;
 
 use super::{
-    answer::Instrument,
     fit_type::{EMISSIONS, FIT_TYPES, FitType, INTERVALS, PILE_UP, SHAPES},
     observed::Axis,
 };
@@ -114,6 +114,14 @@ impl TryFrom<Value> for Exponentials {
             _ => Err(format!("`exponentials` is 1, 2 or 3, or `auto`, and not {text}")),
         }
     }
+}
+
+/// What a decay is fitted with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Instrument {
+    pub response: Option<Response>,
+    /// The period of the pulses in seconds.
+    pub period: Option<f64>,
 }
 
 /// A range of the axis, as it was written.
