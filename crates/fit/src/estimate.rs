@@ -18,8 +18,20 @@ pub struct Settings {
     pub fixed: Vec<(String, f64)>,
     /// Starting values, in place of those that are found.
     pub start: Vec<(String, f64)>,
-    /// Whether all parameters get intervals by profile likelihood, not only those of a fit near a bound.
-    pub profile: bool,
+    /// Which parameters have intervals by profile likelihood.
+    pub intervals: Intervals,
+}
+
+/// Which parameters have intervals by profile likelihood.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Intervals {
+    /// Those of a fit whose errors are not symmetric, in place of errors; and no errors if the model is far from the data.
+    #[default]
+    Needed,
+    /// All, beside their errors.
+    All,
+    /// None: standard errors alone, wherever the data determine the parameters.
+    Never,
 }
 
 /// A fitted parameter, or a number that follows from parameters.

@@ -43,7 +43,7 @@ pub(crate) fn information(
     curve: &[f64],
 ) -> (Option<Information>, Expected) {
     let noise = &problem.data.noise;
-    let error = |(row, &mean): (usize, &f64)| variance(noise, row, mean).sqrt();
+    let error = |(row, &mean): (usize, &f64)| variance(problem.data, row, mean).sqrt();
     let errors: Vec<f64> = curve.iter().enumerate().map(error).collect();
     let linear = Linear::of(problem, open, &errors);
     let (added, expected) = match noise {

@@ -2,7 +2,7 @@
 
 use crate::{
     data::Data,
-    estimate::{CLEAR, Estimate, Fitted, Search, Settings, minimised},
+    estimate::{CLEAR, Estimate, Fitted, Intervals, Search, Settings, minimised},
     information::information,
     model::{Model, Parameter},
     problem::{Held, Problem},
@@ -38,6 +38,9 @@ pub(crate) fn profiled(
     fitted: Fitted,
 ) -> Profiled {
     let parameters = model.parameters(data);
+    if settings.intervals == Intervals::Never {
+        return Profiled::Ended(fitted);
+    }
     if fitted.is_misfit() {
         let bare =
             |of: Vec<Estimate>| of.into_iter().map(|of| Estimate { err: None, ..of }).collect();
@@ -48,7 +51,7 @@ pub(crate) fn profiled(
     // The null has intervals of its own.
     let is_null = fitted.parameters.iter().any(|of| of.is_absent);
     let is_weak = fitted.significance.as_ref().is_some_and(|of| of.sigmas < CLEAR);
-    let is_profiled = is_near || settings.profile;
+    let is_profiled = is_near || settings.intervals == Intervals::All;
     if !(is_profiled || is_weak) || is_null {
         return Profiled::Ended(fitted);
     }

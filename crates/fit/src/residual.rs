@@ -1,6 +1,6 @@
 //! The difference of a value and its prediction, in standard errors.
 
-use crate::data::Noise;
+use crate::data::{Data, Noise};
 
 /// A prediction of counts below this is taken as this, so that the likelihood is finite.
 const COUNT_MIN: f64 = 1e-9;
@@ -9,7 +9,12 @@ const COUNT_MIN: f64 = 1e-9;
 /// logarithm of the largest possible likelihood over that of the prediction.
 pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -> (f64, f64) {
     match noise {
-        Noise::Poisson | Noise::Covariance(_) => deviance(value, prediction),
+        Noise::Poisson => deviance(value, prediction),
+        Noise::Covariance(rows) => {
+            let root = dispersion(rows, bin, value).sqrt();
+            let (residual, slope) = deviance(value, prediction);
+            (residual / root, slope / root)
+        }
         Noise::Normal(errors) => ((value - prediction) / errors[bin], -1.0 / errors[bin]),
         Noise::Pearson => {
             let mean = prediction.max(COUNT_MIN);
@@ -20,11 +25,20 @@ pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -
 }
 
 /// Returns the variance of a value for its prediction.
-pub(crate) fn variance(noise: &Noise, bin: usize, prediction: f64) -> f64 {
-    match noise {
+pub(crate) fn variance(data: &Data, bin: usize, prediction: f64) -> f64 {
+    match &data.noise {
         Noise::Normal(errors) => errors[bin] * errors[bin],
-        Noise::Poisson | Noise::Covariance(_) | Noise::Pearson => prediction.max(COUNT_MIN),
+        Noise::Covariance(rows) => {
+            dispersion(rows, bin, data.values[bin]) * prediction.max(COUNT_MIN)
+        }
+        Noise::Poisson | Noise::Pearson => prediction.max(COUNT_MIN),
     }
+}
+
+/// Returns the variance of a value over that of a Poisson number.
+fn dispersion(rows: &[Vec<f64>], bin: usize, value: f64) -> f64 {
+    let variance = if rows[bin].len() == 1 { rows[bin][0] } else { rows[bin][bin] };
+    variance / value.max(1.0)
 }
 
 /// Returns the square of the residual that is expected of a value with this mean.

@@ -73,7 +73,7 @@ pub(crate) fn tested(
         Some((null_parameters[*null].name.clone(), *value))
     };
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
-    let null_settings = Settings { fixed, start: Vec::new(), profile: settings.profile };
+    let null_settings = Settings { fixed, start: Vec::new(), intervals: settings.intervals };
     let null = most_likely(&*structure.null, data, &null_settings)?;
     let search = Places { model, data, settings, parameters: &parameters, structure: &structure };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);
@@ -282,13 +282,9 @@ impl Places<'_> {
     ) -> Result<(f64, Option<Vec<f64>>), Error> {
         let each = self.data.bins.len().div_ceil(bins);
         let means = sums(&null.curve, each);
-        let spread: Vec<f64> = match &self.data.noise {
-            Noise::Normal(errors) => {
-                let squares: Vec<f64> = errors.iter().map(|err| err * err).collect();
-                sums(&squares, each).into_iter().map(f64::sqrt).collect()
-            }
-            noise => means.iter().map(|&mean| variance(noise, 0, mean).sqrt()).collect(),
-        };
+        let square = |(bin, &mean): (usize, &f64)| variance(self.data, bin, mean);
+        let squares: Vec<f64> = null.curve.iter().enumerate().map(square).collect();
+        let spread: Vec<f64> = sums(&squares, each).into_iter().map(f64::sqrt).collect();
         let in_errors = |mut values: Vec<f64>| {
             values.iter_mut().zip(&spread).for_each(|(value, err)| *value /= err);
             values

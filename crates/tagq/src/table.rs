@@ -79,6 +79,8 @@ pub struct Shown {
     pub unit: Unit,
     /// The key of the column with the standard errors.
     pub err: Option<Cow<'static, str>>,
+    /// The keys of the columns with the ends of an interval, which values without an error have.
+    pub ends: Option<[Cow<'static, str>; 2]>,
     /// Whether it is shown if there is little space.
     pub priority: Priority,
     /// Whether it distinguishes rows.
@@ -126,6 +128,7 @@ impl Column {
             about: "".into(),
             unit: Unit::None,
             err: None,
+            ends: None,
             priority: Priority::Always,
             is_key: false,
             is_compared: false,
@@ -215,6 +218,17 @@ impl Column {
     #[must_use]
     pub fn err(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         self.shown.err = Some(key.into());
+        self
+    }
+
+    /// Names the columns with the ends of intervals.
+    #[must_use]
+    pub fn ends(
+        mut self,
+        low: impl Into<Cow<'static, str>>,
+        high: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.shown.ends = Some([low.into(), high.into()]);
         self
     }
 

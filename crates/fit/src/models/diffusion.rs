@@ -115,7 +115,8 @@ impl Model for Diffusion {
             parameters
                 .extend([ratio("triplet", 0.2).between(0.0, TRIPLET_MAX), time("tau_triplet")]);
         }
-        parameters.push(ratio("kappa", 2.0).between(1.0, 20.0));
+        // A membrane is as thin as nothing: κ is very large.
+        parameters.push(ratio("kappa", 2.0).between(1.0, 1e6));
         parameters.push(ratio("offset", 0.1 * (highest - 1.0).max(1e-6)));
         parameters
     }

@@ -420,14 +420,11 @@ impl FitOf<'_> {
             });
             let value = Column::floats(key.clone(), values.into());
             let value = value.heading(named.name.clone()).unit(unit);
-            table = table
-                .with(value.err(err_key.clone()))
-                .with(Column::floats(err_key, errors.into()).hidden());
-            for (end, values) in ["low", "high"].into_iter().zip(ends) {
-                let is_given = values.iter().any(Option::is_some);
-                let column = Column::floats(format!("{key}_{end}"), values.into());
-                let column = column.heading(format!("{} {end}", named.name)).unit(unit);
-                table = table.with(if is_given { column } else { column.hidden() });
+            let [low_key, high_key] = ["low", "high"].map(|end| format!("{key}_{end}"));
+            let value = value.err(err_key.clone()).ends(low_key.clone(), high_key.clone());
+            table = table.with(value).with(Column::floats(err_key, errors.into()).hidden());
+            for (key, values) in [low_key, high_key].into_iter().zip(ends) {
+                table = table.with(Column::floats(key, values.into()).hidden());
             }
         }
         if let Some(amplitude) =

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tagq_fit::{
-    Model, Settings,
+    Intervals, Model, Settings,
     models::{
         Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak,
         Response, Sine,
@@ -302,8 +302,11 @@ impl Fit {
                 fixed.push((held.into(), value));
             }
         }
-        let profile = self.options.intervals.as_deref() == Some("profile");
-        Ok(Settings { fixed, start, profile })
+        let intervals = match self.options.intervals.as_deref() {
+            Some("profile") => Intervals::All,
+            _ => Intervals::Needed,
+        };
+        Ok(Settings { fixed, start, intervals })
     }
 
     /// Returns the number of exponentials, which is to be found if none is given.

@@ -1,6 +1,6 @@
 //! A maximum-likelihood fit of a Gaussian on a background of known shape.
 
-use tagq_fit::{Bin, Data, Estimate, Noise, Settings, fit, models::PeakOver};
+use tagq_fit::{Bin, Data, Estimate, Intervals, Noise, Settings, fit, models::PeakOver};
 
 use super::counted::Counted;
 
@@ -112,7 +112,7 @@ pub(crate) fn gaussian(
             (narrowest, (4.0 * about).max(width)),
         ],
     };
-    let mut settings = Settings::default();
+    let mut settings = Settings { intervals: Intervals::Never, ..Settings::default() };
     if matches!(background, Background::Beside(..)) {
         // Neighbouring pulses have the same shape as the peak, so their counts alone determine the
         // background factor.

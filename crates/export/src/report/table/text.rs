@@ -49,7 +49,29 @@ pub fn text_at(
     style: TableStyle,
 ) -> String {
     let err = column.shown.err.as_ref().and_then(|key| table.get(key)?.cells.at(at).number());
-    if style.exact { exact_field(column, err, at, names) } else { field(column, err, at, names) }
+    let text = if style.exact {
+        exact_field(column, err, at, names)
+    } else {
+        field(column, err, at, names)
+    };
+    let end = |key| table.get(key)?.cells.at(at).number();
+    let ends = column.shown.ends.as_ref().filter(|_| err.is_none());
+    let ends = ends.and_then(|[low, high]| Some([end(low)?, end(high)?]));
+    let Some(ends) = ends else { return text };
+    let of = |end: f64| if style.exact { end.to_string() } else { float(end, None, brief(column)) };
+    let value = match column.cells.at(at).number() {
+        Some(value) if !style.exact => float(value, None, brief(column)),
+        _ => text,
+    };
+    format!("{value} ({} to {})", of(ends[0]), of(ends[1]))
+}
+
+/// The unit of values with an interval: with four digits.
+fn brief(column: &Column) -> Unit {
+    match column.shown.unit {
+        Unit::Seconds => Unit::BriefSeconds,
+        unit => unit,
+    }
 }
 
 /// Returns the text of a cell with all digits, in seconds and hertz.
