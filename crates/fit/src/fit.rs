@@ -1,12 +1,14 @@
 //! Fitting.
 
+use std::ops::ControlFlow;
+
 use crate::{
     data::Data,
     error::Error,
     estimate::{Fitted, Settings, most_likely},
     model::Model,
-    profile::{Profiled, profiled},
-    structure::{Tested, tested},
+    profile::profiled,
+    structure::tested,
 };
 
 /// Fits in turn, each of which begins where the profile of the one before had a lower deviance.
@@ -29,17 +31,17 @@ pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted
     for _ in 0..RESTARTS {
         let fitted = most_likely(model, data, &settings)?;
         let fitted = match tested(model, data, &settings, fitted)? {
-            Tested::Found(fitted) => fitted,
+            ControlFlow::Break(fitted) => fitted,
             // There may be less structure still.
-            Tested::Absent(absent) => {
+            ControlFlow::Continue(absent) => {
                 let (null, settings) = absent.null();
                 let null = fit(null, data, settings)?;
                 absent.with(null)
             }
         };
         match profiled(model, data, &settings, fitted) {
-            Profiled::Ended(fitted) => return Ok(fitted),
-            Profiled::Better(start) => settings.start = start,
+            ControlFlow::Break(fitted) => return Ok(fitted),
+            ControlFlow::Continue(start) => settings.start = start,
         }
     }
     Err(Error::NoConvergence)

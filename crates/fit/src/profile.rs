@@ -1,5 +1,7 @@
 //! Intervals of parameters by their profile likelihood.
 
+use std::ops::ControlFlow;
+
 use crate::{
     data::Data,
     estimate::{CLEAR, Estimate, Fitted, Intervals, Search, Settings, minimised},
@@ -22,30 +24,26 @@ const HELD: f64 = 0.3;
 /// A deviance that is lower by more than this is another minimum.
 const LOWER: f64 = 1e-3;
 
-/// A fit with its intervals, or a better one.
-pub(crate) enum Profiled {
-    /// The fit, with intervals if it needs them.
-    Ended(Fitted),
-    /// The free parameters where the profile passes a lower deviance.
-    Better(Vec<(String, f64)>),
-}
+/// Free parameters by their names.
+pub(crate) type Start = Vec<(String, f64)>;
 
-/// Adds intervals to a fit that is near a bound, or whose settings want them.
+/// Adds intervals to a fit that is near a bound, or whose settings want them; goes on with the free parameters where the profile passes a
+/// lower deviance.
 pub(crate) fn profiled(
     model: &dyn Model,
     data: &Data,
     settings: &Settings,
     fitted: Fitted,
-) -> Profiled {
+) -> ControlFlow<Fitted, Start> {
     let parameters = model.parameters(data);
     if settings.intervals == Intervals::Never {
-        return Profiled::Ended(fitted);
+        return ControlFlow::Break(fitted);
     }
     if fitted.is_misfit() {
         let bare =
             |of: Vec<Estimate>| of.into_iter().map(|of| Estimate { err: None, ..of }).collect();
         let (parameters, derived) = (bare(fitted.parameters), bare(fitted.derived));
-        return Profiled::Ended(Fitted { parameters, derived, ..fitted });
+        return ControlFlow::Break(Fitted { parameters, derived, ..fitted });
     }
     let is_near = fitted.parameters.iter().zip(&parameters).any(is_near_bound);
     // The null has intervals of its own.
@@ -53,7 +51,7 @@ pub(crate) fn profiled(
     let is_weak = fitted.significance.as_ref().is_some_and(|of| of.sigmas < CLEAR);
     let is_profiled = is_near || settings.intervals == Intervals::All;
     if !(is_profiled || is_weak) || is_null {
-        return Profiled::Ended(fitted);
+        return ControlFlow::Break(fitted);
     }
     let is_open = |of: &usize| !fitted.parameters[*of].is_fixed;
     let free: Vec<usize> = (0..parameters.len()).filter(is_open).collect();
@@ -83,14 +81,14 @@ pub(crate) fn profiled(
             (alone, _) => alone,
         };
         let err = of.err.filter(|_| !(is_near || is_weak));
-        derived.push(Estimate { interval, err, ..of.clone() });
+        derived.push(Estimate { err, interval, ..of.clone() });
     }
     let with = |(of, interval): (&Estimate, _)| {
         let err = of.err.filter(|_| !is_near && of.interval.is_none());
-        Estimate { interval, err, ..of.clone() }
+        Estimate { err, interval, ..of.clone() }
     };
     let estimates = fitted.parameters.iter().zip(intervals).map(with).collect();
-    Profiled::Ended(Fitted { parameters: estimates, derived, ..fitted })
+    ControlFlow::Break(Fitted { parameters: estimates, derived, ..fitted })
 }
 
 fn is_near_bound((estimate, parameter): (&Estimate, &Parameter)) -> bool {
@@ -144,9 +142,9 @@ struct Profile<'a> {
 
 impl Profile<'_> {
     /// Returns where the profile found a lower deviance.
-    fn better(&self, values: &[f64]) -> Profiled {
+    fn better(&self, values: &[f64]) -> ControlFlow<Fitted, Start> {
         let of = |&of: &usize| (self.parameters[of].name.clone(), values[of]);
-        Profiled::Better(self.free.iter().map(of).collect())
+        ControlFlow::Continue(self.free.iter().map(of).collect())
     }
 
     /// Returns the likelihood ratio of one standard deviation of each parameter: 1, and more where a measured part of the model
@@ -228,7 +226,8 @@ impl Profile<'_> {
                 Of::Derived(number) => self.model.derived(&found)[number].value,
             };
             let root = (above.max(0.0) / ratio).sqrt();
-            if (root - 1.0).abs() < CLOSE || (root < 1.0 && place == bound) {
+            let is_at_bound = sign * (place - bound) >= 0.0;
+            if (root - 1.0).abs() < CLOSE || (root < 1.0 && is_at_bound) {
                 return Ok(place);
             }
             if root < 1.0 {

@@ -1,5 +1,7 @@
 //! Whether data have the structure of a model, as a dip, or are described as well without it.
 
+use std::ops::ControlFlow;
+
 use nalgebra::{DMatrix, DVector};
 use rand_distr::{Distribution, Poisson, StandardNormal};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -37,14 +39,6 @@ const TAIL: f64 = 0.05;
 /// A structure that nuisance parameters describe up to this part cannot be seen.
 const HIDDEN: f64 = 1e-4;
 
-/// The result of a test.
-pub(crate) enum Tested {
-    /// The structure is there, or there is none that could be absent.
-    Found(Fitted),
-    /// The data are described as well without it.
-    Absent(Absent),
-}
-
 /// A structure that the data do not have.
 pub(crate) struct Absent {
     structure: Structure,
@@ -53,18 +47,18 @@ pub(crate) struct Absent {
     settings: Settings,
 }
 
-/// Tests the structure of a fitted model.
+/// Tests the structure of a fitted model; goes on with the model without it if that describes the data as well.
 pub(crate) fn tested(
     model: &dyn Model,
     data: &Data,
     settings: &Settings,
     fitted: Fitted,
-) -> Result<Tested, Error> {
+) -> Result<ControlFlow<Fitted, Absent>, Error> {
     let parameters = model.parameters(data);
     let is_fixed = |of: usize| settings.fixed.iter().any(|(name, _)| *name == parameters[of].name);
     let merged = merged(data);
     let Some(structure) = model.structure(&merged).filter(|of| !is_fixed(of.amplitude)) else {
-        return Ok(Tested::Found(fitted));
+        return Ok(ControlFlow::Break(fitted));
     };
     let null_parameters = structure.null.parameters(data);
     let of_null = |(name, value): &(String, f64)| {
@@ -109,10 +103,10 @@ pub(crate) fn tested(
             let bounded = |factor: f64| (factor * amplitude.value).clamp(lower, upper);
             amplitude.interval = Some((bounded(low), bounded(high)));
         }
-        return Ok(Tested::Found(fitted));
+        return Ok(ControlFlow::Break(fitted));
     }
     significance.limit = best.and_then(|place| search.limit(&place, &null));
-    Ok(Tested::Absent(Absent { structure, fitted, significance, settings: null_settings }))
+    Ok(ControlFlow::Continue(Absent { structure, fitted, significance, settings: null_settings }))
 }
 
 impl Absent {

@@ -14,7 +14,8 @@ pub fn first_photons(data: &Data, pulses: f64, period: f64) -> Option<(Vec<f64>,
     let photons: f64 = data.values.iter().sum();
     let per_pulse = photons / pulses;
     let is_one_period = from > -width && to - from < 1.01f64.mul_add(period, width);
-    if !is_one_period || !(pulses > 0.0 && per_pulse < MOST) || data.exposure.is_some() {
+    let can_be_known = pulses > 0.0 && per_pulse < MOST && data.exposure.is_none();
+    if !(is_one_period && can_be_known) {
         return None;
     }
     let mut before = 0.0;

@@ -38,7 +38,7 @@ fn renamed(row: &mut Map<String, Value>) {
     }
     // Of a fit, the centre is a parameter.
     let gone: &[&str] = if row.contains_key("peak_s") { &GONE } else { &GONE[2..] };
-    gone.iter().for_each(|key| drop(row.remove(*key)));
+    row.retain(|key, _| !gone.contains(&key.as_str()));
 }
 
 impl SavedAnswer {

@@ -98,11 +98,9 @@ pub(super) fn check_page(bytes: &[u8]) -> Result<(), Fault> {
 fn is_of_page(path: &[i64], kind: u8) -> bool {
     let (numbers, truth, structures) = (kind == 5, matches!(kind, 1 | 2), kind == 12);
     match path {
-        [1..=4] => numbers,
-        [5..=8] => structures,
-        [5, 1..=4] | [7, 1..=2] | [8, 1..=6] => numbers,
+        [1..=4] | [5, 1..=4] | [7, 1..=2] | [8, 1..=6] => numbers,
+        [5..=8] | [5, 5] | [8, 8] => structures,
         [7, 3] | [8, 7] => truth,
-        [5, 5] | [8, 8] => structures,
         _ => true,
     }
 }
