@@ -45,6 +45,25 @@ def micro_run(seed: int, photons: int, taus: list[tuple[float, float]], store: P
 
 
 def convolved(shares: numpy.ndarray, tau: float, period: int) -> numpy.ndarray:
+    """The decay after a response, summed over 60 periods. Each eighth of a bin has a constant density, so that the shares up to
+    an edge are a cubic through those at four edges."""
+    sums = numpy.concatenate([[0.0], numpy.cumsum(shares)])
+    sums = numpy.concatenate([[0.0], sums, [sums[-1]]])
+    x = numpy.arange(8)[:, None] / 8
+    before, first, second, after = sums[:-3], sums[1:-2], sums[2:-1], sums[3:]
+    slopes = ((second - before) / 2, (after - first) / 2)
+    # A cubic by Hermite, with the slopes of Catmull and Rom.
+    cubic = (
+        first * (1 + 2 * x) * (1 - x) ** 2
+        + second * x**2 * (3 - 2 * x)
+        + slopes[0] * x * (1 - x) ** 2
+        + slopes[1] * x**2 * (x - 1)
+    )
+    eighths = numpy.diff(numpy.append(cubic.T.ravel(), sums[-1]))
+    return constant(eighths, 8 * tau, 8 * period).reshape(period, 8).sum(axis=1)
+
+
+def constant(shares: numpy.ndarray, tau: float, period: int) -> numpy.ndarray:
     """The decay of a response that is constant in each bin, summed over 60 periods: a circular convolution."""
     lags = numpy.arange(-1, 60 * period + 1)
     # The second integral of the decay, from which the integral over two bins follows.
@@ -66,11 +85,12 @@ def test_decays_with_a_response_equal_those_of_scipy(seed: int) -> None:
     words = {"range": f"0ns..{PERIOD * 0.05}ns"}
     counted = run.micro(channels=[1, 2], **words)
     counts, response = counted["count"].reshape(2, PERIOD)
-    fitted = run.fit("decay", "micro", 1, irf_channel=2, pulse_period=f"{PERIOD * 0.05}ns", fix={"shift": "0ns"}, **words)
+    words |= {"irf_channel": 2, "pulse_period": f"{PERIOD * 0.05}ns", "pile_up": "ignored"}
+    fitted = run.fit("decay", "micro", 1, fix={"shift": "0ns"}, **words)
     # The same background of the response as docs/queries.md states it.
     low = response[response < 0.05 * response.max()]
     median = numpy.sort(low)[len(low) // 2]
-    net = response - low[low <= median + 3 * math.sqrt(median + 1)].mean()
+    net = numpy.maximum(response - low[low <= median + 3 * math.sqrt(median + 1)].mean(), 0)
     shares = net / net.sum()
 
     def of(parameters: numpy.ndarray) -> float:
@@ -89,7 +109,7 @@ def test_decays_with_a_response_equal_those_of_scipy(seed: int) -> None:
 
 def test_a_decay_is_near_its_truth_and_a_wrong_model_is_told() -> None:
     run = micro_run(77, 200_000, [(0.5, 60.0), (0.5, 15.0)])
-    words = {"range": f"0ns..{PERIOD * 0.05}ns", "irf_channel": 2, "pulse_period": f"{PERIOD * 0.05}ns"}
+    words = {"range": f"0ns..{PERIOD * 0.05}ns", "irf_channel": 2, "pulse_period": f"{PERIOD * 0.05}ns", "pile_up": "ignored"}
     two = run.fit("decay", "micro", 1, exponentials=2, **words)
     for name, truth in (("tau_1_s", 3e-9), ("tau_2_s", 0.75e-9), ("fraction_1", 0.5)):
         assert abs(two[name][0] - truth) < 4 * two[f"{name}_err"][0], name
@@ -165,7 +185,9 @@ def test_a_function_of_ones_own() -> None:
     own = result.fit(decay, guess=guess, bounds=bounds, between=(3e-9, 12e-9))
     # Bins of 50 ps of 2.5 ns: the mean over a bin is a constant times the value in its middle.
     assert own["tau"][0] == pytest.approx(built_in["tau_s"][0], rel=1e-5)
-    assert own["tau_err"][0] == pytest.approx(built_in["tau_s_err"][0], rel=1e-3)
+    # A lifetime that is not known to a tenth, or a background near zero, has intervals.
+    kind = "err" if built_in["tau_s_err"][0] > 0 else "high"
+    assert own[f"tau_{kind}"][0] == pytest.approx(built_in[f"tau_s_{kind}"][0], rel=1e-3)
     assert own["deviance"][0] == pytest.approx(built_in["deviance"][0], rel=1e-8)
     assert own.query["model"] == "decay" and own.query["fitted"]["kind"] == "micro"
     held = result.fit(decay, guess=guess, bounds=bounds, fix={"background": 5}, between=(3e-9, 12e-9))

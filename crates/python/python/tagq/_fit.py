@@ -44,6 +44,8 @@ OPTIONS = (
 def given(words: dict[str, Any]) -> dict[str, Any]:
     """The options of a fit that have a value."""
     chosen = {name: words[name] for name in OPTIONS if words[name] is not None}
+    if "exponentials" in chosen:
+        chosen["exponentials"] = str(chosen["exponentials"])
     between = chosen.get("between")
     if between is not None and not isinstance(between, str):
         low, high = between

@@ -183,11 +183,10 @@ impl Fit {
         let mut all = Vec::new();
         for (observed, per_pulse) in all_data {
             let (model, fitted_one) = fitted(exponentials, &observed.data)?;
-            if per_pulse >= PILE_UP_NOTED {
+            if is_corrected && per_pulse >= PILE_UP_NOTED {
                 let other = Data { exposure: None, ..observed.data.clone() };
-                let other = is_corrected.then(|| fitted(exponentials, &other)).transpose()?;
-                let other = other.as_ref().map(|(_, other)| other);
-                progress.note(&pile_up_note(per_pulse, &fitted_one, other));
+                let (_, other) = fitted(exponentials, &other)?;
+                progress.note(&pile_up_note(per_pulse, &fitted_one, &other));
             }
             let fitted = fitted_one;
             let one = if is_decay {
@@ -215,17 +214,8 @@ impl Fit {
     }
 }
 
-/// What pile-up does to a fit, which is corrected if there is another one without the correction.
-fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: Option<&Fitted>) -> String {
-    let percent = 100.0 * per_pulse;
-    let hides = format!(
-        "{percent:.1} % photons a pulse: the first photon of a pulse hides later ones (pile-up)"
-    );
-    let Some(uncorrected) = uncorrected else {
-        return format!(
-            "{hides}, and lifetimes come out too short; leave --pile-up ignored out, or lower the light"
-        );
-    };
+/// What pile-up does to a fit, of which there is another without its correction.
+fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: &Fitted) -> String {
     let change = |of: &Estimate| {
         let other = uncorrected.get(&of.name).filter(|other| !other.is_absent)?;
         Some(format!("{} {:+.2} %", of.name, 100.0 * (of.value / other.value - 1.0)))
@@ -234,7 +224,9 @@ fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: Option<&Fitted>) -
     let taus = taus.filter(|of| of.name.starts_with("tau") && !of.is_absent && !of.is_fixed);
     let changes = taus.filter_map(change).collect::<Vec<_>>().join(", ");
     format!(
-        "{hides}; the fit corrects this, which changes {changes}. --pile-up ignored leaves it out"
+        "{:.1} % photons a pulse: the first photon of a pulse hides later ones (pile-up); the fit corrects this, which changes \
+         {changes}. --pile-up ignored leaves it out",
+        100.0 * per_pulse
     )
 }
 
@@ -277,9 +269,10 @@ impl FitOf<'_> {
                 format!("{no}{name} against {against}: {sigmas:.1} sigmas; ")
             });
             let found = found.unwrap_or_default();
+            let (correlated, intervals) = (correlated(fitted), intervals(fitted));
             format!(
                 "{found}deviance {deviance:.1}, {deviance_expected:.1} ± {deviance_spread:.1} expected \
-                 ({degrees} degrees of freedom)"
+                 ({degrees} degrees of freedom){intervals}{correlated}"
             )
         });
         let header = format!(
@@ -330,42 +323,14 @@ impl FitOf<'_> {
                  {amplitude} allows for this; numbers that follow from several parameters have no errors"
             ));
         }
-        let names = |is: &dyn Fn(&Estimate) -> bool| {
-            let of = fitted.parameters.iter().filter(|of| is(of)).map(|of| &*of.name);
-            of.collect::<Vec<_>>().join(", ")
-        };
-        let at_bound = names(&|of| of.is_at_bound);
-        let has_intervals = fitted.parameters.iter().any(|of| of.interval.is_some());
-        let has_errors = fitted.parameters.iter().any(|of| of.err.is_some());
-        if has_intervals && !has_errors {
-            let of_bound = if at_bound.is_empty() {
-                "because a parameter is within three errors of a bound, or a width or lifetime is not known to a tenth".to_owned()
-            } else {
-                format!("because {at_bound} is at its bound")
-            };
-            self.progress.note(&format!(
-                "{of}errors are not symmetric, {of_bound}: intervals of 68.3 % by profile likelihood stand in place of them (columns _low \
-                 and _high)"
-            ));
-        }
         let is_open = |of: &Estimate| {
             of.err.is_none() && of.interval.is_none() && !of.is_fixed && !of.is_absent
         };
-        let open = names(&is_open);
+        let open = fitted.parameters.iter().filter(|of| is_open(of)).map(|of| &*of.name);
+        let open = open.collect::<Vec<_>>().join(", ");
         if !open.is_empty() && !fitted.is_misfit() {
             self.progress.note(&format!(
                 "{of}the counts do not determine {open}: fix some, or fit a simpler model"
-            ));
-        }
-        let correlated = fitted.correlations.iter().filter(|(_, _, of)| of.abs() > CORRELATED);
-        let correlated = correlated.map(|&(one, other, common)| {
-            let [one, other] = [one, other].map(|of| &fitted.parameters[of].name);
-            format!("{one} and {other} by {common:.3}")
-        });
-        let correlated = correlated.collect::<Vec<_>>().join(", ");
-        if !correlated.is_empty() {
-            self.progress.note(&format!(
-                "{of}errors are correlated: {correlated}; each holds with the other parameter free, and less is known of one alone"
             ));
         }
         if fitted.is_off() {
@@ -453,6 +418,32 @@ impl FitOf<'_> {
             .with(Column::counts("degrees", Cells::from(degrees)).hidden())
             .with(ratio.heading("deviance/expected").unit(Unit::Brief))
     }
+}
+
+/// Says why intervals stand in place of errors.
+fn intervals(fitted: &Fitted) -> String {
+    let all = || fitted.parameters.iter();
+    if all().all(|of| of.interval.is_none()) || all().any(|of| of.err.is_some()) {
+        return String::new();
+    }
+    let at_bound: Vec<&str> = all().filter(|of| of.is_at_bound).map(|of| &*of.name).collect();
+    let why = if at_bound.is_empty() {
+        "a parameter is within three errors of a bound, or a width or lifetime is not known to a tenth".to_owned()
+    } else {
+        format!("{} is at its bound", at_bound.join(" and "))
+    };
+    format!("; intervals of 68.3 % by profile likelihood, because {why}")
+}
+
+/// Names the pairs of parameters that are much correlated.
+fn correlated(fitted: &Fitted) -> String {
+    let much = fitted.correlations.iter().filter(|(_, _, of)| of.abs() > CORRELATED);
+    let pairs = much.map(|&(one, other, of)| {
+        let [one, other] = [one, other].map(|of| &fitted.parameters[of].name);
+        format!("{one} and {other} by {of:.3}")
+    });
+    let pairs = pairs.collect::<Vec<_>>().join(", ");
+    if pairs.is_empty() { pairs } else { format!("; errors are correlated: {pairs}") }
 }
 
 /// Returns the values and the curve as they are drawn.
