@@ -40,8 +40,10 @@ pub(crate) fn profiled(
         return ControlFlow::Break(fitted);
     }
     if fitted.is_misfit() {
-        let bare =
-            |of: Vec<Estimate>| of.into_iter().map(|of| Estimate { err: None, ..of }).collect();
+        let bare = |of: Vec<Estimate>| {
+            let bare = of.into_iter().map(|of| Estimate { err: None, interval: None, ..of });
+            bare.collect()
+        };
         let (parameters, derived) = (bare(fitted.parameters), bare(fitted.derived));
         return ControlFlow::Break(Fitted { parameters, derived, ..fitted });
     }
@@ -72,7 +74,7 @@ pub(crate) fn profiled(
     let most = ratios.iter().copied().fold(1.0, f64::max);
     let mut derived = Vec::new();
     for (number, of) in fitted.derived.iter().enumerate() {
-        let alone = of_one_parameter(model, &profile.best, number, &intervals);
+        let alone = profile.of_one_parameter(number, &intervals);
         let interval = match (alone, is_profiled && !is_weak) {
             (None, true) => match profile.interval(Of::Derived(number), most) {
                 Ok(interval) => Some(interval),
@@ -100,28 +102,6 @@ fn is_near_bound((estimate, parameter): (&Estimate, &Parameter)) -> bool {
     !estimate.is_fixed && !estimate.is_absent && (estimate.is_at_bound || is_near)
 }
 
-/// The interval of a number that follows from one parameter alone.
-fn of_one_parameter(
-    model: &dyn Model,
-    best: &[f64],
-    number: usize,
-    intervals: &[Option<(f64, f64)>],
-) -> Option<(f64, f64)> {
-    let at = |of: usize, value: f64| {
-        let mut values = best.to_vec();
-        values[of] = value;
-        model.derived(&values)[number].value
-    };
-    let here = at(0, best[0]);
-    let mut moved = intervals.iter().enumerate().filter_map(|(of, interval)| {
-        let (low, high) = (*interval)?;
-        let ends = (at(of, low), at(of, high));
-        (ends != (here, here)).then_some(ends)
-    });
-    let (one, other) = moved.next()?;
-    moved.next().is_none().then_some((one.min(other), one.max(other)))
-}
-
 /// What has a profile.
 #[derive(Clone, Copy)]
 enum Of {
@@ -141,6 +121,29 @@ struct Profile<'a> {
 }
 
 impl Profile<'_> {
+    /// Returns the interval of a number that follows from one parameter alone, which has an interval.
+    fn of_one_parameter(
+        &self,
+        number: usize,
+        intervals: &[Option<(f64, f64)>],
+    ) -> Option<(f64, f64)> {
+        let at = |of: usize, value: f64| {
+            let mut values = self.best.clone();
+            values[of] = value;
+            self.model.derived(&values)[number].value
+        };
+        let moves = |of: &&usize| {
+            let by = 1e-3 * self.parameters[**of].scale;
+            let [low, high] = [-by, by].map(|by| at(**of, self.best[**of] + by));
+            low.total_cmp(&high).is_ne()
+        };
+        let mut moving = self.free.iter().filter(moves);
+        let (&only, None) = (moving.next()?, moving.next()) else { return None };
+        let (low, high) = intervals[only]?;
+        let (one, other) = (at(only, low), at(only, high));
+        Some((one.min(other), one.max(other)))
+    }
+
     /// Returns where the profile found a lower deviance.
     fn better(&self, values: &[f64]) -> ControlFlow<Fitted, Start> {
         let of = |&of: &usize| (self.parameters[of].name.clone(), values[of]);

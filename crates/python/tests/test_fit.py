@@ -119,6 +119,48 @@ def test_a_decay_is_near_its_truth_and_a_wrong_model_is_told() -> None:
     assert one["deviance_ratio"][0] > 5
 
 
+def test_the_number_of_exponentials_is_found() -> None:
+    words = {"range": f"0ns..{PERIOD * 0.05}ns", "irf_channel": 2, "pulse_period": f"{PERIOD * 0.05}ns", "pile_up": "ignored"}
+    one = micro_run(3, 30_000, [(1.0, 50.0)]).fit("decay", "micro", 1, exponentials="auto", **words)
+    two = micro_run(77, 200_000, [(0.5, 60.0), (0.5, 15.0)]).fit("decay", "micro", 1, exponentials="auto", **words)
+    assert "tau_s" in one.rows[0] and "tau_1_s" in two.rows[0] and "tau_3_s" not in two.rows[0]
+    # Of three, the third is not there, and its values are missing.
+    with pytest.warns(tagq.TagqWarning, match="no third exponential"):
+        three = micro_run(3, 30_000, [(1.0, 50.0)]).fit("decay", "micro", 1, exponentials=3, **words)
+    row = three.rows[0]
+    assert row["tau_1_s"] == pytest.approx(one["tau_s"][0], rel=1e-6)
+    assert row["photons_2"] == 0 and row["tau_2_s"] is None and row["tau_intensity_s"] is None
+
+
+def test_photons_that_an_earlier_one_hides_are_corrected_for() -> None:
+    random = numpy.random.default_rng(8)
+    pulses, photons = 2_000_000, 100_000
+    pulse = random.integers(0, pulses, photons)
+    place = random.exponential(40, photons)
+    order = numpy.lexsort((place, pulse))
+    pulse, place = pulse[order], place[order]
+    first = numpy.append(True, pulse[1:] != pulse[:-1]) & (place < PERIOD)
+    run = tagq.from_arrays(
+        pulse[first] * 12_500, numpy.ones(first.sum(), "u2"), tick="1ps", micro=place[first].astype("u2"), micro_tick="50ps"
+    )
+    words = {"pulse_period": "12.5ns", "range": "0ns..12.45ns"}
+    with pytest.warns(tagq.TagqWarning, match="4.9 % photons a pulse.*changes tau"):
+        corrected = run.fit("decay", "micro", 1, **words)
+    ignored = run.fit("decay", "micro", 1, pile_up="ignored", **words)
+    high = corrected["tau_s_high"][0] if math.isnan(corrected["tau_s_err"][0]) else 0
+    err = high - corrected["tau_s"][0] if high else corrected["tau_s_err"][0]
+    assert abs(corrected["tau_s"][0] - 2e-9) < 3 * err
+    assert ignored["tau_s"][0] < 2e-9 - 2.5 * err
+
+
+def test_intervals_on_request() -> None:
+    fitted = peak_run().fit("peak", "histogram", 1, 2, bin="10ps", range="1ns", intervals="profile")
+    for name in ("net", "centre_s", "fwhm_s", "background"):
+        value, err = fitted[name][0], fitted[f"{name}_err"][0]
+        assert fitted[f"{name}_low"][0] == pytest.approx(value - err, abs=0.05 * err)
+        assert fitted[f"{name}_high"][0] == pytest.approx(value + err, abs=0.05 * err)
+
+
 @pytest.mark.parametrize("tick", TICKS)
 def test_g2_equals_the_fit_of_scipy(tick: str) -> None:
     random = numpy.random.default_rng(5)

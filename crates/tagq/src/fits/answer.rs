@@ -123,7 +123,7 @@ impl Answer {
             is_ratio,
             is_logarithmic,
             named: (&own.name, &title),
-            is_described: false,
+            described: None,
             progress,
         };
         Ok(of.answer(self, query, all))
@@ -142,13 +142,14 @@ impl Fit {
             AllObserved::of(answer)?;
         let is_decay = self.of.name == "decay";
         let is_corrected = self.options.pile_up.as_deref() != Some("ignored");
-        let mut all_data = Vec::new();
+        let (mut all_data, mut is_pile_up) = (Vec::new(), false);
         for mut observed in series {
             let period = instrument.period.filter(|_| is_decay);
             let seen = period.and_then(|period| {
                 first_photons(&observed.data, answer.run.live_s / period, period)
             });
             let (seen, per_pulse) = seen.unzip();
+            is_pile_up |= seen.is_some() && is_corrected;
             observed.data.exposure = seen.filter(|_| is_corrected).or(observed.data.exposure);
             if let Some((from, to)) = self.between(axis)? {
                 observed.data = observed.data.between(from, to)?;
@@ -204,8 +205,8 @@ impl Fit {
         query.insert("fitted".into(), answer.query.clone());
         query.retain(|_, value| !value.is_null());
         let named = (self.of.name, self.of.title);
-        let is_described = self.options.methods;
-        let of = FitOf { axis, labels, is_ratio, is_logarithmic, named, is_described, progress };
+        let described = self.options.methods.then(|| methods::instrument(instrument, is_pile_up));
+        let of = FitOf { axis, labels, is_ratio, is_logarithmic, named, described, progress };
         let mut fitted = of.answer(answer, query.into(), all);
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
@@ -238,8 +239,8 @@ struct FitOf<'a> {
     is_logarithmic: bool,
     /// The name of the model, and the title of the figure.
     named: (&'a str, &'a str),
-    /// Whether the fits are described for a publication.
-    is_described: bool,
+    /// What the fits were made with, if they are described for a publication.
+    described: Option<String>,
     progress: &'a dyn Progress,
 }
 
@@ -345,8 +346,8 @@ impl FitOf<'_> {
                 fitted.deviance, fitted.deviance_expected, fitted.deviance_spread
             ));
         }
-        if self.is_described {
-            self.progress.note(&format!("{of}{}", methods::sentence(self.named.1, fitted)));
+        if let Some(with) = &self.described {
+            self.progress.note(&format!("{of}{}", methods::sentence(self.named.1, with, fitted)));
         }
     }
 

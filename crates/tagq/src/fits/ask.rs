@@ -12,7 +12,7 @@ use super::{
 use crate::{
     answer::Answer,
     error::Error,
-    progress::Progress,
+    progress::{Progress, Silent},
     question::Question,
     requests::{Channel, OptionValues, QueryContext, Request},
     run::{
@@ -60,7 +60,19 @@ impl Fit {
                 (channel, path) => {
                     let options = with_channel(name, question.options().clone(), channel)?;
                     let asked = match path {
-                        None => Question::of_options(name, options)?.settled(runs)?.ask(runs)?,
+                        None => {
+                            // The decay was asked likewise, and said what there is to note.
+                            let quiet: Vec<_> = runs
+                                .iter()
+                                .map(|(_, context)| QueryContext { progress: &Silent, ..**context })
+                                .collect();
+                            let runs: Vec<_> = runs
+                                .iter()
+                                .zip(&quiet)
+                                .map(|((run, _), quiet)| (*run, quiet))
+                                .collect();
+                            Question::of_options(name, options)?.settled(&runs)?.ask(&runs)?
+                        }
                         Some(path) => {
                             let open_options = OpenOptions {
                                 tick: Some(run.store().manifest().tick),

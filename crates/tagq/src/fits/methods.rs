@@ -2,8 +2,19 @@
 
 use tagq_fit::{Fitted, Significance};
 
-/// Describes a fit with this title.
-pub(super) fn sentence(title: &str, fitted: &Fitted) -> String {
+use super::request::Instrument;
+
+/// Says what a decay is fitted with.
+pub(super) fn instrument(of: &Instrument, is_pile_up: bool) -> String {
+    let response = " with the measured response of the instrument, whose counting error is part of the errors (200 Poisson draws)";
+    let pile_up = ", corrected for pile-up (Coates)";
+    let response = if of.response.is_some() { response } else { "" };
+    let pile_up = if is_pile_up { pile_up } else { "" };
+    format!("{response}{pile_up}")
+}
+
+/// Describes a fit with this title, and what it was made with.
+pub(super) fn sentence(title: &str, with: &str, fitted: &Fitted) -> String {
     let Fitted { deviance, deviance_expected, deviance_spread, degrees, .. } = fitted;
     let all = || fitted.parameters.iter().filter(|of| !of.is_absent);
     let fixed: Vec<&str> = all().filter(|of| of.is_fixed).map(|of| &*of.name).collect();
@@ -24,7 +35,7 @@ pub(super) fn sentence(title: &str, fitted: &Fitted) -> String {
         )
     });
     format!(
-        "methods: {title} by maximum likelihood of Poisson counts (Levenberg-Marquardt on deviance residuals){fixed}; {errors}; \
+        "methods: {title}{with} by maximum likelihood of Poisson counts (Levenberg-Marquardt on deviance residuals){fixed}; {errors}; \
          the deviance was {deviance:.1} for {degrees} degrees of freedom ({deviance_expected:.1} ± {deviance_spread:.1} \
          expected){}. tagq {}.",
         structure.unwrap_or_default(),
