@@ -8,8 +8,10 @@ use crate::{
     residual::{expected_deviance, variance},
 };
 
-/// Draws of the measured part of a model.
-const DRAWS: u64 = 200;
+/// Draws of the measured part of a model: fewer if it has many bins.
+const DRAWS: [u64; 2] = [20, 200];
+/// Bins of all draws.
+const DRAWN_BINS: u64 = 4_000_000;
 
 /// What values determine of parameters.
 pub(crate) struct Information {
@@ -161,5 +163,6 @@ pub(crate) fn measured_offsets(problem: &Problem<'_>, curve: &[f64]) -> Vec<Vec<
         let predicted = problem.predict_by(&*model, problem.values())?;
         Some(predicted.iter().zip(curve).map(|(one, other)| one - other).collect())
     };
-    (0..DRAWS).map_while(one).collect()
+    let draws = DRAWN_BINS / curve.len().max(1) as u64;
+    (0..draws.clamp(DRAWS[0], DRAWS[1])).map_while(one).collect()
 }

@@ -14,6 +14,8 @@ use crate::{
 const NEAR: f64 = 3.0;
 /// Nor has a scale, as a width or a lifetime, with a larger relative error.
 const WIDE: f64 = 0.1;
+/// With more bins, a fit near a bound has no intervals unless they are wanted: they take a hundred fits.
+const BINS_MAX: usize = 1 << 15;
 /// An end of an interval is found if the root of its likelihood ratio is so near to that of one standard deviation.
 const CLOSE: f64 = 0.01;
 /// Steps to an end.
@@ -47,7 +49,8 @@ pub(crate) fn profiled(
         let (parameters, derived) = (bare(fitted.parameters), bare(fitted.derived));
         return ControlFlow::Break(Fitted { parameters, derived, ..fitted });
     }
-    let is_near = fitted.parameters.iter().zip(&parameters).any(is_near_bound);
+    let is_near =
+        data.bins.len() <= BINS_MAX && fitted.parameters.iter().zip(&parameters).any(is_near_bound);
     // The null has intervals of its own.
     let is_null = fitted.parameters.iter().any(|of| of.is_absent);
     let is_weak = fitted.significance.as_ref().is_some_and(|of| of.sigmas < CLEAR);
