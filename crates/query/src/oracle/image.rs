@@ -205,7 +205,8 @@ fn pixel_at(tick: i128, length: i128, raster: Raster) -> u64 {
                 let amplitude = f64::from(sine) / 1_000.0;
                 let place = (2.0 * f64::from(k) / f64::from(raster.pixels) - 1.0) * amplitude;
                 let part = 0.5 + libm::asin(place) / (2.0 * libm::asin(amplitude));
-                tick as f64 >= part * length as f64
+                // An edge that is whole but for the rounding of doubles is that tick.
+                tick as f64 >= (part - 8.0 * f64::EPSILON) * length as f64
             }
         };
         if is_reached {

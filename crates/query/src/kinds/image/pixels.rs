@@ -8,6 +8,9 @@
 
 use super::Raster;
 
+/// The rounding of an edge, as a part of the line: some units of double precision.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
 /// Finds the pixels of the ticks of lines of one length.
 #[derive(Debug, Clone)]
 pub(super) enum LinePixels {
@@ -44,7 +47,12 @@ impl LinePixels {
                 clippy::cast_sign_loss,
                 reason = "between 0 and the length of the line"
             )]
-            let tick = |edge: &f64| (edge * length as f64).ceil() as u64;
+            let tick = |edge: &f64| {
+                let (place, rounding) = (edge * length as f64, ROUNDING * length as f64);
+                // A third of the line, as the edge at a half of the sine, is a whole tick of lines divisible by three.
+                let whole = place.round();
+                if (place - whole).abs() <= rounding { whole as u64 } else { place.ceil() as u64 }
+            };
             return Self::Edges(edges.iter().map(tick).collect());
         }
         let pixels = u64::from(raster.pixels);
@@ -110,6 +118,19 @@ mod tests {
             for tick in edges.chain([0, length - 1]).filter(|&tick| tick < length) {
                 let expected = u128::from(tick) * u128::from(pixels) / u128::from(length);
                 prop_assert_eq!(u128::from(of.at(tick)), expected, "tick {} of {}", tick, length);
+            }
+        }
+    }
+
+    /// With eight pixels and the cosine law, pixels 2 and 6 begin at thirds of the line, since sin(π/6) = 1/2.
+    #[test]
+    fn edges_at_thirds_of_a_line_are_whole() {
+        let sine = raster(8, Some(1_000));
+        let edges = SineEdges::of(&sine);
+        for length in (30..30_000).step_by(3) {
+            let of = LinePixels::of(&sine, edges.as_ref(), length);
+            for (tick, pixel) in [(length / 3, 2), (2 * length / 3, 6)] {
+                assert_eq!((of.at(tick - 1), of.at(tick)), (pixel - 1, pixel), "{length}");
             }
         }
     }
