@@ -33,7 +33,8 @@ fn covers(case: &Case) {
         println!("{name}: {parameter}: {ratio:.2}, {bias:.2}, {answered:.2} answered");
         let least = match case.judged {
             Judged::Found(least) => least,
-            Judged::Covers | Judged::AtBound => 0.98,
+            // Of few, one may be missed.
+            Judged::Covers | Judged::AtBound => 0.98 - 1.0 / seeds as f64,
         };
         assert!(answered >= least, "{name}: {parameter}: {answered} answered");
         if count < 20 {
@@ -43,8 +44,9 @@ fn covers(case: &Case) {
         // Intervals at a bound, and those of what was hardly found, hold more.
         let is_wide = case.judged != Judged::Covers && ratio <= 1.0;
         assert!(is_wide || bounds.contains(&ratio), "{name}: {parameter} {ratio}");
-        // A bias of half an error is not seen in one fit.
-        let is_biased = case.judged == Judged::Covers && bias.abs() >= 0.5;
+        // A bias of half an error is not seen in one fit; that of few fits is known to a part.
+        let chance = if seeds < 400 { 2.0 / (count as f64).sqrt() } else { 0.0 };
+        let is_biased = case.judged == Judged::Covers && bias.abs() >= 0.5 + chance;
         assert!(!is_biased, "{name}: {parameter} is {bias} errors off");
     }
 }
@@ -121,7 +123,8 @@ fn fringes_in_long_traces_and_peaks_far_away() {
     let fitted = fit(&Peak::of(&data), &data, &Settings::default()).unwrap();
     let centre = fitted.get("centre").unwrap();
     // 3 over the root of 2,000.
-    let err = centre.err.unwrap();
+    let (low, high) = centre.interval.expect("the background is at its bound");
+    let err = (high - low) / 2.0;
     assert!(
         (err / 0.067 - 1.0).abs() < 0.1 && (centre.value - far).abs() < 4.0 * err,
         "{centre:?}"
