@@ -30,7 +30,10 @@ fn covers(case: &Case) {
         let answered = count as f64 / seeds as f64;
         let bias = all.iter().sum::<f64>() / count as f64;
         let ratio = all.iter().map(|off| off * off).sum::<f64>() / count as f64;
-        println!("{name}: {parameter}: {ratio:.2}, {bias:.2}, {answered:.2} answered");
+        let worst = all.iter().map(|off| off.abs()).fold(0.0, f64::max);
+        println!(
+            "{name}: {parameter}: {ratio:.2}, {bias:.2}, {answered:.2} answered, {worst:.1} at most"
+        );
         let least = match case.judged {
             Judged::Found(least) => least,
             // Of few, one may be missed.
