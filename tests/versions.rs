@@ -33,7 +33,7 @@ const KINDS: [(Kind, &str, &str, u32); 5] = [
 ];
 
 /// Each kind and version, and a file of it, below data/fixtures. Files are never made again.
-const FIXTURES: [(Kind, u32, &str); 10] = [
+const FIXTURES: [(Kind, u32, &str); 13] = [
     (Kind::Store, 1, "store-v1"),
     (Kind::Store, 2, "store-v2"),
     (Kind::Store, 2, "store-v2-gaps"),
@@ -44,6 +44,9 @@ const FIXTURES: [(Kind, u32, &str); 10] = [
     (Kind::PartOfPlan, 3, "plans/pairs.0.v3"),
     (Kind::PartOfPlan, 3, "plans/pairs.1.v3"),
     (Kind::Answer, 3, "answers/pairs.v3.json"),
+    (Kind::Answer, 3, "answers/g2.v3.json"),
+    (Kind::Answer, 3, "answers/delays.v3.json"),
+    (Kind::Answer, 4, "answers/pairs.v4.json"),
 ];
 
 /// Tags of the stores (data/fixtures/README.md).
@@ -167,5 +170,19 @@ fn is_reproduced(answer: &Path) {
     let run = fixture_copy(folder.path());
     let done = tagq(["reproduce".as_ref(), answer.as_os_str(), run.as_os_str()]);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    assert!(done.text().starts_with("reproduced: 6 rows equal"), "{}", done.text());
+    let rows = serde_json::from_slice::<serde_json::Value>(&fs::read(answer).unwrap()).unwrap();
+    let rows = rows["rows"].as_array().unwrap().len();
+    let said = format!("reproduced: {rows} row{} equal", if rows == 1 { "" } else { "s" });
+    assert!(done.text().starts_with(&said), "{said}: {}", done.text());
+}
+
+/// A fit from before version 4 found structure in noise; it says that the definition is another one.
+#[test]
+fn an_older_fit_says_that_its_definition_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let answer = fixture("answers/fit.v3.json");
+    let done = tagq(["reproduce".as_ref(), answer.as_os_str(), run.as_os_str()]);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert!(done.stderr.contains("fits are defined otherwise since version 4"), "{}", done.stderr);
 }

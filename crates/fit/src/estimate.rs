@@ -150,10 +150,15 @@ pub(crate) fn most_likely(
         return Err(Error::TooFewBins { bins, parameters: free.len() });
     }
     let mut best: Option<(f64, Problem<'_>)> = None;
-    for mut values in model.starts(data) {
+    let mut starts = model.starts(data);
+    for values in &mut starts {
         for (of, value) in values.iter_mut().enumerate() {
             *value = fixed[of].or(start[of]).unwrap_or(*value);
         }
+    }
+    // Starts that differed in what is given are one.
+    starts.dedup();
+    for values in starts {
         let problem = Problem::new(model, data, &parameters, &free, values);
         let problem = minimised(problem, Search::Exact);
         if let Some(error) = problem.failure.take() {

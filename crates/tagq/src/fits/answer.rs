@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use tagq_fit::{
-    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Model, Noise, Quantity, Settings, Significance, fit,
+    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Intervals, Model, Noise, Quantity, Settings,
+    Significance, fit,
     models::{EXPONENTIALS_MAX, first_photons},
 };
 
@@ -185,8 +186,15 @@ impl Fit {
         for (observed, per_pulse) in all_data {
             let (model, fitted_one) = fitted(exponentials, &observed.data)?;
             if is_corrected && per_pulse >= PILE_UP_NOTED {
+                // The fit without the correction is near.
                 let other = Data { exposure: None, ..observed.data.clone() };
-                let (_, other) = fitted(exponentials, &other)?;
+                let found = fitted_one.parameters.iter().filter(|of| !of.is_fixed && !of.is_absent);
+                let settings = Settings {
+                    start: found.map(|of| (of.name.clone(), of.value)).collect(),
+                    intervals: Intervals::Never,
+                    ..self.settings(&*model, &other, axis)?
+                };
+                let other = fit(&*model, &other, &settings)?;
                 progress.note(&pile_up_note(per_pulse, &fitted_one, &other));
             }
             let fitted = fitted_one;
