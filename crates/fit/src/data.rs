@@ -39,6 +39,21 @@ pub struct Data {
     pub exposure: Option<Vec<f64>>,
 }
 
+impl Noise {
+    /// Returns the standard error that is stated of a value, in its unit; `None` for counts, whose error follows from their mean.
+    pub fn err(&self, bin: usize) -> Option<f64> {
+        match self {
+            Self::Normal(errors) => errors.get(bin).copied(),
+            Self::Covariance(rows) => {
+                let row = rows.get(bin)?;
+                let variance = if row.len() == 1 { row.first() } else { row.get(bin) };
+                variance.copied().map(f64::sqrt)
+            }
+            Self::Poisson | Self::Pearson => None,
+        }
+    }
+}
+
 impl Bin {
     /// Returns the middle.
     pub fn middle(&self) -> f64 {
@@ -126,8 +141,8 @@ impl Data {
             Noise::Normal(errors) => errors.len(),
             Noise::Covariance(rows) => {
                 let is_whole = |(k, row): (usize, &Vec<f64>)| {
-                    let variance = if row.len() == 1 { row.first() } else { row.get(k) };
-                    [1, bins].contains(&row.len()) && variance.is_some_and(is_error)
+                    let err = self.noise.err(k);
+                    [1, bins].contains(&row.len()) && err.as_ref().is_some_and(is_error)
                 };
                 if !rows.iter().enumerate().all(is_whole) {
                     return Err(Error::NoErrors);

@@ -113,9 +113,17 @@ const DEVIATIONS: f64 = 5.0;
 const MISFIT: f64 = 1.5;
 
 impl Fitted {
+    /// Returns the deviance over the one that is expected; `None` if no deviance is expected, as of as many parameters as values.
+    pub fn deviance_ratio(&self) -> Option<f64> {
+        let is_defined = self.degrees > 0 && self.deviance_expected > 0.0;
+        is_defined.then(|| self.deviance / self.deviance_expected)
+    }
+
     /// Whether the deviance shows that the model does not describe the counts, so that errors are too small.
     pub fn is_off(&self) -> bool {
-        self.deviance > DEVIATIONS.mul_add(self.deviance_spread, self.deviance_expected)
+        let most = DEVIATIONS.mul_add(self.deviance_spread, self.deviance_expected);
+        // As many parameters as values pass through all of them.
+        self.degrees > 0 && self.deviance > most
     }
 
     /// Whether the model is so far from the counts that errors mean nothing, and are not given.
@@ -156,7 +164,7 @@ pub(crate) fn most_likely(
             *value = fixed[of].or(start[of]).unwrap_or(*value);
         }
     }
-    // Starts that differed in what is given are one.
+    // Starts that differ only in parameters that the caller gave are the same now.
     starts.dedup();
     for values in starts {
         let problem = Problem::new(model, data, &parameters, &free, values);

@@ -11,7 +11,7 @@ use crate::{
     structure::tested,
 };
 
-/// Fits in turn, each of which begins where the profile of the one before had a lower deviance.
+/// The most fits: if a profile finds a lower deviance, the next fit begins there.
 const RESTARTS: usize = 8;
 
 /// Fits a model to data.

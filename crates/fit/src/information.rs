@@ -86,21 +86,21 @@ impl Linear {
     }
 }
 
-/// The covariance of the parameters that that of the values gives, which the fit does not weigh by, and the deviance.
+/// Returns the covariance of the parameters that follows from the covariance of the values, and the expected deviance. The fit itself
+/// weighs by the variances alone.
 fn of_covariance(
     rows: &[Vec<f64>],
     errors: &[f64],
     linear: Option<&Linear>,
 ) -> (DMatrix<f64>, Expected) {
     let count = errors.len();
-    let diagonal = |k: usize| if rows[k].len() == 1 { rows[k][0] } else { rows[k][k] };
     let is_diagonal = rows.iter().all(|row| row.len() == 1);
     let in_errors = |k: usize, l: usize| match &rows[k][..] {
         [_] if k != l => 0.0,
         [variance] => variance / (errors[k] * errors[l]),
         row => row[l] / (errors[k] * errors[l]),
     };
-    let trace: f64 = (0..count).map(|k| diagonal(k) / errors[k].powi(2)).sum();
+    let trace: f64 = (0..count).map(|k| in_errors(k, k)).sum();
     let others = |k: usize| if is_diagonal { k..k + 1 } else { 0..count };
     let squares: f64 = (0..count)
         .flat_map(|k| others(k).map(move |l| (k, l)))
@@ -120,7 +120,8 @@ fn of_covariance(
     (followed * inverse, Expected { mean, variance })
 }
 
-/// What other measurements of the measured part of a model add to the covariance of the parameters, and the deviance of counts.
+/// Returns what the error of a measured part of the model, as a response, adds to the covariance of the parameters, and the expected
+/// deviance of counts.
 fn of_counts(
     problem: &Problem<'_>,
     curve: &[f64],

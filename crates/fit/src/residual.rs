@@ -10,8 +10,8 @@ const COUNT_MIN: f64 = 1e-9;
 pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -> (f64, f64) {
     match noise {
         Noise::Poisson => deviance(value, prediction),
-        Noise::Covariance(rows) => {
-            let root = dispersion(rows, bin, value).sqrt();
+        Noise::Covariance(_) => {
+            let root = dispersion(noise, bin, value).sqrt();
             let (residual, slope) = deviance(value, prediction);
             (residual / root, slope / root)
         }
@@ -28,17 +28,16 @@ pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -
 pub(crate) fn variance(data: &Data, bin: usize, prediction: f64) -> f64 {
     match &data.noise {
         Noise::Normal(errors) => errors[bin] * errors[bin],
-        Noise::Covariance(rows) => {
-            dispersion(rows, bin, data.values[bin]) * prediction.max(COUNT_MIN)
+        Noise::Covariance(_) => {
+            dispersion(&data.noise, bin, data.values[bin]) * prediction.max(COUNT_MIN)
         }
         Noise::Poisson | Noise::Pearson => prediction.max(COUNT_MIN),
     }
 }
 
 /// Returns the variance of a value over that of a Poisson number.
-fn dispersion(rows: &[Vec<f64>], bin: usize, value: f64) -> f64 {
-    let variance = if rows[bin].len() == 1 { rows[bin][0] } else { rows[bin][bin] };
-    variance / value.max(1.0)
+fn dispersion(noise: &Noise, bin: usize, value: f64) -> f64 {
+    noise.err(bin).map_or(1.0, |err| err * err / value.max(1.0))
 }
 
 /// Returns the square of the residual that is expected of a value with this mean.

@@ -2,7 +2,7 @@
 
 use crate::data::Data;
 
-/// With more photons a pulse, what is hidden cannot be known.
+/// With more photons a pulse than this, the number of hidden photons cannot be computed.
 const MOST: f64 = 0.9;
 
 /// The first photon of a pulse hides all later ones: a bin can only have photons of pulses without an earlier one (Coates, J. Phys.

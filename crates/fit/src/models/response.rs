@@ -21,7 +21,7 @@ const MARGIN: usize = 3;
 /// The measured response of an instrument to a pulse that is short (IRF): the share of its counts in each bin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
-    /// What was measured.
+    /// The measured counts.
     measured: Data,
     /// Start of the first bin.
     first: f64,
@@ -122,7 +122,7 @@ impl Response {
         #[expect(clippy::cast_possible_truncation, reason = "offsets of bins in memory")]
         let [whole, lap] = [moved.floor(), lap].map(|of| of as i64);
         let taps = cubic_taps(moved - moved.floor());
-        // Of what comes in a part of a bin, the share that is left at the end of the bin.
+        // The share of the photons of a part of a bin that is emitted after the bin.
         let part = width / PARTS as f64;
         let left = -libm::expm1(-part / tau) * tau / part;
         let stays = |at: usize| left * libm::exp(-((PARTS - 1 - at) as f64) * part / tau);
@@ -137,7 +137,7 @@ impl Response {
         let by = |sums: &[f64], taps: [f64; TAPS]| {
             sums.iter().zip(taps).map(|(sum, tap)| sum * tap).sum::<f64>()
         };
-        // What is excited at the start of bin `at`, which is the first one that the response reaches.
+        // The photons that are not yet emitted at the start of bin `at`, the first one that the response reaches.
         let (mut excited, mut at) = (0.0, -2 - whole);
         let place = |at: i64| match at {
             at if lap > 0 && at < 0 => at + lap,
@@ -154,7 +154,7 @@ impl Response {
             excited = f64::mul_add(excited, keep, by(sums, stay));
             at += 1;
         }
-        // Then what is excited decays; that of earlier pulses, too.
+        // After the response the rest is emitted, and so is the rest of earlier pulses.
         let since = |bins: i64, periods: f64| libm::exp(-(bins as f64 * width + periods) / tau);
         let mut decaying = |from: i64, excited: f64| {
             let mut left = photons * excited * lost;

@@ -44,7 +44,7 @@ fn covers(case: &Case) {
             continue;
         }
         let bounds = &BOUNDS[usize::from(seeds < 400)];
-        // Intervals at a bound, and those of what was hardly found, hold more.
+        // Intervals at a bound, and those of weak structures, may be wider than needed.
         let is_wide = case.judged != Judged::Covers && ratio <= 1.0;
         assert!(is_wide || bounds.contains(&ratio), "{name}: {parameter} {ratio}");
         // A bias of half an error is not seen in one fit; that of few fits is known to a part.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use tagq_fit::{
-    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Intervals, Model, Noise, Quantity, Settings,
-    Significance, fit,
+    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Intervals, Model, Quantity, Settings, Significance,
+    fit,
     models::{EXPONENTIALS_MAX, first_photons},
 };
 
@@ -223,7 +223,7 @@ impl Fit {
     }
 }
 
-/// What pile-up does to a fit, of which there is another without its correction.
+/// Says how much pile-up changes the lifetimes: those of the corrected fit are compared with those of the uncorrected one.
 fn pile_up_note(per_pulse: f64, fitted: &Fitted, uncorrected: &Fitted) -> String {
     let change = |of: &Estimate| {
         let other = uncorrected.get(&of.name).filter(|other| !other.is_absent)?;
@@ -416,14 +416,14 @@ impl FitOf<'_> {
                         .hidden(),
                 );
         }
-        let of = |value: fn(&Fitted) -> f64| -> Cells<Option<f64>> {
-            all.iter().map(|one| Some(value(&one.fitted))).collect::<Vec<_>>().into()
+        let of = |value: fn(&Fitted) -> Option<f64>| -> Cells<Option<f64>> {
+            all.iter().map(|one| value(&one.fitted)).collect::<Vec<_>>().into()
         };
         let degrees: Vec<u64> = all.iter().map(|one| one.fitted.degrees as u64).collect();
-        let ratio = Column::floats("deviance_ratio", of(|of| of.deviance / of.deviance_expected));
+        let ratio = Column::floats("deviance_ratio", of(Fitted::deviance_ratio));
         table
-            .with(Column::floats("deviance", of(|of| of.deviance)).hidden())
-            .with(Column::floats("deviance_expected", of(|of| of.deviance_expected)).hidden())
+            .with(Column::floats("deviance", of(|of| Some(of.deviance))).hidden())
+            .with(Column::floats("deviance_expected", of(|of| Some(of.deviance_expected))).hidden())
             .with(Column::counts("degrees", Cells::from(degrees)).hidden())
             .with(ratio.heading("deviance/expected").unit(Unit::Brief))
     }
@@ -460,12 +460,7 @@ fn drawn(one: FittedOne) -> FittedSeries {
     let FittedOne { observed: Observed { group, data, .. }, fitted, smooth } = one;
     let values = (0..data.bins.len()).map(|k| {
         let exposure = data.exposure(k);
-        let err = match &data.noise {
-            Noise::Normal(errors) => errors[k],
-            Noise::Covariance(rows) if rows[k].len() > 1 => rows[k][k].sqrt(),
-            Noise::Covariance(rows) => rows[k][0].sqrt(),
-            _ => data.values[k].max(1.0).sqrt(),
-        };
+        let err = data.noise.err(k).unwrap_or_else(|| data.values[k].max(1.0).sqrt());
         (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
     });
     let values = values.collect();

@@ -105,7 +105,7 @@ impl Read for PageHead {
             bytes.insert(head.map_err(|fault| guard.note(fault))?)
         };
         let rest = &bytes[*used..];
-        // At the end, the library would go on to skip what is not there.
+        // Without this error the library goes on skipping bytes after the end.
         if rest.is_empty() && !out.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

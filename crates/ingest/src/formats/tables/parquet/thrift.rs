@@ -171,7 +171,7 @@ impl Walk<'_, '_> {
             return damaged("it has a list that is longer than the file");
         };
         (self.see)(&self.path, Seen::List(len))?;
-        // Lists within lists do not occur, nor those of truth values, of which readers take no byte or one.
+        // No header has a list of lists or of truth values. For a truth value some readers take one byte, and others none.
         if matches!(head & 15, 9 | 10) {
             return damaged("it has a list of lists");
         }
