@@ -133,3 +133,20 @@ fn fringes_in_long_traces_and_peaks_far_away() {
         "{centre:?}"
     );
 }
+
+/// A fit with as many parameters as values passes through all of them: no deviance is expected, and it shows no wrong model.
+#[test]
+fn as_many_parameters_as_values_have_no_ratio_of_the_deviance() {
+    let of = |count: usize| {
+        let values = vec![9.0, 12.0, 4.0, 3.0, 5.0];
+        let bins = bins(0.0, 1.0, count);
+        let data =
+            Data { bins, values: values[..count].into(), noise: Noise::Poisson, exposure: None };
+        // With a fixed amplitude there is no test of the structure.
+        let settings = Settings { fixed: vec![("net".into(), 10.0)], ..Settings::default() };
+        fit(&Peak::of(&data), &data, &settings).unwrap()
+    };
+    let (none, two) = (of(3), of(5));
+    assert_eq!((none.degrees, none.deviance_ratio(), none.is_off()), (0, None, false));
+    assert!(two.degrees == 2 && two.deviance_ratio().is_some());
+}
