@@ -138,7 +138,7 @@ fn fringes_in_long_traces_and_peaks_far_away() {
 #[test]
 fn as_many_parameters_as_values_have_no_ratio_of_the_deviance() {
     let of = |count: usize| {
-        let values = vec![9.0, 12.0, 4.0, 3.0, 5.0];
+        let values = [9.0, 12.0, 4.0, 3.0, 5.0];
         let bins = bins(0.0, 1.0, count);
         let data =
             Data { bins, values: values[..count].into(), noise: Noise::Poisson, exposure: None };
