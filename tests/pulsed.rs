@@ -113,11 +113,13 @@ fn what_cannot_be_a_peak_is_refused() {
     }
     // A side peak with all counts is compared with itself; a block without it has no value.
     for errors in ["formula", "blocks:5"] {
-        let answer = ask(&format!("--pulsed 12.5ns --sides 1 --format json --errors {errors}"));
+        let answer =
+            ask(&format!("--pulsed 12.5ns --peak 6ns --sides 1 --format json --errors {errors}"));
         let rows = &answer.json()["rows"];
         assert_eq!((&rows[2]["count"], &rows[1]["count"]), (&1.into(), &2.into()), "{rows}");
         assert!(rows[2]["g2_err"].is_null() && rows[1]["g2_err"].is_f64(), "{errors}: {rows}");
-        let shown = ask(&format!("--pulsed 12.5ns --sides 1 --format table --errors {errors}"));
+        let shown =
+            ask(&format!("--pulsed 12.5ns --peak 6ns --sides 1 --format table --errors {errors}"));
         assert!(shown.text().contains("g2(0) = "), "{}", shown.text());
     }
     let nothing = ask("--pulsed 12.5ns --sides 1 --from 1s --format table");

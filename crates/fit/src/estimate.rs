@@ -20,6 +20,8 @@ pub struct Settings {
     pub start: Vec<(String, f64)>,
     /// Which parameters have intervals by profile likelihood.
     pub intervals: Intervals,
+    /// How far the minimum is searched.
+    pub search: Search,
 }
 
 /// Which parameters have intervals by profile likelihood.
@@ -168,7 +170,7 @@ pub(crate) fn most_likely(
     starts.dedup();
     for values in starts {
         let problem = Problem::new(model, data, &parameters, &free, values);
-        let problem = minimised(problem, Search::Exact);
+        let problem = minimised(problem, settings.search);
         if let Some(error) = problem.failure.take() {
             return Err(error);
         }
@@ -188,11 +190,12 @@ pub(crate) fn most_likely(
 }
 
 /// How far a minimum is searched.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Search {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Search {
     /// To rounding.
+    #[default]
     Exact,
-    /// Until the deviance is known to a thousandth.
+    /// Until the deviance is known to a millionth, or no longer than is usual for that.
     Rough,
 }
 
@@ -260,11 +263,14 @@ fn result(problem: &Problem<'_>, deviance: f64, fixed: &[Option<f64>]) -> Result
         is_at_bound: is_at_bound(of),
         is_absent: false,
     };
+    let numbers = |values: &[f64]| {
+        let values = model.derived(values).into_iter().map(|of| of.value);
+        DVector::from_vec(values.collect())
+    };
+    // A row for each number, a column for each parameter.
+    let slopes: Vec<DVector<f64>> = open.iter().map(|&of| problem.slopes_of(of, numbers)).collect();
     let derived = model.derived(values).into_iter().enumerate().map(|(number, derived)| {
-        let slope = |&of: &usize| {
-            problem.slope_of(of, |values| Some(model.derived(values)[number].value)).unwrap_or(0.0)
-        };
-        let slopes = DVector::from_iterator(open.len(), open.iter().map(slope));
+        let slopes = DVector::from_iterator(open.len(), slopes.iter().map(|of| of[number]));
         let variance = covariance.as_ref().map(|of| (slopes.transpose() * of * &slopes)[(0, 0)]);
         Estimate {
             name: derived.name,

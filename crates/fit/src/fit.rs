@@ -6,7 +6,9 @@ use crate::{
     data::Data,
     error::Error,
     estimate::{Fitted, Settings, most_likely},
+    information::followed,
     model::Model,
+    problem::Problem,
     profile::profiled,
     structure::tested,
 };
@@ -45,4 +47,24 @@ pub fn fit(model: &dyn Model, data: &Data, settings: &Settings) -> Result<Fitted
         }
     }
     Err(Error::NoConvergence)
+}
+
+/// Returns the numbers that follow from the parameters of a fit, for other values than those that were fitted: one list for each list of
+/// values. Each is one step of the search from the optimum, so that the values must differ little, as those without one of many parts
+/// of a recording do. `None` if the data do not determine the parameters.
+pub fn derived_nearby(
+    model: &dyn Model,
+    data: &Data,
+    fitted: &Fitted,
+    others: &[Vec<f64>],
+) -> Option<Vec<Vec<f64>>> {
+    let parameters = model.parameters(data);
+    let values = fitted.parameters.iter().map(|of| of.value).collect();
+    let is_open =
+        |of: &usize| !fitted.parameters[*of].is_fixed && !fitted.parameters[*of].is_at_bound;
+    let open: Vec<usize> = (0..parameters.len()).filter(is_open).collect();
+    let problem = Problem::new(model, data, &parameters, &open, values);
+    let all = followed(&problem, &open, &fitted.curve, others)?;
+    let derived = |of: Vec<f64>| model.derived(&of).into_iter().map(|of| of.value).collect();
+    Some(all.into_iter().map(derived).collect())
 }

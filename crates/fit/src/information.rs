@@ -86,6 +86,31 @@ impl Linear {
     }
 }
 
+/// Returns the parameters for other values that differ little from those of a fit, each list with one step of its search from the
+/// optimum; `None` if the data do not determine the parameters.
+pub(crate) fn followed(
+    problem: &Problem<'_>,
+    open: &[usize],
+    curve: &[f64],
+    others: &[Vec<f64>],
+) -> Option<Vec<Vec<f64>>> {
+    let error = |(row, &mean): (usize, &f64)| variance(problem.data, row, mean).sqrt();
+    let errors: Vec<f64> = curve.iter().enumerate().map(error).collect();
+    let Linear { slopes, inverse, scales } = Linear::of(problem, open, &errors)?;
+    let gain = inverse * slopes.transpose();
+    let of = |values: &Vec<f64>| {
+        let off = values.iter().zip(curve).zip(&errors);
+        let off = off.map(|((value, mean), err)| (value - mean) / err);
+        let step = (&gain * DVector::from_iterator(errors.len(), off)).component_mul(&scales);
+        let mut parameters = problem.values().to_vec();
+        for (&of, step) in open.iter().zip(&step) {
+            parameters[of] += step;
+        }
+        parameters
+    };
+    Some(others.iter().map(of).collect())
+}
+
 /// Returns the covariance of the parameters that follows from the covariance of the values, and the expected deviance. The fit itself
 /// weighs by the variances alone.
 fn of_covariance(

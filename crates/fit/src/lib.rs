@@ -32,6 +32,6 @@ mod structure;
 
 pub use data::{Bin, Data, Noise};
 pub use error::Error;
-pub use estimate::{CLEAR, Estimate, FOUND, Fitted, Intervals, Settings, Significance};
-pub use fit::fit;
+pub use estimate::{CLEAR, Estimate, FOUND, Fitted, Intervals, Search, Settings, Significance};
+pub use fit::{derived_nearby, fit};
 pub use model::{Derived, Model, Parameter, Quantity, Structure};

@@ -60,6 +60,11 @@ pub trait Model {
     /// [`Error::Callback`] if it is a function of the caller that failed.
     fn predict(&self, parameters: &[f64], bins: &[Bin], values: &mut [f64]) -> Result<(), Error>;
 
+    /// Returns the derivative of the means by a parameter, if it can be had without differences of predictions.
+    fn slope(&self, _: &[f64], _: usize, _: &[Bin]) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Returns numbers that follow from the parameters, always the same ones in the same order.
     fn derived(&self, _: &[f64]) -> Vec<Derived> {
         Vec::new()

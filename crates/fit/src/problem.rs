@@ -101,17 +101,23 @@ impl<'a> Problem<'a> {
 
     /// Returns the derivatives of the predictions by a parameter.
     pub fn slope(&self, of: usize) -> Option<Vec<f64>> {
+        if let Some(mut slope) = self.model.slope(&self.values, of, &self.data.bins) {
+            for (k, slope) in slope.iter_mut().enumerate() {
+                *slope *= self.data.exposure(k);
+            }
+            return Some(slope);
+        }
         let (low, high) = self.around(of);
         let [below, above] = [low, high].map(|value| self.predict(&self.with(of, value)));
         let slope = |(above, below): (f64, f64)| (above - below) / (high - low);
         Some(above?.into_iter().zip(below?).map(slope).collect())
     }
 
-    /// Returns the derivative of a number by a parameter.
-    pub fn slope_of(&self, of: usize, number: impl Fn(&[f64]) -> Option<f64>) -> Option<f64> {
+    /// Returns the derivatives of several numbers by a parameter.
+    pub fn slopes_of(&self, of: usize, numbers: impl Fn(&[f64]) -> DVector<f64>) -> DVector<f64> {
         let (low, high) = self.around(of);
-        let [below, above] = [low, high].map(|value| number(&self.with(of, value)));
-        Some((above? - below?) / (high - low))
+        let [below, above] = [low, high].map(|value| numbers(&self.with(of, value)));
+        (above - below) / (high - low)
     }
 
     /// Returns two values of a parameter on both sides, within its bounds.
@@ -174,8 +180,10 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
             let factor = self.parameters[of].slope(free);
             let slope = self.slope(of)?;
             all.extend(slope.iter().zip(&by_mean).map(|(slope, by)| slope * by * factor));
-            let held = self.held.and_then(|_| self.slope_of(of, |values| self.held_off(values)));
-            all.extend(held.map(|held| held * factor));
+            if self.held.is_some() {
+                let off = |values: &[f64]| DVector::from_iterator(1, self.held_off(values));
+                all.push(self.slopes_of(of, off)[0] * factor);
+            }
         }
         let rows = by_mean.len() + usize::from(self.held.is_some());
         Some(DMatrix::from_vec(rows, self.free.len(), all))

@@ -67,7 +67,7 @@ pub(crate) fn tested(
         Some((null_parameters[*null].name.clone(), *value))
     };
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
-    let null_settings = Settings { fixed, start: Vec::new(), intervals: settings.intervals };
+    let null_settings = Settings { fixed, start: Vec::new(), ..settings.clone() };
     let null = most_likely(&*structure.null, data, &null_settings)?;
     let search = Places { model, data, settings, parameters: &parameters, structure: &structure };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);

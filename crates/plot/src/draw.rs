@@ -51,12 +51,12 @@ impl Figure {
                     bins::of(answer, name.as_deref(), (*unit, x_label), *is_logarithmic, &values);
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Peaks { title, unit, bins: [low, width], counts, low_peak }) => {
+            Some(FigureKind::Peaks { title, unit, edges, counts, curve, low_peak }) => {
                 let plot = match asked {
                     Some(values) => {
                         bins::of(answer, Some("g2"), (*unit, bins::DELAY), false, values).1
                     }
-                    None => peaks::of(answer, *unit, (*low, *width), counts, *low_peak),
+                    None => peaks::of(answer, *unit, (edges, counts, curve.as_deref()), *low_peak),
                 };
                 (title.clone(), None, plot)
             }

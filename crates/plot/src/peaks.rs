@@ -1,5 +1,5 @@
-//! The peaks of pulsed light: the counts of each as a column, over the histogram of all differences. A low peak that is not at zero
-//! has a mark.
+//! The peaks of pulsed light: the counts of each as a column, over the histogram of all differences, or with the curve of a fit if they
+//! overlap. A low peak that is not at zero has a mark.
 
 use tagq::{Answer, store::Tick};
 
@@ -10,26 +10,78 @@ use crate::{
     quantity::{Quantity, unit_of},
 };
 
-/// Returns the values. A column is as high as the mean of the bins in its peak.
+/// Returns the values, in counts a bin of the mean width. A column is as high as the mean of the bins in its peak.
 pub(crate) fn of(
     answer: &Answer,
     unit: Tick,
-    (low, width): (i64, i64),
-    counts: &[u64],
+    (edges, counts, curve): (&[i64], &[u64], Option<&[f64]>),
     low_peak: Option<[i64; 2]>,
 ) -> Plot {
     let half = |twice: i128| unit.seconds_of(twice) / 2.0;
-    let edge = |bin: usize| half(2 * (i128::from(low) + i128::from(width) * bin as i128) - 1);
-    let points = counts.iter().enumerate().map(|(bin, &count)| Point {
-        from: edge(bin),
-        to: edge(bin + 1),
-        value: Some(count as f64),
-        err: (count.max(1) as f64).sqrt(),
+    let at = |edge: i64| half(2 * i128::from(edge) - 1);
+    let ends = [edges.first(), edges.last()].map(|edge| edge.copied().unwrap_or(0));
+    let mean = (i128::from(ends[1]) - i128::from(ends[0])) as f64 / counts.len().max(1) as f64;
+    let bins = || edges.windows(2).map(|ends| (ends[0], ends[1]));
+    let share = |(from, to): (i64, i64)| mean / (i128::from(to) - i128::from(from)) as f64;
+    let point = |(bin, value, err): ((i64, i64), f64, f64)| Point {
+        from: at(bin.0),
+        to: at(bin.1),
+        value: Some(value * share(bin)),
+        err: err * share(bin),
         is_partial: false,
-    });
-    let histogram =
-        Series { name: "differences".into(), shape: Some(Shape::Line), points: points.collect() };
-    let bin = unit.seconds_of(width.into());
+    };
+    let of_counts = bins().zip(counts).map(|(bin, &count)| (bin, count as f64));
+    let points = of_counts.map(|(bin, count)| point((bin, count, count.max(1.0).sqrt())));
+    let shape = if curve.is_some() { Shape::Columns } else { Shape::Line };
+    let differences =
+        Series { name: "differences".into(), shape: Some(shape), points: points.collect() };
+    let mut series = match curve {
+        Some(curve) => {
+            let points = bins().zip(curve).map(|(bin, &count)| point((bin, count, 0.0)));
+            let fit = Series {
+                name: "fit of peaks that overlap".into(),
+                shape: Some(Shape::Line),
+                points: points.collect(),
+            };
+            vec![differences, fit]
+        }
+        None => vec![areas(answer, unit, unit.seconds() * mean), differences],
+    };
+    series.extend(low_peak.map(|[first, last]| {
+        let within = bins().zip(counts).filter(|((from, to), _)| {
+            let middle = i128::from(*from) + i128::from(*to) - 1;
+            (2 * i128::from(first)..=2 * i128::from(last)).contains(&middle)
+        });
+        let (sum, width) = within.fold((0, 0), |(sum, width), ((from, to), count)| {
+            (sum + count, width + (i128::from(to) - i128::from(from)))
+        });
+        let share = mean / (width.max(1) as f64);
+        let (value, err) = (Some(sum as f64 * share), (sum.max(1) as f64).sqrt() * share);
+        let [from, to] = [2 * i128::from(first) - 1, 2 * i128::from(last) + 1].map(half);
+        let point = Point { from, to, value, err, is_partial: false };
+        let at = f64::midpoint(from, to);
+        let (suffix, size) = unit_of(Quantity::Time, at.abs());
+        Series {
+            name: format!("low peak, {:.1} {suffix}", at / size),
+            shape: Some(Shape::Points),
+            points: vec![point],
+        }
+    }));
+    let most = series.iter().flat_map(|series| &series.points);
+    let most = most.filter_map(|point| point.value).fold(1.0, f64::max);
+    Plot::Chart(Chart {
+        x: Axis::linear(DELAY, Quantity::Time, at(ends[0]), at(ends[1])),
+        y: Axis::for_values("counts", Quantity::Count, 0.0, most, false),
+        shape: Shape::Columns,
+        reference: None,
+        has_panels: false,
+        series,
+        below: None,
+    })
+}
+
+/// Returns the counts of each peak, as the mean of bins of this width in seconds, with nothing between them.
+fn areas(answer: &Answer, unit: Tick, bin: f64) -> Series {
     let rows = &answer.rows;
     let values = floats(rows, "count").into_iter().zip(floats(rows, "count_err"));
     let mut areas = Vec::new();
@@ -45,36 +97,5 @@ pub(crate) fn of(
         });
         before = Some(to);
     }
-    let areas = Series { name: "mean of a peak".into(), shape: None, points: areas };
-    let mut series = vec![areas, histogram];
-    series.extend(low_peak.map(|[first, last]| {
-        let [from, to] = [2 * i128::from(first) - 1, 2 * i128::from(last) + 1].map(half);
-        let within = counts.iter().enumerate().filter(|(bin, _)| {
-            let middle = f64::midpoint(edge(*bin), edge(bin + 1));
-            (from..to).contains(&middle)
-        });
-        let (sum, bins) =
-            within.fold((0, 0_u32), |(sum, bins), (_, count)| (sum + count, bins + 1));
-        let share = 1.0 / f64::from(bins.max(1));
-        let (value, err) = (Some(sum as f64 * share), (sum.max(1) as f64).sqrt() * share);
-        let point = Point { from, to, value, err, is_partial: false };
-        let at = f64::midpoint(from, to);
-        let (suffix, size) = unit_of(Quantity::Time, at.abs());
-        Series {
-            name: format!("low peak, {:.1} {suffix}", at / size),
-            shape: Some(Shape::Points),
-            points: vec![point],
-        }
-    }));
-    let ends = [0, counts.len()].map(edge);
-    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    Plot::Chart(Chart {
-        x: Axis::linear(DELAY, Quantity::Time, ends[0], ends[1]),
-        y: Axis::for_values("counts", Quantity::Count, 0.0, most, false),
-        shape: Shape::Columns,
-        reference: None,
-        has_panels: false,
-        series,
-        below: None,
-    })
+    Series { name: "mean of a peak".into(), shape: None, points: areas }
 }

@@ -46,10 +46,12 @@ pub enum FigureKind {
         title: String,
         /// The unit of the differences.
         unit: Tick,
-        /// The first difference of the histogram in ticks, and the width of its bins.
-        bins: [i64; 2],
+        /// The edges of the histogram in ticks: a bin holds those before the next edge.
+        edges: Vec<i64>,
         /// The counts of the histogram.
         counts: Vec<u64>,
+        /// The counts of the histogram by a fit, if peaks overlap.
+        curve: Option<Vec<f64>>,
         /// The first and the last tick of the one peak that is far lower than those beside it, if it is not at zero.
         low_peak: Option<[i64; 2]>,
     },

@@ -264,7 +264,7 @@ fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
         pulsed,
         sides: number(recipe),
         skip: number(recipe),
-        errors: errors(recipe),
+        errors: Some(errors(recipe)),
         covariance: false,
         selection,
         kept: KeptBins::default(),

@@ -1,5 +1,6 @@
 //! The models: one file each.
 
+mod comb;
 mod correlation;
 mod decay;
 mod diffusion;
@@ -11,6 +12,7 @@ mod pile_up;
 mod response;
 mod sine;
 
+pub use comb::{Comb, PeakShape};
 pub use correlation::{Correlation, Emission};
 pub use decay::{Decay, EXPONENTIALS_MAX};
 pub use diffusion::{Diffusion, KAPPA};

@@ -222,7 +222,7 @@ class Requests:
         log: int | None = None,
         covariance: bool = False,
         exact_bins: bool = False,
-        errors: str = "formula",
+        errors: str | None = None,
         channels: Channel | Iterable[Channel] | None = None,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
         gates: str | Iterable[str] | None = None,
@@ -274,7 +274,8 @@ class Requests:
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
-            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time
+            [default: formula; with pulsed, blocks].
         channels
             Only these channels, by number or name.
         derive
@@ -329,7 +330,7 @@ class Requests:
         sides: int | None = None,
         skip: int | None = None,
         exact_bins: bool = False,
-        errors: str = "formula",
+        errors: str | None = None,
         channels: Channel | Iterable[Channel] | None = None,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
         gates: str | Iterable[str] | None = None,
@@ -372,7 +373,8 @@ class Requests:
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
-            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time
+            [default: formula; with pulsed, blocks].
         channels
             Only these channels, by number or name.
         derive
@@ -967,7 +969,7 @@ if TYPE_CHECKING:
         log: int | None
         covariance: bool
         exact_bins: bool
-        errors: str
+        errors: str | None
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None
         gates: str | Iterable[str] | None
@@ -999,7 +1001,7 @@ if TYPE_CHECKING:
         sides: int | None
         skip: int | None
         exact_bins: bool
-        errors: str
+        errors: str | None
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None
         gates: str | Iterable[str] | None

@@ -306,7 +306,7 @@ impl Fit {
             Some("profile") => Intervals::All,
             _ => Intervals::Needed,
         };
-        Ok(Settings { fixed, start, intervals })
+        Ok(Settings { fixed, start, intervals, ..Settings::default() })
     }
 
     /// Returns the number of exponentials, which is to be found if none is given.

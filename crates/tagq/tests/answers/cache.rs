@@ -291,7 +291,7 @@ fn has_n_of_rows(question: &Request) -> bool {
         }
         Request::Histogram(of) => {
             let are_chosen = of.bin.is_none() && of.log.is_none();
-            of.g2 || are_chosen || of.errors != Errors::Formula
+            of.g2 || are_chosen || of.errors.is_some_and(|errors| errors != Errors::Formula)
         }
         // The largest micro time.
         Request::MicroTimes(of) => of.range.is_none(),

@@ -24,8 +24,6 @@ pub(crate) struct HistogramCounts {
     pub blocks: Vec<Block>,
     /// The counts of each interval; empty unless they were asked for.
     pub intervals: Vec<IntervalCounts>,
-    /// Of pulsed light, the histogram of all differences.
-    pub fine: Option<Binned>,
 }
 
 /// The counts of an interval of time.
@@ -47,9 +45,6 @@ impl HistogramCounts {
     /// Adds the counts of another run.
     pub(super) fn added(mut self, more: Self) -> Self {
         add_counts(&mut self.binned.counts, more.binned.counts);
-        if let (Some(fine), Some(more)) = (&mut self.fine, more.fine) {
-            add_counts(&mut fine.counts, more.counts);
-        }
         let dropped = self.binned.dropped.zip(more.binned.dropped);
         self.binned.dropped = dropped.map(|(dropped, more)| dropped + more);
         self.binned.sources.extend(more.binned.sources);

@@ -124,7 +124,7 @@ impl RequestKind for Histogram {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { by: self.by.as_deref(), errors: self.errors, ..Division::default() }
+        Division { by: self.by.as_deref(), errors: self.errors(), ..Division::default() }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -133,7 +133,7 @@ impl RequestKind for Histogram {
                 "a histogram has the live time that was recorded; leave `live_time` out".into(),
             ));
         }
-        if self.by.is_some() && (self.g2 || self.errors != Errors::Formula) {
+        if self.by.is_some() && (self.g2 || self.errors() != Errors::Formula) {
             return Err(Error::Request(
                 "`by` is of counts with errors by formula; leave `g2` and `errors` out".into(),
             ));
@@ -223,7 +223,7 @@ impl RequestKind for Histogram {
         })?;
         let span = limits::span(&run.facts(self.selection.join), query.scope.range);
         resolved.check_trace(span, bins as u64, runs as u64 * INTERVAL_BYTES, "by")?;
-        let passes = if self.errors == Errors::Formula { 1.0 } else { 2.0 };
+        let passes = if self.errors() == Errors::Formula { 1.0 } else { 2.0 };
         limits::note_long(context, passes, passes * (taken + pairs));
         Ok(())
     }
@@ -247,17 +247,11 @@ impl RequestKind for Histogram {
             None => Vec::new(),
         };
         let expected = self.g2.then(|| query.expected(ledger)).transpose()?;
-        let blocks = match self.errors.blocks() {
+        let blocks = match self.errors().blocks() {
             Some(blocks) => self.blocks_of(ledger, query, &binned, blocks)?,
             None => Vec::new(),
         };
-        let fine = match self.pulsed {
-            Some(_) => {
-                Some(Query { bins: pulsed::fine(&query.bins)?, ..query.clone() }.ask(ledger)?)
-            }
-            None => None,
-        };
-        Ok(HistogramCounts { binned, expected, blocks, intervals, fine })
+        Ok(HistogramCounts { binned, expected, blocks, intervals })
     }
 
     fn add(
@@ -279,6 +273,10 @@ impl RequestKind for Histogram {
         let live = tallied.live();
         let binned = &tallied.binned;
         let peaks = self.peaks(first.run, query, context)?;
+        let found = peaks.map(|peaks| {
+            let low = peaks.note_aside(query, binned, tick, context);
+            (peaks, low, peaks.found(&tallied, low.is_some(), context))
+        });
         let is_even = self.log.is_none() && peaks.is_none();
         let bin = is_even.then(|| binned.bins.edge(1) - binned.bins.edge(0));
         let used = Used {
@@ -291,12 +289,12 @@ impl RequestKind for Histogram {
             range_ticks: [binned.bins.edge(0), binned.bins.edge(binned.bins.count())],
             bins_per_decade: self.log,
             period_ticks: binned.period.map(ticks_of),
-            pulsed: peaks.map(|peaks| peaks.used(tick)),
+            pulsed: found.as_ref().map(|(peaks, _, found)| peaks.used(found, tick)),
             chosen: self.chosen(),
             singles: binned.singles(),
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
-            error_blocks: self.errors.blocks(),
+            error_blocks: self.errors().blocks(),
             by: self.by.clone(),
             selection: SelectionUsed::of(&first.selected, self.selection.join, tick)
                 .of_runs(all.len()),
@@ -305,17 +303,14 @@ impl RequestKind for Histogram {
         let peak_words = peaks.map_or(String::new(), |peaks| peaks.words(tick));
         let mut header = self.header(first.run, &used, &peak_words, context, live);
         let mut figure = self.figure(names, tick);
-        let rows = match (&first.trace, peaks) {
+        let rows = match (&first.trace, found) {
             (Some(division), _) => tallied.rows_of_intervals(query, tick, division),
-            (None, Some(peaks)) => {
-                let fine = tallied.fine.as_ref();
-                let low = fine.and_then(|fine| peaks.note_aside(query, fine, tick, context));
-                if let (FigureKind::Bins { title, .. }, Some(fine)) = (&figure, &tallied.fine) {
-                    figure = pulsed::figure(title.clone(), fine, tick, low);
+            (None, Some((peaks, low, found))) => {
+                if let FigureKind::Bins { title, .. } = figure {
+                    figure = found.figure(title, &tallied.binned, tick, low);
                 }
-                let (rows, zero) = peaks.rows(tallied, tick, context, low.is_some());
-                header = format!("{header}; {zero}");
-                rows
+                header = format!("{header}; {}", found.words(&peaks, tick));
+                peaks.rows(&tallied.binned, found, tick)
             }
             (None, None) => tallied.rows(query, tick, self.covariance),
         };
@@ -370,11 +365,20 @@ impl RequestKind for Histogram {
 }
 
 impl Histogram {
+    /// Returns the method for errors: from blocks for pulsed light, whose pairs are not independent, unless the request states it.
+    fn errors(&self) -> Errors {
+        let of_light = match self.pulsed {
+            Some(_) => Errors::Blocks(Errors::DEFAULT_BLOCKS),
+            None => Errors::Formula,
+        };
+        self.errors.unwrap_or(of_light)
+    }
+
     /// Returns the bytes of a bin while it is counted.
     fn bin_bytes(&self) -> u64 {
         // With g2, the expected and the actual counts; with block errors, the same for each block.
         let once = if self.g2 { 48 } else { 8 };
-        let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+        let blocks = u64::from(self.errors().blocks().unwrap_or(0));
         once + blocks * if self.g2 { 40 } else { 16 }
     }
 
@@ -385,7 +389,7 @@ impl Histogram {
 
     /// Rejects a covariance without blocks, or of too many bins.
     fn check_covariance(&self, bins: usize) -> Result<(), Error> {
-        let has_blocks = self.g2 && self.errors != Errors::Formula;
+        let has_blocks = self.g2 && self.errors() != Errors::Formula;
         match self.covariance {
             true if !has_blocks => Err(Error::Request(
                 "`covariance` is that of g2 from blocks; it goes with g2 and `errors` blocks"
@@ -496,7 +500,7 @@ impl Histogram {
             used.mode,
             tick.format(low.into()),
             tick.format(high.into()),
-            self.errors.words(),
+            self.errors().words(),
             used.selection.words(context.setup, tick),
             header_end(run, &tick.format(live))
         )

@@ -7,7 +7,7 @@ use tagq_store::Duration;
 use super::kept::KeptBins;
 use crate::{
     requests::{
-        blocks::{self, Errors},
+        blocks::Errors,
         division::BY,
         options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
@@ -64,9 +64,9 @@ pub struct Histogram {
     /// Peaks next to zero, on each side, that it is not compared with.
     #[serde(default)]
     pub skip: Option<u32>,
-    /// Method for errors.
+    /// Method for errors; by default from blocks for pulsed light, and by formula otherwise.
     #[serde(default)]
-    pub errors: Errors,
+    pub errors: Option<Errors>,
     /// Also compute the covariance of the g2 of all bins, from blocks.
     #[serde(default)]
     pub covariance: bool,
@@ -85,7 +85,7 @@ pub const HISTOGRAM: RequestType = RequestType {
     details: "Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that \
               of the start. All pairs count, however many; a tag is never paired with itself.",
     channels: Some(ENDS_ARGUMENT),
-    options: &[&PAIRS, &BINS, &[options::EXACT_BINS, blocks::OPTION]],
+    options: &[&PAIRS, &BINS, &[options::EXACT_BINS, ERRORS]],
     selection: &[&selection::COMMON],
     preset: &[],
     unlisted: None,
@@ -102,7 +102,7 @@ pub const G2: RequestType = RequestType {
     summary: "The correlation g2 of two channels: a histogram with g2",
     details: "",
     channels: Some(ENDS_ARGUMENT),
-    options: &[&ENDS, &BINS, &PULSED, &[options::EXACT_BINS, blocks::OPTION]],
+    options: &[&ENDS, &BINS, &PULSED, &[options::EXACT_BINS, ERRORS]],
     selection: &[&selection::COMMON],
     preset: &["g2"],
     unlisted: None,
@@ -212,6 +212,13 @@ const PULSED: [RequestOption; 4] = [
     )
     .requires("pulsed"),
 ];
+
+const ERRORS: RequestOption = RequestOption::new(
+    "errors",
+    ValueType::Text("HOW"),
+    "Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time [default: formula; \
+     with pulsed, blocks]",
+);
 
 const MODES: [(Mode, [&str; 2]); 4] = [
     (Mode::All, ["all", "Every start with every stop"]),

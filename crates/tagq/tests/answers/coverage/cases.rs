@@ -62,7 +62,7 @@ impl Ask {
         match &mut question {
             Request::Coincidences(of) => of.errors = errors,
             Request::Histogram(of) => {
-                of.errors = errors;
+                of.errors = Some(errors);
                 of.covariance = self.fit.is_some() && errors != Errors::Formula;
             }
             Request::Histogram2d(_) | Request::Image(_) | Request::MicroTimes(_) => {}
@@ -85,7 +85,7 @@ const DURATION: f64 = 1e7;
 
 fn pairs(rate: f64, efficiencies: [f64; 2]) -> Emitter {
     let arms = vec![(1, efficiencies[0]), (2, efficiencies[1])];
-    Emitter { rate, arms, splits: false, jitter: 1.0, is_single: false }
+    Emitter { rate, arms, splits: false, jitter: 1.0, lifetime: 0.0, is_single: false }
 }
 
 fn value(quantity: &'static str, truth: Option<f64>) -> Value {
@@ -403,7 +403,14 @@ fn triples() -> Case {
     let arms = vec![(1, 0.6), (2, 0.5), (3, 0.7)];
     let light = Light {
         duration: DURATION,
-        emitters: vec![Emitter { rate: 2e-3, arms, splits: false, jitter: 1.0, is_single: false }],
+        emitters: vec![Emitter {
+            rate: 2e-3,
+            arms,
+            splits: false,
+            jitter: 1.0,
+            lifetime: 0.0,
+            is_single: false,
+        }],
         background: vec![(1, 2e-4), (2, 2e-4), (3, 2e-4)],
         ..Light::default()
     };
@@ -436,6 +443,7 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
         arms: vec![(1, efficiency), (arm, efficiency)],
         splits: false,
         jitter: 1.0,
+        lifetime: 0.0,
         is_single: false,
     };
     let light = Light {
@@ -477,7 +485,7 @@ fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Reques
         period: None,
         sync_divider: None,
         g2: true,
-        errors: Errors::Formula,
+        errors: None,
         covariance: false,
         selection: Selection::default(),
         kept: KeptBins::default(),
@@ -518,64 +526,210 @@ fn correlations() -> Case {
     }
 }
 
-/// Returns a single emitter and laser light in pulses, with steady background, on a beam splitter.
-fn peaks() -> Case {
-    const PERIOD: f64 = 1_000.0;
-    let (single, laser) = (1e-4, 3e-5);
-    let emitter = |rate, is_single| Emitter {
-        rate,
-        arms: vec![(1, 1.0), (2, 1.0)],
-        splits: true,
-        jitter: 20.0,
-        is_single,
-    };
-    let light = Light {
-        duration: 5.0 * DURATION,
-        emitters: vec![emitter(single, true), emitter(laser, false)],
-        background: vec![(1, 2e-5), (2, 2e-5)],
-        period: Some(PERIOD),
-        ..Light::default()
-    };
-    // Photons of each pulse: s is 0 or 1, c a Poisson number. Of pairs, E[n (n − 1)] / E[n]², where n = s + c.
-    let (s, c): (f64, f64) = (-f64::exp_m1(-single * PERIOD), laser * PERIOD);
-    let truth = (2.0 * s * c + c * c) / (s + c).powi(2);
-    let ask = |asked: &str, ends, change: fn(&mut Histogram), rows: &[(usize, f64)]| {
-        let Request::Histogram(mut question) = histogram(ends, "1t", "1t", None) else {
-            unreachable!("a histogram")
+/// Pulsed light of a single emitter and a laser with the same lifetime, over steady background, on a beam splitter. Photons are detected
+/// per pulse, times are in periods.
+struct Pulses {
+    name: &'static str,
+    period: f64,
+    number: f64,
+    emitter: f64,
+    laser: f64,
+    background: f64,
+    lifetime: f64,
+    jitter: f64,
+}
+
+const PULSES: Pulses = Pulses {
+    name: "",
+    period: 1_000.0,
+    number: 200_000.0,
+    emitter: 0.1,
+    laser: 0.0,
+    background: 0.004,
+    lifetime: 0.05,
+    jitter: 0.012,
+};
+
+impl Pulses {
+    fn light(&self) -> Light {
+        let emitter = |rate: f64, is_single| Emitter {
+            rate: rate / self.period,
+            arms: vec![(1, 1.0), (2, 1.0)],
+            splits: true,
+            jitter: self.jitter * self.period,
+            lifetime: self.lifetime * self.period,
+            is_single,
         };
-        (question.bin, question.range) = (None, None);
-        question.pulsed = Some("1us".parse().unwrap());
-        question.peak = Some("200ns".parse().unwrap());
-        change(&mut question);
-        let value = |&(row, truth)| Value { row, ..value("g2", Some(truth)) };
-        Ask {
-            asked: asked.into(),
-            fit: None,
-            question: Request::Histogram(question),
-            values: rows.iter().map(value).collect(),
+        // An emitter emits in a pulse or not.
+        let emitters = [emitter(-f64::ln_1p(-self.emitter), true), emitter(self.laser, false)];
+        let background = self.background / 2.0 / self.period;
+        Light {
+            duration: self.number * self.period,
+            emitters: emitters.into_iter().filter(|of| of.rate > 0.0).collect(),
+            background: vec![(1, background), (2, background)],
+            period: Some(self.period),
+            ..Light::default()
         }
-    };
-    Case {
-        name: "Pulses: a single emitter and laser light, with background",
-        lights: vec![light],
-        asks: vec![
-            ask(
-                "g2(0) and two sides, of 10 sides",
-                [1, 2],
-                |_| {},
-                &[(10, truth), (11, 1.0), (3, 1.0)],
-            ),
-            ask(
-                "g2(0) and the first peak, which is skipped",
-                [1, 2],
-                |q| q.skip = Some(2),
-                &[(12, truth), (13, 1.0)],
-            ),
-            // At most one tag a pulse varies less than a Poisson number.
-            ask("a side of a channel with itself", [1, 1], |q| q.sides = Some(4), &[(5, 1.0)])
-                .blocks_only(&["g2"]),
-        ],
     }
+
+    /// Returns g2(0): of pairs, E[n (n − 1)] / E[n]², where n is the sum of 0 or 1 and a Poisson number.
+    fn truth(&self) -> f64 {
+        let (s, c) = (self.emitter, self.laser);
+        (2.0 * s * c + c * c) / (s + c).powi(2)
+    }
+
+    /// Returns g2(0) and, of light whose pulses are independent, that of some side peaks, of ten on each side, with the light changed.
+    fn case(&self, truth: Option<f64>, change: impl Fn(&mut Light)) -> Case {
+        let mut light = self.light();
+        change(&mut light);
+        let is_independent =
+            light.blinking.is_none() && light.dead_time <= 0.0 && light.afterpulses.is_none();
+        let rows: &[(usize, Option<f64>)] = if is_independent {
+            &[(10, truth), (11, Some(1.0)), (3, Some(1.0))]
+        } else {
+            &[(10, truth)]
+        };
+        let values: Vec<Value> =
+            rows.iter().map(|&(row, truth)| Value { row, ..value("g2", truth) }).collect();
+        let period = self.period;
+        let asks = vec![
+            pulsed_ask("g2(0) and two sides, of 10 sides".into(), [1, 2], period, |_| {}, values)
+                .blocks_only(&["g2"]),
+        ];
+        Case { name: self.name, lights: vec![light], asks }
+    }
+}
+
+fn pulsed_ask(
+    asked: String,
+    ends: [u16; 2],
+    period: f64,
+    change: impl FnOnce(&mut Histogram),
+    values: Vec<Value>,
+) -> Ask {
+    let Request::Histogram(mut question) = histogram(ends, "1t", "1t", None) else {
+        unreachable!("a histogram")
+    };
+    (question.bin, question.range) = (None, None);
+    question.pulsed = Some(format!("{period}ns").parse().unwrap());
+    change(&mut question);
+    Ask { asked, fit: None, question: Request::Histogram(question), values }
+}
+
+/// Returns pulsed light, from peaks that are apart to peaks that overlap.
+fn peaks() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let names = [
+        (
+            0.05,
+            2e5,
+            [
+                "Pulses of an emitter of P/20",
+                "Pulses of an emitter of P/20, 10 % laser",
+                "Pulses of an emitter of P/20, 30 % laser",
+            ],
+        ),
+        (
+            0.125,
+            2e5,
+            [
+                "Pulses of an emitter of P/8",
+                "Pulses of an emitter of P/8, 10 % laser",
+                "Pulses of an emitter of P/8, 30 % laser",
+            ],
+        ),
+        (
+            0.25,
+            2e5,
+            [
+                "Pulses of an emitter of P/4",
+                "Pulses of an emitter of P/4, 10 % laser",
+                "Pulses of an emitter of P/4, 30 % laser",
+            ],
+        ),
+        (
+            0.5,
+            4e6,
+            [
+                "Pulses of an emitter of P/2",
+                "Pulses of an emitter of P/2, 10 % laser",
+                "Pulses of an emitter of P/2, 30 % laser",
+            ],
+        ),
+    ];
+    for (lifetime, number, names) in names {
+        for (name, part) in names.into_iter().zip([0.0, 0.1, 0.3]) {
+            let (emitter, laser) = (0.1 * (1.0 - part), 0.1 * part);
+            let of = Pulses { name, number, emitter, laser, lifetime, ..PULSES };
+            cases.push(of.case(Some(of.truth()), |_| {}));
+        }
+    }
+    for (name, lifetime, number) in [
+        ("Pulses of coherent light", 0.05, 2e5),
+        ("Pulses of coherent light, lifetime P/4", 0.25, 2e6),
+    ] {
+        let of = Pulses { name, number, emitter: 0.0, laser: 0.1, lifetime, ..PULSES };
+        cases.push(of.case(Some(1.0), |_| {}));
+    }
+    cases.extend(other_peaks());
+    cases
+}
+
+/// Returns pulsed light at the limits: an odd period, many and few photons, wide jitter, detectors and emitters that correlate pulses.
+fn other_peaks() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let odd = Pulses {
+        name: "Pulses of an emitter of P/4, P = 129.3 ticks",
+        period: 129.3,
+        lifetime: 0.25,
+        ..PULSES
+    };
+    cases.push(odd.case(Some(0.0), |_| {}));
+    let bright = Pulses {
+        name: "Pulses of an emitter detected in 60 %",
+        emitter: 0.6,
+        background: 0.02,
+        number: 50_000.0,
+        ..PULSES
+    };
+    cases.push(bright.case(Some(0.0), |_| {}));
+    let few = Pulses {
+        name: "Pulses with four pairs in a peak",
+        emitter: 0.0,
+        laser: 0.02,
+        background: 0.001,
+        number: 40_000.0,
+        ..PULSES
+    };
+    cases.push(few.case(Some(1.0), |_| {}));
+    let wide = Pulses { name: "Pulses of an emitter with jitter of P/12", jitter: 0.08, ..PULSES };
+    cases.push(wide.case(Some(0.0), |_| {}));
+    let of = Pulses { name: "Pulses of an emitter, dead time of 6 periods", ..PULSES };
+    cases.push(of.case(Some(0.0), |light| light.dead_time = 6_000.0));
+    let of = Pulses { name: "Pulses of an emitter, afterpulses of 5 % after 4 periods", ..PULSES };
+    cases.push(of.case(Some(0.0), |light| light.afterpulses = Some((0.05, 4_000.0))));
+    let blinks = |light: &mut Light| light.blinking = Some((160_000.0, 160_000.0));
+    let of = Pulses { name: "Pulses of an emitter that blinks", ..PULSES };
+    cases.push(of.case(Some(0.0), blinks));
+    let of = Pulses {
+        name: "Pulses of an emitter that blinks, lifetime P/4, 10 % laser",
+        lifetime: 0.25,
+        laser: 0.01,
+        ..PULSES
+    };
+    cases.push(of.case(None, blinks));
+    let of = Pulses { emitter: 0.0, laser: 0.1, ..PULSES };
+    let side = vec![Value { row: 5, ..value("g2", Some(1.0)) }];
+    let ask = pulsed_ask(
+        "a side of a channel with itself".into(),
+        [1, 1],
+        of.period,
+        |question| question.sides = Some(4),
+        side,
+    );
+    let name = "Pulses of coherent light, one channel";
+    cases.push(Case { name, lights: vec![of.light()], asks: vec![ask.blocks_only(&["g2"])] });
+    cases
 }
 
 /// Returns light with bursts.
@@ -587,6 +741,7 @@ fn thermal() -> Case {
             arms: vec![(1, 1.0), (2, 1.0)],
             splits: true,
             jitter: 1.0,
+            lifetime: 0.0,
             is_single: false,
         }],
         coherence: Some(20_000.0),
@@ -807,7 +962,7 @@ fn rates() -> Case {
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    vec![
+    let mut cases = vec![
         rates(),
         steady("Independent channels, rate × full width 0.04", 0.0, [0.0; 2], [1e-3; 2], 20.0),
         steady("Independent channels, rate × full width 0.4", 0.0, [0.0; 2], [2e-3; 2], 100.0),
@@ -832,14 +987,15 @@ pub(crate) fn all() -> Vec<Case> {
         heralded("Heralded photon, η 0.7, 0.12 pairs in the window", 2e-3, 0.7, 30.0),
         heralds_vetoed(),
         correlations(),
-        peaks(),
         dead("Independent channels, 5 % dead", 5.0),
         dead("Independent channels, 10 % dead", 10.0),
         dead("Independent channels, 30 % dead", 30.0),
         nothing(),
         drift(),
         thermal(),
-    ]
+    ];
+    cases.extend(peaks());
+    cases
 }
 
 /// Returns the cases of the ordinary tests.

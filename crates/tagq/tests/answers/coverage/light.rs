@@ -1,5 +1,7 @@
 //! Light of known truth, written as simply as possible and independent of the simulator.
 
+use std::collections::BTreeMap;
+
 use rand_distr::{Distribution as _, Exp1, StandardNormal, StandardUniform};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng as _};
 
@@ -19,6 +21,12 @@ pub(crate) struct Light {
     pub coherence: Option<f64>,
     /// Period of the dead spans of the instrument and how long each is, in ticks; one begins each period.
     pub dead: Option<(f64, f64)>,
+    /// Mean times for which the emitters are bright and dark, in ticks.
+    pub blinking: Option<(f64, f64)>,
+    /// After a tag, a detector has none for this time in ticks.
+    pub dead_time: f64,
+    /// The probability of a further tag, and the mean time after which it comes, in ticks.
+    pub afterpulses: Option<(f64, f64)>,
     /// The rate at the end of the recording divided by that at its beginning, if it changes linearly.
     pub rise: Option<f64>,
 }
@@ -34,6 +42,8 @@ pub(crate) struct Emitter {
     pub splits: bool,
     /// Standard deviation of the time of each photon, in ticks.
     pub jitter: f64,
+    /// Mean time from the pulse or the event to the photon, in ticks.
+    pub lifetime: f64,
     /// Whether it emits at most once in a pulse.
     pub is_single: bool,
 }
@@ -70,7 +80,8 @@ impl Light {
         };
         for emitter in &self.emitters {
             let mut last = f64::NEG_INFINITY;
-            for (from, to, factor) in self.cells(&mut rng) {
+            let cells = self.cells(&mut rng).into_iter().filter(|(_, _, factor)| *factor > 0.0);
+            for (from, to, factor) in cells {
                 let mut time = from;
                 loop {
                     let step: f64 = Exp1.sample(&mut rng);
@@ -90,8 +101,10 @@ impl Light {
                             || (i as f64..i as f64 + 1.0).contains(&(chosen * arms));
                         let detected: f64 = StandardUniform.sample(&mut rng);
                         let jitter: f64 = StandardNormal.sample(&mut rng);
+                        let decay: f64 = Exp1.sample(&mut rng);
+                        let after = emitter.lifetime.mul_add(decay, jitter * emitter.jitter);
                         if is_hit && detected < efficiency {
-                            push(at + 0.5 + jitter * emitter.jitter, channel);
+                            push(at + 0.5 + after, channel);
                         }
                     }
                 }
@@ -113,12 +126,42 @@ impl Light {
                 }
             }
         }
+        if let Some((probability, mean)) = self.afterpulses {
+            let after = |(time, channel): (i64, u16)| {
+                let (comes, later): (f64, f64) =
+                    (StandardUniform.sample(&mut rng), Exp1.sample(&mut rng));
+                #[expect(clippy::cast_possible_truncation, reason = "inside the duration")]
+                (comes < probability).then_some((time + (later * mean) as i64, channel))
+            };
+            let more: Vec<(i64, u16)> = tags.clone().into_iter().filter_map(after).collect();
+            tags.extend(more);
+        }
         tags.sort_unstable();
+        let mut last = BTreeMap::new();
+        tags.retain(|&(time, channel)| {
+            let is_ready =
+                last.get(&channel).is_none_or(|last| (time - last) as f64 >= self.dead_time);
+            if is_ready {
+                last.insert(channel, time);
+            }
+            is_ready
+        });
         tags.into_iter().unzip()
     }
 
     /// Returns intervals of constant intensity, and the intensity of each.
     fn cells(&self, rng: &mut Xoshiro256PlusPlus) -> Vec<(f64, f64, f64)> {
+        if let Some(means) = self.blinking {
+            let (mut cells, mut from, mut is_bright) = (Vec::new(), 0.0, true);
+            while from < self.duration {
+                let length: f64 = Exp1.sample(rng);
+                let mean = if is_bright { means.0 } else { means.1 };
+                let to = f64::min(mean.mul_add(length, from), self.duration);
+                cells.push((from, to, if is_bright { 1.0 } else { 0.0 }));
+                (from, is_bright) = (to, !is_bright);
+            }
+            return cells;
+        }
         let Some(coherence) = self.coherence else { return vec![(0.0, self.duration, 1.0)] };
         let mut cells = Vec::new();
         let mut from = 0.0;
