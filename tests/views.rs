@@ -384,6 +384,43 @@ fn a_row_of_an_interval_is_that_of_its_times() {
     }
 }
 
+/// Markers that a negative delay moves away from the end divide the time there, too.
+#[test]
+fn intervals_reach_the_end_of_a_source_whatever_the_delays_of_their_markers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tags: Vec<(i64, u16)> = (0..=30).map(|at| (100 * at, 1)).collect();
+    tags.extend([(1000, 7), (1900, 8), (2500, 7), (2950, 8)]);
+    tags.sort_unstable();
+    let lines: String = tags.iter().map(|(time, channel)| format!("{channel}\t{time}\n")).collect();
+    fs::write(folder.path().join("m.tsv"), lines).unwrap();
+    for (delay, expected) in [
+        ("8=0t", [[1000, 900, 9], [2500, 450, 5]]),
+        ("8=-200t", [[1000, 700, 7], [2500, 250, 3]]),
+        ("7=-600t", [[400, 1500, 15], [1900, 1050, 11]]),
+        // The gate that nothing closes ends with the source.
+        ("8=-900t", [[1000, 1050, 11], [2500, 501, 6]]),
+    ] {
+        let words =
+            ["rates", "--tick", "1ps", "--channels", "1", "--by", "7 .. 8", "--delay", delay];
+        let asked = output(
+            command().args(words).args(["--format", "json", "m.tsv"]).current_dir(folder.path()),
+        );
+        let rows = asked.json()["rows"].as_array().unwrap().clone();
+        let number = |row: &Value, name: &str| row[name].as_i64().unwrap();
+        let found: Vec<[i64; 3]> = rows
+            .iter()
+            .map(|row| ["start_ticks", "length_ticks", "count"].map(|name| number(row, name)))
+            .collect();
+        assert_eq!(found, expected, "{delay}");
+        let is_open = delay == "8=-900t";
+        assert_eq!(
+            (&rows[0]["partial"], &rows[1]["partial"]),
+            (&false.into(), &(is_open || delay == "7=-600t").into()),
+            "{delay}"
+        );
+    }
+}
+
 #[test]
 fn names_divide_a_run_however_they_are_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -132,12 +132,13 @@ def test_a_real_image_is_that_of_ptufile(tmp_path: Path) -> None:
     assert numpy.array_equal(image.counts, known.sum(axis=-1))
 
 
-def test_errors_of_pixels_cover() -> None:
+@pytest.mark.parametrize("each", [2.4, 8, 40, 120])
+def test_errors_of_pixels_cover(each: float) -> None:
     """4,096 pixels of one truth: counts and mean micro times scatter by their errors."""
     draw = numpy.random.default_rng(8)
     pixels, length, mean = 64, 64_000, 40.0
     starts = numpy.arange(pixels) * 100_000
-    photons = draw.poisson(40 * pixels * pixels)
+    photons = draw.poisson(each * pixels * pixels)
     lines = draw.integers(0, pixels, photons)
     at = starts[lines] + draw.integers(0, length, photons)
     micro = numpy.floor(draw.exponential(mean, photons)).astype("u2")
@@ -151,6 +152,8 @@ def test_errors_of_pixels_cover() -> None:
     truth = 100e-12 / numpy.expm1(1 / mean)
     off = (image["micro_mean_s"] - truth) / image["micro_mean_s_err"]
     assert len(off) == pixels * pixels
-    assert 0.8 < numpy.mean(off**2) < 1.25
-    counts = (image["count"] - 40) / image["count_err"]
-    assert 0.8 < numpy.mean(counts**2) < 1.25
+    assert 0.8 < numpy.nanmean(off**2) < 1.25
+    if each >= 40:
+        # The error of a few counts is that of the count, not of its mean.
+        counts = (image["count"] - each) / image["count_err"]
+        assert 0.8 < numpy.mean(counts**2) < 1.25

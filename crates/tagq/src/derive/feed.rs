@@ -73,6 +73,8 @@ pub(super) struct Feed<'a> {
     is_kept: &'a [bool],
     /// Tags of needed channels by delayed time that are not in a piece yet.
     waiting: LabelledTags,
+    /// Whether all tags are given at the end, also those between which others can follow.
+    is_drained: bool,
     is_begun: bool,
     is_ended: bool,
     times: Vec<i64>,
@@ -115,11 +117,17 @@ impl<'a> Feed<'a> {
             has_micro: needed.has_micro,
             is_kept: if is_kept.contains(&true) { is_kept } else { &[] },
             waiting: LabelledTags::default(),
+            is_drained: false,
             is_begun: false,
             is_ended: false,
             times: Vec::new(),
             selected: Vec::new(),
         }
+    }
+
+    /// Gives all tags at the end of the source, also those that others with a smaller delay could precede if it grows.
+    pub(super) fn drained(self) -> Self {
+        Self { is_drained: true, ..self }
     }
 
     /// Reads the next rows, up to the times at which more can follow.
@@ -154,6 +162,10 @@ impl<'a> Feed<'a> {
         let mut waiting = LabelledTags::default();
         let recorded = self.recorded.saturating_add(is_end.into());
         let until = recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
+        let until = match self.waiting.times.last() {
+            Some(last) if is_end && self.is_drained => until.max(last.saturating_add(1)),
+            _ => until,
+        };
         let given = self.waiting.times.partition_point(|&time| time < until);
         waiting.append(&self.waiting, given..self.waiting.len());
         let mut tags = std::mem::replace(&mut self.waiting, waiting);

@@ -95,6 +95,9 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
 impl Evaluation<'_> {
     fn intervals(&self) -> Result<Vec<TimeInterval>, Error> {
         let needed = self.needed();
+        // What lies between two tags of channels is known as soon as both are. Other gates, and derived channels, need all tags.
+        let is_plain = |of: &LabelledOrigin| matches!(of.origin, Origin::Channel(_));
+        let are_plain = !self.derived.is_empty() && self.derived.iter().all(is_plain);
         self.run.store().guarded(|store| {
             let mut intervals = Vec::new();
             for part in self.parts(store) {
@@ -102,6 +105,7 @@ impl Evaluation<'_> {
                 let mut evaluation = SourceEvaluation::new(self)?;
                 let feed =
                     Feed::new(store, part.rows.clone(), &needed, &self.is_kept, Start::FIRST);
+                let feed = if are_plain { feed.drained() } else { feed };
                 let mut spans = TagSpans { begun: None, all: Vec::new() };
                 read_ahead(feed, self.threads, |piece| {
                     evaluation.advance(piece.batch(), piece.until)?;

@@ -10,6 +10,9 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
+/// The standard deviation of fewer photons of a pixel is not known well enough for an error.
+const FEW: u64 = 100;
+
 /// Frames with another number of lines that an answer lists.
 const LISTED_MAX: usize = 100;
 
@@ -124,10 +127,11 @@ impl ImageCounts {
             .with(Column::floats("count_err", err).hidden());
         let Some((unit, least)) = micro else { return table };
         let mean = {
+            let spread = spread(counts.chunks_exact(stride).map(PixelCounts));
             let counts = Arc::clone(&counts);
             Cells::made(rows, move |row| {
                 let pixel = PixelCounts(&counts[of_row(row)]);
-                mean_of(pixel, unit).filter(|_| pixel.count() >= least)
+                mean_of(pixel, spread, unit).filter(|_| pixel.count() >= least)
             })
         };
         table = table
@@ -146,17 +150,30 @@ impl ImageCounts {
     }
 }
 
-/// Returns the mean micro time of a pixel in seconds with its standard error, √(Σ(m − m̄)²/(n − 1)/n); that of one photon
-/// is not known.
-fn mean_of(pixel: PixelCounts<'_>, unit: Tick) -> Option<(f64, Option<f64>)> {
+/// Returns n·Σm² − (Σm)² of n micro times, which is exact in whole numbers.
+fn squares_about_mean(n: u64, sum: u64, squares: u128) -> Option<f64> {
+    let all = u128::from(n).checked_mul(squares)?;
+    Some(all.checked_sub(u128::from(sum) * u128::from(sum))? as f64)
+}
+
+/// Returns the standard deviation of micro times about the means of their pixels, of all pixels together.
+fn spread<'a>(pixels: impl Iterator<Item = PixelCounts<'a>>) -> Option<f64> {
+    let (mut squares_sum, mut free) = (0.0, 0.0);
+    for (n, sum, squares) in pixels.filter_map(|pixel| pixel.micro()).filter(|&(n, ..)| n > 1) {
+        squares_sum += squares_about_mean(n, sum, squares)? / n as f64;
+        free += (n - 1) as f64;
+    }
+    (free > 0.0).then(|| (squares_sum / free).sqrt())
+}
+
+/// Returns the mean micro time of a pixel in seconds with its standard error: s/√n, where s is the standard deviation of its own
+/// photons, or of all pixels if it has few.
+fn mean_of(pixel: PixelCounts<'_>, of_all: Option<f64>, unit: Tick) -> Option<(f64, Option<f64>)> {
     let (n, sum, squares) = pixel.micro().filter(|&(n, ..)| n > 0)?;
     let tick = unit.seconds_of(1);
     let mean = sum as f64 / n as f64;
-    // n·Σm² − (Σm)² is exact in whole numbers.
-    let spread = u128::from(n)
-        .checked_mul(squares)
-        .and_then(|all| all.checked_sub(u128::from(sum) * u128::from(sum)))
-        .filter(|_| n > 1);
-    let err = spread.map(|spread| (spread as f64 / (n - 1) as f64).sqrt() / n as f64 * tick);
+    let own = || Some((squares_about_mean(n, sum, squares)? / (n - 1) as f64 / n as f64).sqrt());
+    let spread = if n < FEW { of_all } else { own() };
+    let err = spread.map(|spread| spread / (n as f64).sqrt() * tick);
     Some((mean * tick, err))
 }
