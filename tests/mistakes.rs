@@ -581,6 +581,22 @@ fn scene(folder: &Path) {
     assert_eq!(made.code, 0, "{}", made.stderr);
 }
 
+/// Of all pairs within a window, no more can be accidentals.
+#[test]
+fn accidentals_are_never_more_than_all_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    // 3 tags of each channel in 30 ticks.
+    fs::write(folder.path().join("few.tsv"), "1\t0\n2\t5\n1\t10\n2\t18\n1\t25\n2\t30\n").unwrap();
+    // Of 30 · 30 pairs of ticks, 30 + 2·(29 + … + 20) are at most 10 apart.
+    for (window, expected) in [("1000t", 9.0), ("10t", 9.0 * 520.0 / 900.0)] {
+        let words =
+            ["coincidences", "1,2", "--tick", "1ns", "--window", window, "--format", "json"];
+        let asked = output(command().args(words).arg("few.tsv").current_dir(folder.path()));
+        let found = asked.json()["rows"][0]["accidentals"].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-9, "{window}: {found}, not {expected}");
+    }
+}
+
 #[test]
 fn each_mistake_is_named_with_what_to_type_instead() {
     let folder = tempfile::tempdir().unwrap();

@@ -186,3 +186,60 @@ fn the_period_of_a_sync_channel() {
         );
     }
 }
+
+/// The photons of a single emitter have g2(0) = 0 also where peaks overlap, at every tick; areas take tails for background.
+#[test]
+fn overlapping_peaks_of_an_emitter_are_fitted() {
+    let mut state = 7_u64;
+    let mut uniform = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    };
+    for (tick_ps, lifetime_ps, pulses, method) in [
+        (1.0, 3_125.0, 150_000, "fit"),
+        (156.25, 3_125.0, 150_000, "fit"),
+        (96.97, 3_125.0, 150_000, "fit"),
+        (1.0, 300.0, 150_000, "areas"),
+        // Too few to tell tails from background.
+        (1.0, 6_250.0, 5_000, "none"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tags: Vec<(i64, u8)> = Vec::new();
+        for pulse in 0..pulses {
+            if uniform() < 0.2 {
+                let time = 12_500.0f64.mul_add(f64::from(pulse), -lifetime_ps * uniform().ln());
+                #[expect(clippy::cast_possible_truncation, reason = "ticks of a short run")]
+                tags.push(((time / tick_ps) as i64, if uniform() < 0.5 { 1 } else { 2 }));
+            }
+        }
+        tags.sort_unstable();
+        let mut lines = String::new();
+        for (time, channel) in tags {
+            let _ = writeln!(lines, "{channel}\t{time}");
+        }
+        fs::write(folder.path().join("p.tsv"), lines).unwrap();
+        let words = format!("g2 1,2 --tick {tick_ps}ps --pulsed 12.5ns --format json p.tsv");
+        let answer = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+        let (answer, notes) = (answer.json(), answer.stderr);
+        let pulsed = &answer["query"]["pulsed"];
+        assert_eq!(pulsed["method"], method, "{tick_ps} {lifetime_ps}: {pulsed} {notes}");
+        let zero = &answer["rows"][10];
+        assert_eq!(zero["peak"], 0);
+        if method == "none" {
+            assert!(zero["g2"].is_null() && notes.contains("is not determined"), "{zero} {notes}");
+            continue;
+        }
+        let [g2, err] = ["g2", "g2_err"].map(|name| zero[name].as_f64().unwrap());
+        assert!(g2.abs() < 4.5 * err && err < 0.06, "{tick_ps} {lifetime_ps}: {g2} ± {err}");
+        if method == "fit" {
+            let shape = &pulsed["shape"];
+            let [tau, err] = ["tau_s", "tau_err_s"].map(|name| shape[name].as_f64().unwrap());
+            assert!((tau - 1e-12 * lifetime_ps).abs() < 4.5 * err, "{shape}");
+        }
+        let words = format!("{words} --errors formula");
+        let formula = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+        let by_formula = formula.json()["rows"][10]["g2_err"].as_f64().unwrap();
+        assert!((0.4..2.5).contains(&(by_formula / err)), "{by_formula} {err}");
+    }
+}

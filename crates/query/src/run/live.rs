@@ -4,6 +4,9 @@ use std::{ops::Range, sync::Arc};
 
 use crate::run::time_range::TimeRange;
 
+/// An interval is much longer than a window if it is so many times as long as its full width.
+const LONG: i128 = 100;
+
 /// The intervals in which a source recorded, in ticks, in order and apart from each other.
 ///
 /// An interval is half-open for its length, which is its end minus its beginning. Tags at both ends belong to it: a
@@ -71,11 +74,13 @@ impl LiveTime {
     }
 
     /// Returns the number of pairs of live ticks at most `window` apart, one of each of two channels with these delays, the
-    /// later one in a range. `None` for one interval, where it is (2w + 1)·L(0): its ends make it less by a share of
-    /// w / 2L(0) only, which is neglected.
+    /// later one in a range. `None` for one interval that is much longer than the window, where it is (2w + 1)·L(0): its ends make
+    /// it less by a share of w / 2L(0) only, which is neglected.
     pub fn ticks_near(&self, delays: [i64; 2], window: i64, range: TimeRange) -> Option<i128> {
         let window = i128::from(window);
-        (self.len() > 1).then(|| self.pairs_of_ticks(delays, -window..window + 1, range))
+        let is_short = i128::from(self.ticks_in(range)) < LONG * (2 * window + 1);
+        (self.len() > 1 || is_short)
+            .then(|| self.pairs_of_ticks(delays, -window..window + 1, range))
     }
 
     /// Returns the number of pairs of live ticks, one of each of two channels with these delays, for which the second one

@@ -55,7 +55,7 @@ pub(super) fn range(
     Some(format!("nothing is selected: {why}"))
 }
 
-/// Notes a window so wide that the accidentals by formula are more than all pairs of tags.
+/// Notes a window so wide that nearly all pairs of tags are within it.
 pub(super) fn window(run: &Run, is_joined: bool, full_width: i128) -> Option<String> {
     let tick = run.store().manifest().tick;
     let longest = run.longest_ticks(is_joined).filter(|&longest| full_width > longest)?;

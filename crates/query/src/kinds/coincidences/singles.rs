@@ -69,7 +69,10 @@ impl SinglesInScope {
                 && let Some(near) = live.ticks_near([a, b], window, self.scope.range)
             {
                 source.near = Some(near);
-                (source.overlap, source.overlapping) = (source.live, source.singles.clone());
+                // Equal delays move the live time with the tags.
+                if !are_equal(&delays) {
+                    (source.overlap, source.overlapping) = (source.live, source.singles.clone());
+                }
                 continue;
             }
             if are_equal(&delays) {
