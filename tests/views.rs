@@ -1,6 +1,7 @@
 //! Queries that name derived channels and gates: views in the store of a run.
 
 use std::{
+    fmt::Write as _,
     fs::{self, File, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
@@ -391,7 +392,10 @@ fn intervals_reach_the_end_of_a_source_whatever_the_delays_of_their_markers() {
     let mut tags: Vec<(i64, u16)> = (0..=30).map(|at| (100 * at, 1)).collect();
     tags.extend([(1000, 7), (1900, 8), (2500, 7), (2950, 8)]);
     tags.sort_unstable();
-    let lines: String = tags.iter().map(|(time, channel)| format!("{channel}\t{time}\n")).collect();
+    let mut lines = String::new();
+    for (time, channel) in tags {
+        let _ = writeln!(lines, "{channel}\t{time}");
+    }
     fs::write(folder.path().join("m.tsv"), lines).unwrap();
     for (delay, expected) in [
         ("8=0t", [[1000, 900, 9], [2500, 450, 5]]),

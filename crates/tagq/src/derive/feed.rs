@@ -55,6 +55,15 @@ impl Piece {
     }
 }
 
+/// The tags that are given at the end of a source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// Those before which no others can follow if it grows.
+    Final,
+    /// All.
+    All,
+}
+
 /// Reads a source.
 pub(super) struct Feed<'a> {
     store: &'a Store,
@@ -73,8 +82,8 @@ pub(super) struct Feed<'a> {
     is_kept: &'a [bool],
     /// Tags of needed channels by delayed time that are not in a piece yet.
     waiting: LabelledTags,
-    /// Whether all tags are given at the end, also those between which others can follow.
-    is_drained: bool,
+    /// The tags that are given at the end.
+    last: Last,
     is_begun: bool,
     is_ended: bool,
     times: Vec<i64>,
@@ -117,7 +126,7 @@ impl<'a> Feed<'a> {
             has_micro: needed.has_micro,
             is_kept: if is_kept.contains(&true) { is_kept } else { &[] },
             waiting: LabelledTags::default(),
-            is_drained: false,
+            last: Last::Final,
             is_begun: false,
             is_ended: false,
             times: Vec::new(),
@@ -127,7 +136,7 @@ impl<'a> Feed<'a> {
 
     /// Gives all tags at the end of the source, also those that others with a smaller delay could precede if it grows.
     pub(super) fn drained(self) -> Self {
-        Self { is_drained: true, ..self }
+        Self { last: Last::All, ..self }
     }
 
     /// Reads the next rows, up to the times at which more can follow.
@@ -163,7 +172,7 @@ impl<'a> Feed<'a> {
         let recorded = self.recorded.saturating_add(is_end.into());
         let until = recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
         let until = match self.waiting.times.last() {
-            Some(last) if is_end && self.is_drained => until.max(last.saturating_add(1)),
+            Some(last) if is_end && self.last == Last::All => until.max(last.saturating_add(1)),
             _ => until,
         };
         let given = self.waiting.times.partition_point(|&time| time < until);
