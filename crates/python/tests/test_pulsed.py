@@ -55,24 +55,27 @@ def peaks(
         low, high = -((valley / 2 - middle) // 1), (middle + valley / 2) // 1
         between |= set(range(int(low), int(high) + 1))
 
-    def expected(ticks: list[int]) -> float:
-        """One step for each run of ticks: starts and stops whose partner is within the recording."""
+    def expected(ticks: list[int], wide: Fraction) -> float:
+        """One step for each bin: starts and stops whose partner is within the recording."""
         total = 0.0
-        for part in numpy.split(numpy.array(ticks), numpy.flatnonzero(numpy.diff(ticks) > 1) + 1):
-            middle = (part[0] + part[-1]) / 2
-            left = numpy.sum((starts + middle >= time[0]) & (starts + middle <= time[-1]))
-            right = numpy.sum((stops - middle >= time[0]) & (stops - middle <= time[-1]))
-            total += left * right * len(part) / (span - abs(middle))
+        for run in numpy.split(numpy.array(ticks), numpy.flatnonzero(numpy.diff(ticks) > 1) + 1):
+            bins = min(max(int(wide / period * 24 + Fraction(1, 2)), 1), max(int(wide) - 1, 1))
+            edges = [len(run) * part // bins for part in range(bins + 1)]
+            for first, after in zip(edges[:-1], edges[1:], strict=True):
+                middle = (run[first] + run[after - 1]) / 2
+                left = numpy.sum((starts + middle >= time[0]) & (starts + middle <= time[-1]))
+                right = numpy.sum((stops - middle >= time[0]) & (stops - middle <= time[-1]))
+                total += left * right * (after - first) / (span - abs(middle))
         return float(total)
 
     def counted(ticks: set[int]) -> int:
         return int(numpy.isin(differences, list(ticks)).sum())
 
     counts = {peak: counted(ticks) for peak, ticks in inside.items()}
-    weights = {peak: expected(sorted(ticks)) for peak, ticks in inside.items()}
+    weights = {peak: expected(sorted(ticks), width) for peak, ticks in inside.items()}
     sides = [peak for peak in inside if abs(peak) > skip]
     side = sum(counts[peak] for peak in sides) / sum(weights[peak] for peak in sides)
-    low = counted(between) / expected(sorted(between))
+    low = counted(between) / expected(sorted(between), valley)
     return [(counts[peak], low * weights[peak], (counts[peak] / weights[peak] - low) / (side - low)) for peak in inside]
 
 
@@ -99,7 +102,7 @@ def test_light_of_known_g2(tmp_path: Path) -> None:
     period = 12_500.37
     time, channel = pulsed(1, period, 400_000)
     run = tagq.from_arrays(time, channel, tick="1ps", store=tmp_path / "r.tagq")
-    for options in ({}, {"sides": 40}, {"peak": "5ns", "skip": 2}, {"errors": "blocks"}):
+    for options in ({}, {"sides": 40}, {"peak": "5ns", "skip": 2}, {"errors": "formula"}):
         answer = run.g2(1, 2, pulsed="auto", **options)
         stated = answer.query["pulsed"]
         assert abs(stated["period_ticks"] - period) < min(4 * stated["period_err_ticks"], 1.0)
