@@ -12,7 +12,7 @@ use crate::error::Error;
 const VALLEY: f64 = 4.0;
 /// The shortest time between two peaks: a valley has a tick.
 pub(super) const BETWEEN: f64 = 2.0 * VALLEY;
-/// Bins of a period, and of all, at most.
+/// Bins of a period, and of all, where that leaves one for each section.
 const BINS_OF_PERIOD: usize = 24;
 const BINS_MAX: usize = 1 << 14;
 /// Sections of a period.
@@ -154,7 +154,8 @@ mod tests {
             };
             let (bins, layout) = (peaks.bins().unwrap(), Layout::of(&peaks));
             assert_eq!(bins.count(), layout.section(peaks.sections() - 1).end);
-            assert!(bins.count() <= BINS_MAX + BINS_OF_PERIOD);
+            // Each section has at least one.
+            assert!(bins.count() <= BINS_MAX + SECTIONS * (peaks.count() + 1));
             for peak in 0..peaks.count() {
                 let at = layout.section(Peaks::section(peak));
                 let middle = peaks.number(peak) as f64 * period;
