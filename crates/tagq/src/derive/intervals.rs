@@ -95,7 +95,8 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
 impl Evaluation<'_> {
     fn intervals(&self) -> Result<Vec<TimeInterval>, Error> {
         let needed = self.needed();
-        // What lies between two tags of channels is known as soon as both are. Other gates, and derived channels, need all tags.
+        // An interval between tags of two channels is known when both tags are. Other gates, and derived channels, depend on all
+        // tags before its end.
         let is_plain = |of: &LabelledOrigin| matches!(of.origin, Origin::Channel(_));
         let are_plain = !self.derived.is_empty() && self.derived.iter().all(is_plain);
         self.run.store().guarded(|store| {

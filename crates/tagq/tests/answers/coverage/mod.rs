@@ -185,8 +185,8 @@ fn fitted(repetitions: u64) -> Vec<Row> {
             let covers = match case.judged {
                 fits::Judged::Covers => Covers::Formula,
                 fits::Judged::Found(_) | fits::Judged::AtBound => Covers::Neither(
-                    "the truth is at a bound, where an interval ends; or the structure has less than five standard deviations, and \
-                     what is found of it is chosen by chance, for which its interval is wide",
+                    "the truth is at a bound, where an interval ends. Or the structure has less than five standard deviations: \
+                     then chance decides in which data it is found, and its interval is wide",
                 ),
             };
             Row {

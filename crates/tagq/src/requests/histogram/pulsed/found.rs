@@ -1,4 +1,4 @@
-//! What is found of the peaks: g2 of each, from areas or from heights, and how an answer shows it.
+//! g2 of each peak, from areas or from heights, and the rows, words and figure of an answer.
 
 use std::sync::Arc;
 

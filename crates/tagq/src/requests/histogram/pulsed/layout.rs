@@ -118,7 +118,7 @@ impl Peaks {
         (0..self.sections()).map(|section| of_bins[layout.section(section)].iter().sum()).collect()
     }
 
-    /// Returns what is expected in each section; `None` where it is in none of its bins.
+    /// Returns the expected counts of each section; `None` if none of its bins has any.
     pub(super) fn expected_by_section(&self, of_bins: &[Option<f64>]) -> Vec<Option<f64>> {
         let layout = Layout::of(self);
         let of = |section: usize| {

@@ -12,15 +12,17 @@ use tagq_store::Tick;
 use super::{Peaks, areas::PeakValue, layout::Layout};
 use crate::requests::histogram::counts::Block;
 
-/// Peaks that fall below this part of their height between each other are apart, if they surely fall below that one, and …
+/// Peaks are apart if they fall below this part of their height between each other …
 const APART: f64 = 0.01;
+/// … with two standard errors, still below this part …
 const SURELY_APART: f64 = 0.05;
-/// … if their tails change g2(0) by less than this part of its error. And so many standard errors show that a number is not zero.
+/// … and if their tails change g2(0) by less than this part of its error.
 const BIAS: f64 = 0.25;
+/// A number that is so many standard errors from another one differs from it.
 const SHOWN: f64 = 2.0;
 /// A more complex shape must lower the deviance by so much for each further parameter.
 const BETTER: f64 = 9.0;
-/// A height with a larger relative error is not told from a steady background.
+/// With a larger relative error of the mean height, counts do not tell peaks from a steady background.
 const TOLD: f64 = 0.1;
 /// A bin of less than this has no smaller variance.
 const VARIANCE_MIN: f64 = 0.1;
@@ -56,7 +58,7 @@ pub(super) struct Heights {
     fitted: Fitted,
 }
 
-/// The counts of all bins, and what is expected of steady light.
+/// The counts of all bins, and the counts that steady light would give.
 pub(super) struct Counted<'a> {
     pub bins: &'a Bins,
     pub counts: &'a [f64],
@@ -173,7 +175,8 @@ impl Peaks {
             fitted: folded,
             start,
         };
-        // Least squares, with the variances of the fit before: then the most likely heights, of which one may be below zero.
+        // Least squares with the variances of the fit before. The last fit has the most likely heights, and a height may be
+        // below zero.
         let equal = heights.curve(&data);
         heights.weigh(&equal);
         for _ in 0..ROUNDS {
