@@ -79,9 +79,18 @@ impl Figure {
                 let (note, plot) = map::of(answer, labels, &or(Values::of(value, label, quantity)));
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::MapOverTime { title, labels, unit, is_logarithmic, width_s }) => {
-                let (note, plot) =
-                    map::over_time(answer, *labels, (*unit, *is_logarithmic), *width_s);
+            Some(FigureKind::MapOverTime {
+                title,
+                labels: [label, values],
+                value,
+                unit,
+                is_logarithmic,
+                width_s,
+            }) => {
+                let quantity = if *value == "count" { Quantity::Count } else { Quantity::Ratio };
+                let shown = or(Values::of(value, values, quantity));
+                let delays = (*label, *unit, *is_logarithmic);
+                let (note, plot) = map::over_time(answer, delays, *width_s, &shown);
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Image { title, pixels, lines, pixel_um }) => {

@@ -26,13 +26,13 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
     (note, Plot::Map(map))
 }
 
-/// Returns a note and the counts in bins of delays, in units of `unit`, and of time: each of `width` seconds, or numbered
-/// intervals.
+/// Returns a note and the values in bins of delays, in units of `unit`, and of time: each of `width` seconds, or numbered
+/// intervals. Counts of several channels are added up; of other values those of the first channel are shown.
 pub(crate) fn over_time(
     answer: &Answer,
-    [label, counted]: [&str; 2],
-    (unit, is_logarithmic): (Tick, bool),
+    (label, unit, is_logarithmic): (&str, Tick, bool),
     width: Option<f64>,
+    values: &Values,
 ) -> (Option<String>, Plot) {
     let rows = &answer.rows;
     let starts = floats(rows, if width.is_some() { "start_s" } else { "interval" });
@@ -49,10 +49,14 @@ pub(crate) fn over_time(
     }
     let high = places.len();
     let mut cells = vec![None; columns.len() * high];
-    for ((start, (from, _)), count) in starts.iter().zip(&bins).zip(floats(rows, "count")) {
+    let is_sum = values.quantity == Quantity::Count;
+    for ((start, (from, _)), value) in starts.iter().zip(&bins).zip(floats(rows, &values.key)) {
         let at = columns[&start.to_bits()] * high + places[&from.to_bits()];
         let cell: &mut Option<f64> = &mut cells[at];
-        *cell = Some(cell.unwrap_or(0.0) + count.unwrap_or(0.0));
+        *cell = match (*cell, value) {
+            (Some(sum), Some(more)) if is_sum => Some(sum + more),
+            (cell, value) => cell.or(value),
+        };
     }
     let ends = |of: &[f64]| {
         let (first, last) = (of.first().copied(), of.last().copied());
@@ -74,8 +78,11 @@ pub(crate) fn over_time(
     let channels = rows.get("channel").map_or(0, |column| {
         column.cells.iter().map(|cell| cell.group()).collect::<BTreeSet<Vec<u16>>>().len()
     });
-    let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
-    let values = axis_of(counted, Quantity::Count, &cells);
+    let note = (channels > 1).then(|| match is_sum {
+        true => format!("the counts of {channels} channels added up"),
+        false => format!("{} of the first of {channels} channels", values.key),
+    });
+    let values = axis_of(&values.label, values.quantity, &cells);
     (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))
 }
 

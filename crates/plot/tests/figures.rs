@@ -128,6 +128,7 @@ fn micro_trace() -> Answer {
         FigureKind::MapOverTime {
             title: "Micro times over time".into(),
             labels: ["micro time", "tags per bin"],
+            value: "count",
             unit: Tick::DEFAULT,
             is_logarithmic: false,
             width_s: Some(0.5),

@@ -114,13 +114,15 @@ pub enum FigureKind {
         /// Width of a bin in seconds; `None` if each has its own (`length_s`).
         width_s: Option<f64>,
     },
-    /// One count per bin of time (`start_s`) and bin of delays (`first_tick`, `width_ticks`), as a map of colours.
-    /// Channels are added up.
+    /// One value per bin of time (`start_s`) and bin of delays (`first_tick`, `width_ticks`), as a map of colours.
+    /// Counts of several channels are added up.
     MapOverTime {
         /// The title.
         title: String,
-        /// Labels of the axis of delays and of the counts.
+        /// Labels of the axis of delays and of the values.
         labels: [&'static str; 2],
+        /// The column of the values.
+        value: &'static str,
         /// The unit of delays.
         unit: Tick,
         /// Whether the bins of delays widen by the same factor.

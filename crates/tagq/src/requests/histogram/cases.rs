@@ -30,6 +30,8 @@ pub(super) fn of_g2() -> Vec<Value> {
     vec![
         json!({"start": "1", "stop": "2", "bin": "4t", "range": "-40t..40t"}),
         json!({"start": "1", "stop": "2", "log": 4, "range": "1t..300t"}),
+        json!({"start": "1", "stop": "2", "bin": "9t", "range": "-90t..90t", "by": "4"}),
+        json!({"start": "2", "stop": "2", "bin": "9t", "range": "-90t..90t", "by": "3 .. 4"}),
         json!({"start": "1", "stop": "2", "pulsed": "3.83ns", "peak": "1.25ns", "sides": 3, "skip": 1}),
         json!({"start": "1", "stop": "1", "pulsed": "30t", "sides": 2, "errors": "blocks:5"}),
         json!({"start": "1", "stop": "1", "bin": "4t", "range": "-40t..40t", "errors": "blocks:5",

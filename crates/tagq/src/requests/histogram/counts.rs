@@ -31,6 +31,13 @@ pub(crate) struct IntervalCounts {
     pub place: Place,
     pub is_partial: bool,
     pub counts: Vec<u64>,
+    pub expected: Expected,
+}
+
+impl IntervalCounts {
+    fn counted(&self, bin: usize) -> Counted {
+        Counted::of(bin, &self.counts, self.expected.as_ref())
+    }
 }
 
 /// The counts of one block of time.
@@ -68,6 +75,7 @@ impl HistogramCounts {
         tick: Tick,
         division: &TimeDivision,
     ) -> Table {
+        let has_g2 = self.expected.is_some();
         let (bins, intervals) = (Arc::new(self.binned.bins), Arc::new(self.intervals));
         let each = bins.count().max(1);
         let rows = intervals.len() * each;
@@ -75,83 +83,38 @@ impl HistogramCounts {
             let intervals = Arc::clone(&intervals);
             Cells::made(rows, move |row| intervals[row / each].place)
         };
-        let count = {
+        let counted = {
             let intervals = Arc::clone(&intervals);
-            move |row: usize| intervals[row / each].counts[row % each]
-        };
-        let error = {
-            let (query, bins, count) = (query.clone(), Arc::clone(&bins), count.clone());
-            move |row: usize| Some(query.count_error(&bins, row % each, count(row)))
+            move |row: usize| intervals[row / each].counted(row % each)
         };
         let partial = move |row: usize| intervals[row / each].is_partial;
-        let DelayCells { low, width, middle } =
-            DelayCells::of(rows, &bins, move |row| row % each, tick);
-        with_places(Table::default(), &place, division, tick)
-            .with(Column::integers("first_tick", low).heading("from (ticks)").key())
-            .with(Column::integers("width_ticks", width).heading("ticks").hidden())
-            .with(
-                Column::floats("delay_s", middle)
-                    .heading("delay")
-                    .about(MIDDLE)
-                    .unit(Unit::Seconds),
-            )
-            .with(Column::counts("count", Cells::made(rows, count)).err("count_err").compared())
-            .with(Column::floats("count_err", Cells::made(rows, error)).hidden())
-            .with(Column::flags("partial", Cells::made(rows, partial)))
+        let rows = Rows { number: rows, query, bins: &bins, counted, has_g2, tick };
+        let table = with_places(Table::default(), &place, division, tick);
+        let number = rows.number;
+        rows.added_to(table, FromBlocks::default())
+            .with(Column::flags("partial", Cells::made(number, partial)))
     }
 
     /// Returns the rows, with errors by formula or from blocks.
     pub(super) fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
-        let rows = self.binned.counts.len();
-        let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
+        let mut errors = FromBlocks::default();
         if !self.blocks.is_empty() {
             let left_out = self.left_out(|block, k| self.count_without(block, k));
-            count_errors = Some(self.errors(query, &left_out, None));
+            errors.of_counts = Some(self.errors(query, &left_out, None));
             if let Some(expected) = &self.expected {
                 let left_out = self.left_out(|block, k| self.g2_without(block, k));
-                let errors = self.errors(query, &left_out, Some(expected));
-                covariances = has_covariance.then(|| covariance_of(&left_out, &errors));
-                g2_errors = Some(errors);
+                let of_g2 = self.errors(query, &left_out, Some(expected));
+                errors.covariances = has_covariance.then(|| covariance_of(&left_out, &of_g2));
+                errors.of_g2 = Some(of_g2);
             }
         }
         let Self { binned, expected, .. } = self;
-        let (bins, counts) = (Arc::new(binned.bins), Arc::new(binned.counts));
-        let formula = {
-            let (query, bins, counts) = (query.clone(), Arc::clone(&bins), Arc::clone(&counts));
-            move |k: usize| query.count_error(&bins, k, counts[k])
-        };
-        let g2 = expected.map(|expected| {
-            let expected = Arc::new(expected);
-            let of = |value: fn(Measured) -> f64| {
-                let (formula, counts) = (formula.clone(), Arc::clone(&counts));
-                let expected = Arc::clone(&expected);
-                Cells::made(rows, move |k| {
-                    normalised(counts[k], formula(k), expected[k]).map(value)
-                })
-            };
-            let errors = match g2_errors {
-                Some(errors) => errors.into(),
-                None => of(|g2| g2.err),
-            };
-            let limit = {
-                let (counts, expected) = (Arc::clone(&counts), Arc::clone(&expected));
-                let formula = formula.clone();
-                move |k: usize| {
-                    let expected = expected[k].filter(|&expected| expected > 0.0)?;
-                    // The square of the error is 2 where each pair counts twice.
-                    let times = formula(k).powi(2);
-                    (counts[k] == 0).then(|| times * limit_of_none(expected))
-                }
-            };
-            let has_limit = (0..rows).any(|k| limit(k).is_some());
-            let limits = has_limit.then(|| Cells::made(rows, limit));
-            G2 { values: of(|g2| g2.value), errors, limits, covariances }
-        });
-        let count_errors = match count_errors {
-            Some(errors) => errors.into(),
-            None => Cells::made(rows, move |k| Some(formula(k))),
-        };
-        columns(&bins, counts, count_errors, g2, tick)
+        let (number, has_g2) = (binned.counts.len(), expected.is_some());
+        let (bins, counts, expected) = (Arc::new(binned.bins), binned.counts, expected);
+        let both = Arc::new((counts, expected));
+        let counted = move |bin: usize| Counted::of(bin, &both.0, both.1.as_ref());
+        let rows = Rows { number, query, bins: &bins, counted, has_g2, tick };
+        rows.added_to(Table::default(), errors)
     }
 
     /// Returns the errors of the bins from a value with each block left out: of counts, or with `expected` counts of g2.
@@ -229,51 +192,119 @@ fn add_expected(expected: &mut Expected, more: Expected) {
     }
 }
 
-/// The columns of g2.
-struct G2 {
-    values: Cells<Option<f64>>,
-    errors: Cells<Option<f64>>,
-    /// Upper limits (95 %) of the bins without a count, if there are any.
-    limits: Option<Cells<Option<f64>>>,
+/// What was counted in a bin, and what is expected there.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    bin: usize,
+    count: u64,
+    expected: Option<f64>,
+}
+
+impl Counted {
+    fn of(bin: usize, counts: &[u64], expected: Option<&Vec<Option<f64>>>) -> Self {
+        Self { bin, count: counts[bin], expected: expected.and_then(|expected| expected[bin]) }
+    }
+}
+
+/// Errors and covariances from blocks, of each bin.
+#[derive(Default)]
+struct FromBlocks {
+    of_counts: Option<Vec<Option<f64>>>,
+    of_g2: Option<Vec<Option<f64>>>,
     covariances: Option<Vec<Vec<Option<f64>>>>,
 }
 
-fn columns(
-    bins: &Arc<Bins>,
-    counts: Arc<Vec<u64>>,
-    count_errors: Cells<Option<f64>>,
-    g2: Option<G2>,
+/// The rows of bins of delays.
+struct Rows<'a, F> {
+    number: usize,
+    query: &'a Query,
+    bins: &'a Arc<Bins>,
+    /// Returns what was counted in a row.
+    counted: F,
+    has_g2: bool,
     tick: Tick,
-) -> Table {
-    let rows = counts.len();
-    let is_uniform = match &**bins {
+}
+
+impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> Rows<'_, F> {
+    /// Adds the bin, the count and g2 of each row, with errors by formula unless there are some from blocks.
+    fn added_to(&self, table: Table, errors: FromBlocks) -> Table {
+        let &Self { number, bins, has_g2, tick, .. } = self;
+        let (counted, bin) = (self.counted.clone(), self.counted.clone());
+        let DelayCells { low, width, middle } =
+            DelayCells::of(number, bins, move |row| bin(row).bin, tick);
+        // The widths are shown only if they differ.
+        let widths = Column::integers("width_ticks", width).heading("ticks");
+        let widths = if is_uniform(bins) { widths.hidden() } else { widths };
+        let lows = Column::integers("first_tick", low);
+        let middles = Column::floats("delay_s", middle).about(MIDDLE);
+        let counts = Column::counts("count", Cells::made(number, move |row| counted(row).count));
+        let formula = self.formula();
+        let count_errors = match errors.of_counts {
+            Some(errors) => errors.into(),
+            None => Cells::made(number, move |row| Some(formula(row))),
+        };
+        let table = table
+            .with(lows.heading("from (ticks)").key())
+            .with(widths)
+            .with(middles.heading("delay").unit(Unit::Seconds))
+            .with(counts.err("count_err").compared())
+            .with(Column::floats("count_err", count_errors).hidden());
+        if !has_g2 {
+            return table;
+        }
+        let g2_errors = match errors.of_g2 {
+            Some(errors) => errors.into(),
+            None => self.g2(|g2| g2.err),
+        };
+        let mut table = table
+            .with(Column::floats("g2", self.g2(|g2| g2.value)).err("g2_err"))
+            .with(Column::floats("g2_err", g2_errors).hidden());
+        let limit = self.limit();
+        if (0..number).any(|row| limit(row).is_some()) {
+            let limits = Column::floats("g2_max", Cells::made(number, limit));
+            table = table.with(limits.heading("g2 (95 %) <").if_room(0));
+        }
+        if let Some(covariances) = errors.covariances {
+            table = table.with(Column::float_lists("g2_covariance", covariances.into()).hidden());
+        }
+        table
+    }
+
+    /// Returns the error of the count of a row by formula.
+    fn formula(&self) -> impl Fn(usize) -> f64 + Clone + Send + Sync + 'static + use<F> {
+        let (query, bins, of) = (self.query.clone(), Arc::clone(self.bins), self.counted.clone());
+        move |row| {
+            let Counted { bin, count, .. } = of(row);
+            query.count_error(&bins, bin, count)
+        }
+    }
+
+    /// Returns a part of the g2 of each row.
+    fn g2(&self, part: fn(Measured) -> f64) -> Cells<Option<f64>> {
+        let (of, formula) = (self.counted.clone(), self.formula());
+        Cells::made(self.number, move |row| {
+            let Counted { count, expected, .. } = of(row);
+            normalised(count, formula(row), expected).map(part)
+        })
+    }
+
+    /// Returns the upper limit (95 %) of the g2 of a row without a count.
+    fn limit(&self) -> impl Fn(usize) -> Option<f64> + Clone + Send + Sync + 'static + use<F> {
+        let (of, formula) = (self.counted.clone(), self.formula());
+        move |row| {
+            let Counted { count, expected, .. } = of(row);
+            let expected = expected.filter(|&expected| expected > 0.0)?;
+            // The square of the error is 2 where each pair counts twice.
+            (count == 0).then(|| formula(row).powi(2) * limit_of_none(expected))
+        }
+    }
+}
+
+fn is_uniform(bins: &Bins) -> bool {
+    match bins {
         Bins::Linear { .. } => true,
         Bins::Edges(edges) => {
             edges.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
         }
-    };
-    let DelayCells { low, width, middle } = DelayCells::of(rows, bins, |k| k, tick);
-    // The widths are shown only if they differ.
-    let widths = Column::integers("width_ticks", width).heading("ticks");
-    let widths = if is_uniform { widths.hidden() } else { widths };
-    let lows = Column::integers("first_tick", low);
-    let middles = Column::floats("delay_s", middle).about(MIDDLE);
-    let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
-    let table = Table::default()
-        .with(lows.heading("from (ticks)").key())
-        .with(widths)
-        .with(middles.heading("delay").unit(Unit::Seconds))
-        .with(counts.err("count_err").compared())
-        .with(Column::floats("count_err", count_errors).hidden());
-    let Some(G2 { values, errors, limits, covariances }) = g2 else { return table };
-    let mut table = table
-        .with(Column::floats("g2", values).err("g2_err"))
-        .with(Column::floats("g2_err", errors).hidden());
-    if let Some(limits) = limits {
-        table = table.with(Column::floats("g2_max", limits).heading("g2 (95 %) <").if_room(0));
     }
-    if let Some(covariances) = covariances {
-        table = table.with(Column::float_lists("g2_covariance", covariances.into()).hidden());
-    }
-    table
 }

@@ -42,8 +42,6 @@ use crate::{error::Error, figure::FigureKind, run::Run};
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
 
-/// Bytes of a bin of an interval.
-const INTERVAL_BYTES: u64 = 16;
 
 /// Maximum number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
@@ -133,9 +131,10 @@ impl RequestKind for Histogram {
                 "a histogram has the live time that was recorded; leave `live_time` out".into(),
             ));
         }
-        if self.by.is_some() && (self.g2 || self.errors() != Errors::Formula) {
+        if self.by.is_some() && (self.pulsed.is_some() || self.errors() != Errors::Formula) {
             return Err(Error::Request(
-                "`by` is of counts with errors by formula; leave `g2` and `errors` out".into(),
+                "intervals have errors by formula, and no `pulsed`; leave `pulsed` and `errors` out"
+                    .into(),
             ));
         }
         if self.pulsed.is_some()
@@ -222,7 +221,9 @@ impl RequestKind for Histogram {
             Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
         })?;
         let span = limits::span(&run.facts(self.selection.join), query.scope.range);
-        resolved.check_trace(span, bins as u64, runs as u64 * INTERVAL_BYTES, "by")?;
+        // The count, its sum over sources, and with g2 the expectation.
+        let bytes = if self.g2 { 48 } else { 16 };
+        resolved.check_trace(span, bins as u64, runs as u64 * bytes, "by")?;
         let passes = if self.errors() == Errors::Formula { 1.0 } else { 2.0 };
         limits::note_long(context, passes, passes * (taken + pairs));
         Ok(())
@@ -243,7 +244,7 @@ impl RequestKind for Histogram {
     ) -> Result<HistogramCounts, QueryError> {
         let binned = query.ask(ledger)?;
         let intervals = match trace {
-            Some(division) => intervals(ledger, query, &binned, division)?,
+            Some(division) => self.intervals(ledger, query, &binned, division)?,
             None => Vec::new(),
         };
         let expected = self.g2.then(|| query.expected(ledger)).transpose()?;
@@ -402,6 +403,35 @@ impl Histogram {
         }
     }
 
+    /// Counts each interval of a division, with g2 also the expected counts.
+    fn intervals(
+        &self,
+        ledger: &Ledger<'_>,
+        query: &Query,
+        whole: &Binned,
+        division: &TimeDivision,
+    ) -> Result<Vec<IntervalCounts>, QueryError> {
+        // The period of a sync is that of the whole run, and the channels are always those two.
+        let fold = whole.period.map(Fold::Period).or(query.fold);
+        let channels = Some(vec![query.start, query.stop]);
+        let scope = Scope { channels, ..query.scope.clone() };
+        let query = Query { scope, fold, ..query.clone() };
+        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| {
+            let query = query.over(bin.range);
+            let expected = self.g2.then(|| query.expected(ledger)).transpose()?;
+            Ok((query.ask(ledger)?.counts, expected))
+        };
+        let frontier = |last| query.frontier(last);
+        let counted = each_bin(ledger, &query.scope, division, frontier, of_bin)?;
+        let of = |(bin, (counts, expected)): (TimeBin, (Vec<u64>, Expected))| IntervalCounts {
+            place: Place::of(&bin),
+            is_partial: bin.is_partial(),
+            counts,
+            expected,
+        };
+        Ok(counted.into_iter().map(of).collect())
+    }
+
     /// Counts the blocks of time; with g2 also the expected counts of all others.
     fn blocks_of(
         &self,
@@ -445,17 +475,24 @@ impl Histogram {
             (true, true) => format!("g\u{b2}(\u{3c4}) of {start} with itself"),
             (true, false) => format!("g\u{b2}(\u{3c4}) of {start} and {stop}"),
         };
-        if self.by.is_some() {
-            let labels = ["\u{394} = time of stop \u{2212} time of start", "counts"];
-            let is_logarithmic = self.log.is_some();
-            return FigureKind::MapOverTime { title, labels, unit, is_logarithmic, width_s: None };
-        }
+        let is_logarithmic = self.log.is_some();
         let (labels, value) = if self.g2 {
             (["delay \u{3c4}", "g\u{b2}(\u{3c4})"], ["g2", "g2_err"])
         } else {
             let delay = "\u{394} = time of stop \u{2212} time of start";
             ([delay, "counts"], ["count", "count_err"])
         };
+        if self.by.is_some() {
+            let [value, _] = value;
+            return FigureKind::MapOverTime {
+                title,
+                labels,
+                value,
+                unit,
+                is_logarithmic,
+                width_s: None,
+            };
+        }
         FigureKind::Bins {
             title,
             name: Some(format!("{start},{stop}")),
@@ -463,7 +500,7 @@ impl Histogram {
             labels,
             value,
             is_ratio: self.g2,
-            is_logarithmic: self.log.is_some(),
+            is_logarithmic,
         }
     }
 
@@ -505,28 +542,6 @@ impl Histogram {
             header_end(run, &tick.format(live))
         )
     }
-}
-
-/// Counts each interval of a division.
-fn intervals(
-    ledger: &Ledger<'_>,
-    query: &Query,
-    whole: &Binned,
-    division: &TimeDivision,
-) -> Result<Vec<IntervalCounts>, QueryError> {
-    // The period of a sync is that of the whole run, and the channels are always those two.
-    let fold = whole.period.map(Fold::Period).or(query.fold);
-    let channels = Some(vec![query.start, query.stop]);
-    let query = Query { scope: Scope { channels, ..query.scope.clone() }, fold, ..query.clone() };
-    let frontier = |last| query.frontier(last);
-    let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| query.over(bin.range).ask(ledger);
-    let counted = each_bin(ledger, &query.scope, division, frontier, of_bin)?;
-    let of = |(bin, binned): (TimeBin, Binned)| IntervalCounts {
-        place: Place::of(&bin),
-        is_partial: bin.is_partial(),
-        counts: binned.counts,
-    };
-    Ok(counted.into_iter().map(of).collect())
 }
 
 fn ticks_of(period: Period) -> f64 {

@@ -102,7 +102,7 @@ pub const G2: RequestType = RequestType {
     summary: "The correlation g2 of two channels: a histogram with g2",
     details: "",
     channels: Some(ENDS_ARGUMENT),
-    options: &[&ENDS, &BINS, &PULSED, &[options::EXACT_BINS, ERRORS]],
+    options: &[&ENDS, &[BY_INTERVAL], &BINS, &PULSED, &[options::EXACT_BINS, ERRORS]],
     selection: &[&selection::COMMON],
     preset: &["g2"],
     unlisted: None,
@@ -156,8 +156,10 @@ const PAIRS: [RequestOption; 7] = [
         ValueType::Number("N"),
         "Fold by the period of the recorded sync, which is each N-th pulse",
     ),
-    BY.excludes(&["g2", "last"]),
+    BY_INTERVAL,
 ];
+
+const BY_INTERVAL: RequestOption = BY.excludes(&["last"]);
 
 const BINS: [RequestOption; 4] = [
     RequestOption::new(
@@ -192,7 +194,7 @@ const PULSED: [RequestOption; 4] = [
         ValueType::Text("P"),
         "Light in pulses of period P, `auto`, or sync=CH: g2 of each pulse, from the counts around multiples of P",
     )
-    .excludes(&["bin", "range", "log"]),
+    .excludes(&["bin", "range", "log", "by"]),
     RequestOption::new(
         "peak",
         ValueType::Text("W"),

@@ -230,6 +230,7 @@ impl RequestKind for MicroTimes {
             Some(_) => FigureKind::MapOverTime {
                 title: "Micro times over time".into(),
                 labels: ["micro time", "tags per bin"],
+                value: "count",
                 unit: micro,
                 is_logarithmic: false,
                 width_s: first.bin_s(),
