@@ -187,15 +187,80 @@ fn the_period_of_a_sync_channel() {
     }
 }
 
-/// The photons of a single emitter have g2(0) = 0 also where peaks overlap, at every tick; areas take tails for background.
+/// Afterpulses of one detector have their size in a note; tags of both detectors that follow each other more often do not.
 #[test]
-fn overlapping_peaks_of_an_emitter_are_fitted() {
-    let mut state = 7_u64;
-    let mut uniform = || {
+fn afterpulses_have_a_note_with_their_size() {
+    let mut uniform = uniform(11);
+    for (probability, blinks) in [(0.05, false), (0.0, false), (0.05, true), (0.0, true)] {
+        let mut tags: Vec<(i64, u8)> = Vec::new();
+        let (mut rate, mut originals) = (if blinks { 0.2 } else { 0.1 }, 0);
+        for pulse in 0..1_000_000_i64 {
+            if blinks && uniform() < 0.05 {
+                rate = 0.2 - rate;
+            }
+            for channel in [1, 2] {
+                if uniform() < rate / 2.0 {
+                    let time = 12_500 * pulse;
+                    tags.push((time, channel));
+                    originals += i32::from(channel == 1);
+                    // After 2 to 6 periods.
+                    if channel == 1 && uniform() < probability {
+                        #[expect(clippy::cast_possible_truncation, reason = "a few periods")]
+                        tags.push((time + (25_000.0 + 50_000.0 * uniform()) as i64, 1));
+                    }
+                }
+            }
+        }
+        let of_one = tags.iter().filter(|(_, channel)| *channel == 1).count();
+        let truth = 100.0 * (of_one as f64 / f64::from(originals) - 1.0);
+        let truth = truth * f64::from(originals) / of_one as f64;
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), tags);
+        let said = |channels: &str| {
+            let words = format!("g2 {channels} --tick 1ps --pulsed 12.5ns --errors formula p.tsv");
+            output(command().args(words.split_whitespace()).current_dir(folder.path())).stderr
+        };
+        let both = said("1,2");
+        assert_eq!(both.matches("beyond chance").count(), usize::from(probability > 0.0), "{both}");
+        if probability > 0.0 {
+            let numbers = both.split("note: ").find(|note| note.contains("beyond")).unwrap();
+            let numbers = numbers.split(" % ").next().unwrap().split(" \u{b1} ");
+            let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
+            assert!((numbers[0] - truth).abs() < 4.0 * numbers[1], "{truth}: {both}");
+        }
+        let with_itself = said("1,1");
+        assert_eq!(
+            with_itself.contains("beyond chance"),
+            probability > 0.0 || blinks,
+            "{with_itself}"
+        );
+    }
+}
+
+/// Returns random numbers between 0 and 1.
+fn uniform(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    };
+    }
+}
+
+/// Writes a recording.
+fn write(folder: &Path, mut tags: Vec<(i64, u8)>) {
+    tags.sort_unstable();
+    let mut lines = String::new();
+    for (time, channel) in tags {
+        let _ = writeln!(lines, "{channel}\t{time}");
+    }
+    fs::write(folder.join("p.tsv"), lines).unwrap();
+}
+
+/// The photons of a single emitter have g2(0) = 0 also where peaks overlap, at every tick; areas take tails for background.
+#[test]
+fn overlapping_peaks_of_an_emitter_are_fitted() {
+    let mut uniform = uniform(7);
     for (tick_ps, lifetime_ps, pulses, method) in [
         (1.0, 3_125.0, 150_000, "fit"),
         (156.25, 3_125.0, 150_000, "fit"),
@@ -213,12 +278,7 @@ fn overlapping_peaks_of_an_emitter_are_fitted() {
                 tags.push(((time / tick_ps) as i64, if uniform() < 0.5 { 1 } else { 2 }));
             }
         }
-        tags.sort_unstable();
-        let mut lines = String::new();
-        for (time, channel) in tags {
-            let _ = writeln!(lines, "{channel}\t{time}");
-        }
-        fs::write(folder.path().join("p.tsv"), lines).unwrap();
+        write(folder.path(), tags);
         let words = format!("g2 1,2 --tick {tick_ps}ps --pulsed 12.5ns --format json p.tsv");
         let answer = output(command().args(words.split_whitespace()).current_dir(folder.path()));
         let (answer, notes) = (answer.json(), answer.stderr);

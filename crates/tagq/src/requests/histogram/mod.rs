@@ -275,6 +275,9 @@ impl RequestKind for Histogram {
         let binned = &tallied.binned;
         let peaks = self.peaks(first.run, query, context)?;
         let found = peaks.map(|peaks| {
+            for one in all {
+                peaks.note_afterpulses(one.run, &one.query, self.selection.join, context);
+            }
             let low = peaks.note_aside(query, binned, tick, context);
             (peaks, low, peaks.found(&tallied, low.is_some(), context))
         });

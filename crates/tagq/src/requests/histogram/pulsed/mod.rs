@@ -1,5 +1,6 @@
 //! g2 of pulsed light: the pairs around each multiple of the period, in place of equal bins.
 
+mod afterpulses;
 mod areas;
 mod found;
 mod layout;

@@ -138,10 +138,12 @@ impl Peaks {
         context: &QueryContext<'_>,
     ) {
         let Some(ratio) = self.bunching(counts, expected) else { return };
-        let cause = if ratio > 1.0 {
-            "the light is correlated over several pulses, as by blinking"
-        } else {
-            "something prevents pairs there, as the dead time of a detector does"
+        let cause = match (ratio > 1.0, self.is_same) {
+            (true, false) => "the light is correlated over several pulses, as by blinking",
+            (true, true) => {
+                "the light is correlated over several pulses, as by blinking, or the detector has afterpulses"
+            }
+            (false, _) => "something prevents pairs there, as the dead time of a detector does",
         };
         context.progress.note(&format!(
             "the peaks next to zero are {ratio:.3} times those further away: {cause}; `skip` N leaves the first N \

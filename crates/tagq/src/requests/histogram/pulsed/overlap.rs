@@ -22,8 +22,9 @@ const BIAS: f64 = 0.25;
 const SHOWN: f64 = 2.0;
 /// A more complex shape must lower the deviance by so much for each further parameter.
 const BETTER: f64 = 9.0;
-/// With a larger relative error of the mean height, counts do not tell peaks from a steady background.
-const TOLD: f64 = 0.1;
+/// With a larger standard error of 1/h, counts do not tell peaks from a steady background. The mean height h is 1 without a
+/// background. The relative error of h itself would be smaller where g2(0) was found too small, and those would be answered.
+const TOLD: f64 = 0.15;
 /// A bin of less than this has no smaller variance.
 const VARIANCE_MIN: f64 = 0.1;
 /// Fits of all peaks, each with the variances of the one before.
@@ -162,9 +163,9 @@ impl Peaks {
         start.extend(
             (-self.aside()..=self.aside()).map(|number| (format!("height_{number}"), height)),
         );
-        // Jitter that is not seen is no parameter.
-        let is_seen = |of: &&Estimate| of.err.is_none_or(|err| of.value < SHOWN * err);
-        let jitter = folded.get("jitter").filter(is_seen).map(|of| ("jitter".into(), of.value));
+        // The data do not depend on a jitter near zero, which has no error then.
+        let is_zero = |of: &&Estimate| of.err.is_none();
+        let jitter = folded.get("jitter").filter(is_zero).map(|of| ("jitter".into(), of.value));
         let mut heights = Heights {
             valley,
             fixed: jitter.into_iter().collect(),
@@ -177,8 +178,7 @@ impl Peaks {
         };
         // Least squares with the variances of the fit before. The last fit has the most likely heights, and a height may be
         // below zero.
-        let equal = heights.curve(&data);
-        heights.weigh(&equal);
+        heights.weigh(&data);
         for _ in 0..ROUNDS {
             heights.fitted =
                 match heights.again(&Data { noise: heights.noise.clone(), ..data.clone() }) {
@@ -189,8 +189,7 @@ impl Peaks {
                 };
             heights.start =
                 heights.fitted.parameters.iter().map(|of| (of.name.clone(), of.value)).collect();
-            let curve = heights.fitted.curve.clone();
-            heights.weigh(&curve);
+            heights.weigh(&data);
         }
         if heights.fitted.is_misfit() {
             let ratio = heights.fitted.deviance_ratio().unwrap_or(f64::INFINITY);
@@ -198,10 +197,9 @@ impl Peaks {
                 "they are no exponentials with jitter: the deviance of their fit is {ratio:.1} times what is expected"
             ));
         }
-        let is_told = heights
-            .fitted
-            .get("height")
-            .is_some_and(|of| of.value > 0.0 && of.err.is_some_and(|err| err < TOLD * of.value));
+        let is_told = heights.fitted.get("height").is_some_and(|of| {
+            of.value > 0.0 && of.err.is_some_and(|err| err < TOLD * of.value.powi(2))
+        });
         if !is_told {
             return undetermined(
                 "the counts do not tell the tails of peaks from a steady background",
@@ -291,19 +289,18 @@ impl Peaks {
 }
 
 impl Heights {
-    /// Returns the counts of each bin at the start.
-    fn curve(&self, data: &Data) -> Vec<f64> {
-        let start: Vec<f64> = self.start.iter().map(|(_, value)| *value).collect();
+    /// Takes the counts at the start for the variances of the bins. A height that was found below zero is that of no pairs:
+    /// with its smaller variances the bins around it would hold it there.
+    fn weigh(&mut self, data: &Data) {
+        let least = |name: &str| if name.starts_with("height") { 0.0 } else { f64::NEG_INFINITY };
+        let start: Vec<f64> =
+            self.start.iter().map(|(name, value)| value.max(least(name))).collect();
         let mut curve = vec![0.0; data.bins.len()];
         // A model of this crate does not fail.
         let _ = self.comb.predict(&start, &data.bins, &mut curve);
-        curve.iter().enumerate().map(|(bin, mean)| mean * data.exposure(bin)).collect()
-    }
-
-    /// Takes these counts for the variances of the bins.
-    fn weigh(&mut self, counts: &[f64]) {
-        let err = |mean: &f64| mean.max(VARIANCE_MIN).sqrt();
-        self.noise = Noise::Normal(counts.iter().map(err).collect());
+        let mean = |(bin, mean): (usize, &f64)| mean * data.exposure(bin);
+        let err = |mean: f64| mean.max(VARIANCE_MIN).sqrt();
+        self.noise = Noise::Normal(curve.iter().enumerate().map(mean).map(err).collect());
     }
 
     fn again(&self, data: &Data) -> Result<Fitted, tagq_fit::Error> {
