@@ -296,6 +296,39 @@ fn what_a_view_cannot_do_is_said() {
     }
 }
 
+/// Definitions that double the tags are refused by name before they fill disk and memory; the option raises the limit.
+#[test]
+fn a_view_has_a_bounded_number_of_tags() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = recorded(folder.path(), 1);
+    let ask = |levels: usize, more: &[&str]| {
+        let mut words = vec!["rates".to_owned(), "--channels".into(), format!("a{levels}")];
+        for level in 0..=levels {
+            let of =
+                |name: &str| if level == 0 { name.into() } else { format!("{name}{}", level - 1) };
+            let [a, b] = if level == 0 { ["1", "2"] } else { ["a", "b"] }.map(of);
+            let texts = [format!("a{level} = {a} | {b}"), format!("b{level} = {b} | {a}")];
+            words.extend(texts.into_iter().flat_map(|text| ["--derive".into(), text]));
+        }
+        output(command().args(words).args(more).arg(&run).args(["--format", "json"]))
+    };
+    for (levels, reason) in [
+        (7, "the view would have more than"),
+        (30, "definitions hold more than"),
+        (400, "definitions hold more than"),
+    ] {
+        let refused = ask(levels, &[]);
+        assert_eq!(refused.code, 2, "{levels}: {}", refused.stderr);
+        assert!(refused.stderr.contains(reason), "{levels}: {}", refused.stderr);
+        let has_name = ["`a", "`b"].iter().any(|name| refused.stderr.contains(name));
+        assert!(has_name, "{levels}: {}", refused.stderr);
+    }
+    let raised = ask(7, &["--view-factor", "200"]);
+    let once = ask(0, &[]);
+    let count = |of: &Output| of.json()["rows"][0]["count"].as_u64().unwrap();
+    assert_eq!(count(&raised), 128 * count(&once));
+}
+
 #[test]
 fn a_gate_that_is_given_twice_is_one() {
     let folder = tempfile::tempdir().unwrap();

@@ -186,6 +186,7 @@ pub(crate) fn options(args: &QueryArgs) -> OpenOptions {
             Io::Read => Access::Copied,
         },
         threads: number_of(args.threads),
+        view_factor: args.view_factor,
         ..args.store.options()
     }
 }

@@ -476,6 +476,7 @@ pub(crate) struct Opening {
     setup: Option<PathBuf>,
     no_setup: bool,
     threads: Option<usize>,
+    view_factor: u32,
     progress: Option<Py<PyAny>>,
 }
 
@@ -516,6 +517,7 @@ impl Opening {
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
             threads: self.threads.unwrap_or(0),
+            view_factor: self.view_factor,
             gaps: self.gaps,
             times: self.times,
             ..OpenOptions::default()

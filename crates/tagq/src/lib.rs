@@ -108,7 +108,7 @@ pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     left_out::LeftOut,
     open::{Run, StoreChanges, StoreSizes, change_store, ingest, ingest_sources, open, open_input},
-    options::{Caching, OpenOptions, Treatment},
+    options::{Caching, OpenOptions, Treatment, VIEW_FACTOR},
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use search::{Search, Searched};

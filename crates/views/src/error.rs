@@ -283,6 +283,16 @@ pub enum Error {
         /// The number of micro times.
         micro: usize,
     },
+    /// More tags wait for later ones than are held in memory.
+    #[error(
+        "`{name}`: definitions hold more than {most} tags at once up to this one; take shorter durations, or fewer definitions or tags"
+    )]
+    Waiting {
+        /// The definition for which they wait.
+        name: String,
+        /// The largest number.
+        most: usize,
+    },
     /// Saved bytes are damaged.
     #[error("the saved state is damaged")]
     Damaged,

@@ -63,6 +63,16 @@ impl Intervals {
         self.bounds.chunks(2).map(|interval| (interval[0], interval.get(1).copied()))
     }
 
+    /// Iterates over the times in no interval in the same way.
+    pub fn gaps(&self) -> impl Iterator<Item = (i64, Option<i64>)> {
+        let (first, rest) = match &*self.bounds {
+            [i64::MIN, rest @ ..] => (None, rest),
+            bounds => (Some(i64::MIN), bounds),
+        };
+        let mut bounds = first.into_iter().chain(rest.iter().copied());
+        std::iter::from_fn(move || bounds.next().map(|begin| (begin, bounds.next())))
+    }
+
     /// Returns whether a time lies in an interval.
     pub fn contains(&self, time: i64) -> bool {
         self.bounds.partition_point(|&bound| bound <= time) % 2 == 1
@@ -218,6 +228,7 @@ mod tests {
                 let by_iter = a.iter().any(|(start, end)| start <= time && end.is_none_or(|end| time < end));
                 prop_assert_eq!(a.contains(time), by_iter);
                 prop_assert_eq!(a.complement().contains(time), !a.contains(time));
+            prop_assert!(a.gaps().eq(a.complement().iter()));
                 prop_assert_eq!(a.and(&b).contains(time), a.contains(time) && b.contains(time));
                 prop_assert_eq!(a.or(&b).contains(time), a.contains(time) || b.contains(time));
             }

@@ -48,7 +48,7 @@ pub use frontier::Frontier;
 pub use gate_network::GateNetwork;
 pub use grammar::expression::{Expression, Operand};
 pub use intervals::{Inside, Intervals};
-pub use network::{LabelledOrigin, Network};
+pub use network::{LabelledOrigin, Network, WAITING_MAX};
 pub use operators::{
     ALL as OPERATORS, ChannelOperation, Form, GateOperation, OperandTags, Operation, Operator,
     ReachInTicks, Role, Setting,

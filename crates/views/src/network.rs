@@ -16,6 +16,8 @@ use crate::{
 const NOT_NEEDED: u32 = u32::MAX;
 /// The last tag before the first one of a source.
 const NO_TAG: (i64, u64) = (i64::MIN, 0);
+/// The most tags that wait in all lists: 128 MiB, and twice that with the room in which lists grow.
+pub const WAITING_MAX: usize = (128 << 20) / 16;
 const MAGIC: [u8; 8] = *b"TAGQVIEW";
 const VERSION: u32 = 1;
 
@@ -62,6 +64,7 @@ struct List {
 /// The evaluation of one definition.
 struct Node {
     definition: usize,
+    name: String,
     operation: Box<dyn ChannelOperation>,
     operands: Vec<Cursor>,
     /// Its list.
@@ -131,7 +134,8 @@ impl Network {
             let operands = operands.collect();
             let Operation::Channel(operation) = named.start(units)? else { continue };
             list_of_definition[definition] = lists.len();
-            nodes.push(Node { definition, operation, operands, list: lists.len() });
+            let name = named.name.clone();
+            nodes.push(Node { definition, name, operation, operands, list: lists.len() });
             lists.push(List { frontier: Some(Frontier::START), ..List::default() });
         }
         let mut fresh = Vec::new();
@@ -214,6 +218,36 @@ impl Network {
         self.derived.iter().map(|output| lags[output.cursor.list]).max().unwrap_or(0)
     }
 
+    /// Returns the most tags that all definitions together make of one tag, if each keeps all tags of its operands; and the
+    /// definition that makes the most, if there is one.
+    pub fn growth(&self) -> (f64, Option<&str>) {
+        let mut tags = vec![1.0_f64; self.lists.len()];
+        let (mut sum, mut most) = (0.0, (0.0, None));
+        for node in &self.nodes {
+            let of = node.operands.iter().map(|operand| tags[operand.list]).sum();
+            tags[node.list] = of;
+            sum += of;
+            if of > most.0 {
+                most = (of, Some(&*node.name));
+            }
+        }
+        (sum, most.1)
+    }
+
+    /// Returns the number of tags that wait for later ones.
+    pub fn waiting(&self) -> usize {
+        self.lists.iter().map(|list| list.tags.len()).sum::<usize>() + self.real.tags.len()
+    }
+
+    /// Returns the name of the definition for which the most tags wait.
+    pub fn slowest(&self) -> Option<&str> {
+        let waiting = |node: &&Node| {
+            let of = |cursor: &Cursor| self.lists[cursor.list].tags.len() - cursor.at;
+            node.operands.iter().map(of).sum::<usize>()
+        };
+        self.nodes.iter().max_by_key(waiting).map(|node| &*node.name)
+    }
+
     /// Returns the definitions whose output depends on the number of all tags of their operand before.
     pub fn dividers(&mut self) -> Vec<usize> {
         let counts = |node: &mut Node| node.operation.counted().map(|_| node.definition);
@@ -239,7 +273,8 @@ impl Network {
     /// tags were given with this batch. Returns the frontier of the output: all its tags before that were appended.
     ///
     /// # Errors
-    /// If the tags are out of order, or before the last frontier. The network cannot be used then.
+    /// If the tags are out of order, or before the last frontier, or if more than [`WAITING_MAX`] of them wait. The network cannot be
+    /// used then.
     pub fn advance(
         &mut self,
         batch: TagBatch<'_>,
@@ -249,8 +284,14 @@ impl Network {
         self.check(batch, until)?;
         self.until = until;
         self.distribute(batch);
+        let mut waiting = self.waiting();
         for node in &mut self.nodes {
+            if waiting.saturating_add(node.output_max(&self.lists, until)) > WAITING_MAX {
+                return Err(Error::Waiting { name: node.name.clone(), most: WAITING_MAX });
+            }
+            let before = self.lists[node.list].tags.len();
             node.advance(&mut self.lists, until);
+            waiting += self.lists[node.list].tags.len() - before;
         }
         let final_until = self.output(out);
         self.forget();
@@ -448,6 +489,13 @@ impl Node {
         }
         lists[self.list].tags = out;
         self.set_frontier(lists, until);
+    }
+
+    /// Returns the most tags that it can append: those of its operands before the frontier of its output.
+    fn output_max(&self, lists: &[List], until: Frontier) -> usize {
+        let out = self.common_frontier(lists, until).less(self.operation.reach().after);
+        let of = |cursor: &Cursor| out.count(lists[cursor.list].tags.since(cursor.at).times);
+        self.operands.iter().map(of).sum()
     }
 
     fn set_frontier(&self, lists: &mut [List], until: Frontier) {

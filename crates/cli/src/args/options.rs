@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, FromArgMatches};
 use tagq::{
-    OpenOptions,
+    OpenOptions, VIEW_FACTOR,
     files::{Columns, FormatName, Settings},
     requests::Selection,
     store::Tick,
@@ -94,6 +94,9 @@ pub(crate) struct QueryArgs {
     /// Count everything from scratch, and cache nothing
     #[arg(long)]
     pub no_cache: bool,
+    /// Let derived channels have at most N times the tags of the run
+    #[arg(long, value_name = "N", default_value_t = VIEW_FACTOR)]
+    pub view_factor: u32,
     /// Threads to ingest and scan with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

@@ -317,6 +317,7 @@ class Requests:
         *of: Channels,
         start: Channel | None = None,
         stop: Channel | None = None,
+        by: Channel | None = None,
         bin: Duration | None = None,
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
@@ -351,6 +352,9 @@ class Requests:
             Differences from the tags of this channel.
         stop
             Differences to the tags of this channel, which may be the same.
+        by
+            A row for each interval: from each tag of channel M to the next, or those of a gate: its name in
+            tagq.toml, or ``A .. B``.
         bin
             Width of a bin, rounded to ticks [default: chosen from the tags of the channels, or about 100 bins
             of the range].
@@ -988,6 +992,7 @@ if TYPE_CHECKING:
 
         start: Channel | None
         stop: Channel | None
+        by: Channel | None
         bin: Duration | None
         bin_s: float | None
         range: Duration | tuple[Duration, Duration] | None

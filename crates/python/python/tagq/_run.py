@@ -71,6 +71,7 @@ OPENING: dict[str, Any] = {
     "setup": None,
     "no_setup": False,
     "threads": None,
+    "view_factor": 16,
     "progress": None,
 }
 
@@ -91,6 +92,7 @@ def open(  # type: ignore[overload-overlap]
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
+    view_factor: int = 16,
     progress: Progress | None = None,
 ) -> Run: ...
 
@@ -109,6 +111,7 @@ def open(
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
+    view_factor: int = 16,
     progress: Progress | None = None,
 ) -> Sum: ...
 
@@ -127,6 +130,7 @@ def open(
     setup: Path | None = None,
     no_setup: bool = False,
     threads: int | None = None,
+    view_factor: int = 16,
     progress: Progress | None = None,
     **unknown: NoReturn,
 ) -> Run | Sum:
@@ -168,6 +172,8 @@ def open(
         folder]. ``no_setup`` uses no file.
     threads
         Number of threads [default: one per core].
+    view_factor
+        Derived channels have at most so many times the tags of the run.
     """
     if unknown:
         raise unexpected("open", unknown, OPENING)
@@ -183,6 +189,7 @@ def open(
         setup=setup,
         no_setup=no_setup,
         threads=threads,
+        view_factor=view_factor,
         progress=progress,
     )
     if isinstance(path, (str, os.PathLike)):
@@ -322,9 +329,11 @@ def opening_of(**given: Any) -> dict[str, Any]:
     for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "times", "gaps", "no_setup"):
         if not isinstance(opening[name], bool):
             raise WrongTypeError(f"{name}: True or False is wanted")
-    threads = opening["threads"]
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or not 0 < threads < 4096):
-        raise WrongTypeError("threads: a whole number above zero is wanted")
+    for name, most in (("threads", 4096), ("view_factor", 1 << 32)):
+        number = opening[name]
+        is_whole = isinstance(number, int) and not isinstance(number, bool)
+        if not (is_whole and 0 < number < most or name == "threads" and number is None):
+            raise WrongTypeError(f"{name}: a whole number above zero is wanted")
     if opening["progress"] is not None and not callable(opening["progress"]):
         raise WrongTypeError("progress: a function of (name, bytes_read, bytes_all) is wanted")
     return opening

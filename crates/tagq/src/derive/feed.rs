@@ -5,10 +5,8 @@ use std::ops::Range;
 use tagq_store::{Channels, Store};
 use tagq_views::{LabelledTags, TagBatch};
 
+use super::queue::Queue;
 use crate::new_store::micro_of;
-
-/// Rows that are read at once.
-const PIECE_ROWS: usize = 1 << 16;
 
 /// The channels that definitions need, each with its delay in ticks.
 #[derive(Debug, Default)]
@@ -43,6 +41,8 @@ pub(super) struct Piece {
     pub kept: LabelledTags,
     /// The delayed time before which all tags were read.
     pub until: i64,
+    /// The number of tags that were read and are in no piece yet.
+    pub waiting: usize,
     /// Whether it has the tags that were recorded at the last time of the source, and no others.
     pub is_end: bool,
 }
@@ -69,19 +69,21 @@ pub(super) struct Feed<'a> {
     store: &'a Store,
     /// The rows that are not read yet.
     rows: Range<usize>,
+    /// Rows that are read at once.
+    piece_rows: usize,
     start: Start,
     /// The recorded time before which all tags have been read.
     recorded: i64,
     is_needed: Box<[bool]>,
-    /// The delay of each channel; empty if there are none.
-    delay_of: Vec<i64>,
+    /// The queue of the delay of each channel; empty if there are no delays.
+    queue_of: Vec<u16>,
     /// The smallest delay, at most 0.
     smallest_delay: i64,
     has_micro: bool,
     /// The channels that are kept; empty if there are none.
     is_kept: &'a [bool],
-    /// Tags of needed channels by delayed time that are not in a piece yet.
-    waiting: LabelledTags,
+    /// Tags of needed channels that are not in a piece yet: by delay, those with that delay by delayed time.
+    waiting: Vec<(i64, Queue)>,
     /// The tags that are given at the end.
     last: Last,
     is_begun: bool,
@@ -97,16 +99,22 @@ impl<'a> Feed<'a> {
         mut rows: Range<usize>,
         needed: &Needed,
         is_kept: &'a [bool],
-        start: Start,
+        (start, piece_rows): (Start, usize),
     ) -> Self {
         let delays = || needed.channels.iter().map(|(_, delay)| *delay).chain([0]);
         let has_delays = delays().any(|delay| delay != 0);
         let mut is_needed = vec![false; 1 << 16];
-        let mut delay_of = vec![0; if has_delays { 1 << 16 } else { 0 }];
+        let mut queue_of = vec![0; if has_delays { 1 << 16 } else { 0 }];
+        let mut waiting = vec![(0, Queue::default())];
         for &(label, delay) in &needed.channels {
             is_needed[usize::from(label)] = true;
             if has_delays {
-                delay_of[usize::from(label)] = delay;
+                let known = waiting.iter().position(|of| of.0 == delay);
+                let at = known.unwrap_or(waiting.len());
+                if known.is_none() {
+                    waiting.push((delay, Queue::default()));
+                }
+                queue_of[usize::from(label)] = u16::try_from(at).unwrap_or(u16::MAX);
             }
         }
         let largest = delays().max().unwrap_or(0);
@@ -118,14 +126,15 @@ impl<'a> Feed<'a> {
         Self {
             store,
             rows,
+            piece_rows,
             start,
             recorded: i64::MIN,
             is_needed: is_needed.into(),
-            delay_of,
+            queue_of,
             smallest_delay: delays().min().unwrap_or(0),
             has_micro: needed.has_micro,
             is_kept: if is_kept.contains(&true) { is_kept } else { &[] },
-            waiting: LabelledTags::default(),
+            waiting,
             last: Last::Final,
             is_begun: false,
             is_ended: false,
@@ -141,7 +150,7 @@ impl<'a> Feed<'a> {
 
     /// Reads the next rows, up to the times at which more can follow.
     fn read(&mut self) -> Piece {
-        let rows = self.rows.start..self.rows.end.min(self.rows.start + PIECE_ROWS);
+        let rows = self.rows.start..self.rows.end.min(self.rows.start + self.piece_rows);
         self.rows.start = rows.end;
         let tags = self.store.tags();
         let mut buffer = std::mem::take(&mut self.times);
@@ -149,10 +158,13 @@ impl<'a> Feed<'a> {
         let last = times.last().copied();
         let here = Tags { times, channels: tags.channels, rows };
         here.select(&self.is_needed, &mut self.selected);
-        if self.delay_of.is_empty() {
-            here.append(&self.selected, self.start.delayed, &mut self.waiting);
+        let mut needed = LabelledTags::default();
+        if self.queue_of.is_empty() {
+            here.append(&self.selected, self.start.delayed, &mut needed);
+            self.waiting[0].1.take_in(&mut needed);
         } else {
-            self.append_delayed(&here);
+            here.append(&self.selected, i64::MIN, &mut needed);
+            self.add_delayed(&needed);
         }
         let mut kept = LabelledTags::default();
         if !self.is_kept.is_empty() {
@@ -168,42 +180,59 @@ impl<'a> Feed<'a> {
 
     /// Returns the tags that wait and are complete, and those that are kept.
     fn piece(&mut self, kept: LabelledTags, is_end: bool) -> Piece {
-        let mut waiting = LabelledTags::default();
         let recorded = self.recorded.saturating_add(is_end.into());
         let until = recorded.saturating_add(self.smallest_delay).max(self.start.delayed);
-        let until = match self.waiting.times.last() {
+        let last = self.waiting.iter().filter_map(|(_, queue)| queue.last_time()).max();
+        let until = match last {
             Some(last) if is_end && self.last == Last::All => until.max(last.saturating_add(1)),
             _ => until,
         };
-        let given = self.waiting.times.partition_point(|&time| time < until);
-        waiting.append(&self.waiting, given..self.waiting.len());
-        let mut tags = std::mem::replace(&mut self.waiting, waiting);
-        tags.truncate(given);
+        let tags = self.waiting.iter_mut().map(|(_, queue)| queue.take(until));
+        let tags = in_order(tags.filter(|tags| !tags.is_empty()).collect());
+        let waiting = self.waiting.iter().map(|(_, queue)| queue.len()).sum();
         let column = self.store.micro();
         let micro = || tags.rows.iter().map(|&row| micro_of(column, row)).collect();
         let micro = self.has_micro.then(micro);
-        Piece { tags, micro, kept, until, is_end }
+        Piece { tags, micro, kept, until, waiting, is_end }
     }
 
-    /// Appends the selected tags to those that wait, by delayed time.
-    fn append_delayed(&mut self, here: &Tags<'_>) {
-        let start = self.waiting.len();
-        here.append(&self.selected, i64::MIN, &mut self.waiting);
-        let LabelledTags { times, rows, labels } = &mut self.waiting;
-        for (time, &label) in times[start..].iter_mut().zip(&labels[start..]) {
-            *time = time.saturating_add(self.delay_of[usize::from(label)]);
+    /// Adds tags to those that wait, by delayed time.
+    fn add_delayed(&mut self, tags: &LabelledTags) {
+        let LabelledTags { times, rows, labels } = tags;
+        let mut delayed: Vec<LabelledTags> = Vec::new();
+        delayed.resize_with(self.waiting.len(), LabelledTags::default);
+        for ((&time, &row), &label) in times.iter().zip(rows).zip(labels) {
+            let at = usize::from(self.queue_of[usize::from(label)]);
+            let time = time.saturating_add(self.waiting[at].0);
+            if time >= self.start.delayed {
+                let to = &mut delayed[at];
+                to.times.push(time);
+                to.rows.push(row);
+                to.labels.push(label);
+            }
         }
-        // Times and rows are in order but for the delays.
-        let columns = times.iter().zip(&*rows).zip(&*labels);
-        let all = columns.map(|((&time, &row), &label)| (time, row, label));
-        let mut all: Vec<_> = all.filter(|tag| tag.0 >= self.start.delayed).collect();
-        all.sort_unstable();
-        self.waiting.clear();
-        for (time, row, label) in all {
-            self.waiting.times.push(time);
-            self.waiting.rows.push(row);
-            self.waiting.labels.push(label);
+        for ((_, queue), tags) in self.waiting.iter_mut().zip(&mut delayed) {
+            queue.take_in(tags);
         }
+    }
+}
+
+/// Returns the tags of several lists in order of time, then of rows.
+fn in_order(mut lists: Vec<LabelledTags>) -> LabelledTags {
+    if lists.len() < 2 {
+        return lists.pop().unwrap_or_default();
+    }
+    let tags = lists.iter().flat_map(|LabelledTags { times, rows, labels }| {
+        let columns = times.iter().zip(rows).zip(labels);
+        columns.map(|((&time, &row), &label)| (time, row, label))
+    });
+    let mut all: Vec<(i64, u64, u16)> = tags.collect();
+    // The sort finds the lists, and merges them.
+    all.sort();
+    LabelledTags {
+        times: all.iter().map(|tag| tag.0).collect(),
+        rows: all.iter().map(|tag| tag.1).collect(),
+        labels: all.iter().map(|tag| tag.2).collect(),
     }
 }
 

@@ -104,8 +104,8 @@ impl Evaluation<'_> {
             for part in self.parts(store) {
                 let Some((first, last)) = part.span else { continue };
                 let mut evaluation = SourceEvaluation::new(self)?;
-                let feed =
-                    Feed::new(store, part.rows.clone(), &needed, &self.is_kept, Start::FIRST);
+                let from = (Start::FIRST, evaluation.rows_at_once());
+                let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, from);
                 let feed = if are_plain { feed.drained() } else { feed };
                 let mut spans = TagSpans { begun: None, all: Vec::new() };
                 read_ahead(feed, self.threads, |piece| {

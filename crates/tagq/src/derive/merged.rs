@@ -3,6 +3,7 @@
 use tagq_store::{Rows, Store, Writer};
 use tagq_views::{Intervals, LabelledTags};
 
+use super::queue::Queue;
 use crate::{error::Error, new_store::micro_of};
 
 /// Rows that are written at once, by threads of the writer.
@@ -14,7 +15,7 @@ pub(super) struct Merged<'a> {
     store: &'a Store,
     span: (i64, i64),
     /// Tags of the run and derived tags that are not written yet.
-    waiting: [LabelledTags; 2],
+    waiting: [Queue; 2],
     moved_out: u64,
     /// The tags that are being written.
     ready: LabelledTags,
@@ -75,12 +76,7 @@ impl<'a> Merged<'a> {
 
     /// Adds tags of the run, in order of time.
     pub(super) fn add_of_run(&mut self, tags: &mut LabelledTags) {
-        let [run, _] = &mut self.waiting;
-        if run.is_empty() {
-            std::mem::swap(run, tags);
-        } else {
-            run.append(tags, 0..tags.len());
-        }
+        self.waiting[0].take_in(tags);
     }
 
     /// Adds derived tags, in order of time.
@@ -95,14 +91,10 @@ impl<'a> Merged<'a> {
 
     /// Writes the tags before this time that are inside of the gate: no others come before it.
     pub(super) fn write(&mut self, until: i64, gate: &Intervals) -> Result<(), Error> {
-        let [run, derived] = &self.waiting;
-        let ends = [run, derived].map(|tags| tags.times.partition_point(|&time| time < until));
+        let [run, derived] = self.waiting.each_mut().map(|tags| tags.take(until));
         self.ready.clear();
         // Of equal times the tag of the run is the first.
-        self.ready.append_merged([run, derived], ends);
-        for (tags, end) in self.waiting.iter_mut().zip(ends) {
-            tags.remove_first(end);
-        }
+        self.ready.append_merged([&run, &derived], [run.len(), derived.len()]);
         let LabelledTags { times, rows, labels } = &self.ready;
         let has_micro = self.store.manifest().has_micro();
         for mut inside in gate.inside(times) {
@@ -148,6 +140,11 @@ impl<'a> Merged<'a> {
     /// Returns the number of rows written, those that the writer had already among them.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Returns the number of tags that wait for later ones.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.iter().map(Queue::len).sum()
     }
 
     /// Returns the number of derived tags that were outside of the source.

@@ -2,7 +2,8 @@
 //! and gates").
 //!
 //! `derivation` says what is wanted, `evaluation` resolves it in a run, and evaluates them source by source: `feed` reads the tags of a source,
-//! `sources` evaluates them piece by piece, `merged` writes derived tags and those of the run in order of time. `view` keeps
+//! `sources` evaluates them piece by piece, `merged` writes derived tags and those of the run in order of time; tags that wait are in
+//! a `queue`. `view` keeps
 //! the result in the folder `views` of the run's store, and continues it when the run grows; `state` is the file that it
 //! continues from. `intervals` are those of a gate, or from tag to tag, for counts by interval, and `lanes` the tags and gates of a stretch of
 //! time for a figure.
@@ -14,6 +15,7 @@ mod folder;
 mod intervals;
 mod lanes;
 mod merged;
+mod queue;
 mod sources;
 mod state;
 mod view;
@@ -40,7 +42,7 @@ pub use lanes::lanes;
 ///
 /// # Errors
 /// [`Error::View`] for definitions, [`Error::NoSuchChannel`], [`Error::StoreThere`], [`Error::Request`] for gates with more
-/// than 16,777,216 intervals, and errors of reading and of the disk.
+/// than 4,194,304 intervals, or views of too many tags, and errors of reading and of the disk.
 pub fn derive(
     run: &Run,
     setup: &Setup,

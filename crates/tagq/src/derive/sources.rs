@@ -5,6 +5,7 @@ use std::{ops::Range, sync::mpsc, thread};
 use tagq_store::{Recording, Source, SourceFacts, Store, Writer};
 use tagq_views::{
     Error as ViewError, Frontier, GateNetwork, Intervals, LabelledTags, Network, Origin,
+    WAITING_MAX,
 };
 
 use super::{
@@ -14,8 +15,8 @@ use super::{
 };
 use crate::{error::Error, progress::Progress};
 
-/// The largest number of spans outside of gates in all sources: every reader of the view has them in memory, in about 1 GiB.
-const SPANS_MAX: usize = 1 << 24;
+/// The largest number of spans outside of gates in all sources: the evaluation, and every reader of the view, has them in memory.
+const SPANS_MAX: usize = 1 << 22;
 
 /// The keys of facts of a source that state definitions.
 pub(super) const DERIVED_CHANNEL: &str = "derived channel";
@@ -23,6 +24,13 @@ pub(super) const GATE: &str = "gate";
 
 /// Pieces that are read before they are evaluated.
 const PIECES_AHEAD: usize = 4;
+
+/// The fewest and the most rows that are read at once.
+const ROWS_MIN: usize = 1 << 8;
+const ROWS_MAX: usize = 1 << 16;
+
+/// A view of few tags may have so many, however many the run has.
+const VIEW_TAGS: u64 = 1 << 20;
 
 /// The evaluation of the last source before its end, to go on when the source has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +94,7 @@ impl Evaluation<'_> {
         let first = resumed.as_ref().map_or(0, |resumed| resumed.state.source);
         let needed = self.needed();
         let (mut last, mut moved_out) = (None, 0);
+        let mut left = self.most_tags();
         for (number, part) in parts.iter().enumerate().skip(first) {
             let is_last = number + 1 == parts.len();
             let mut evaluation = SourceEvaluation::new(self)?;
@@ -97,7 +106,8 @@ impl Evaluation<'_> {
             } else {
                 writer.begin_source();
             }
-            let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, start);
+            let rows = evaluation.rows_at_once();
+            let feed = Feed::new(store, part.rows.clone(), &needed, &self.is_kept, (start, rows));
             let mut merged = Merged::new(writer, store, part.span, expected);
             let mut reached = Start::FIRST;
             let evaluated = read_ahead(feed, self.threads, |mut piece| {
@@ -108,6 +118,13 @@ impl Evaluation<'_> {
                 merged.add_of_run(&mut piece.kept);
                 merged.add_derived(&mut evaluation.out);
                 merged.write(done, &evaluation.open[0])?;
+                evaluation.check_waiting(merged.waiting() + piece.waiting)?;
+                if evaluation.open[0].len() > SPANS_MAX {
+                    return Err(self.too_many_spans());
+                }
+                if before + merged.written() > left {
+                    return Err(self.too_many_tags(&evaluation));
+                }
                 reached = Start { delayed: piece.until, recorded: done };
                 Ok(!merged.is_other())
             });
@@ -116,6 +133,7 @@ impl Evaluation<'_> {
             }
             merged.flush()?;
             moved_out += merged.moved_out();
+            left -= (before + merged.written()).min(left);
             let facts =
                 self.facts(part, &evaluation.open[0], reached.recorded, writer.sources())?;
             writer.finish_source(facts);
@@ -126,6 +144,30 @@ impl Evaluation<'_> {
             ));
         }
         Ok(Evaluated::Written(last))
+    }
+
+    /// Returns the most tags that the view may have.
+    fn most_tags(&self) -> u64 {
+        let tags = self.run.store().manifest().rows;
+        VIEW_TAGS.max(tags.saturating_mul(self.run.view_factor().into()))
+    }
+
+    fn too_many_spans(&self) -> Error {
+        let gate = self.gate.map_or("", |gate| &*self.definitions.list()[gate].name);
+        Error::Request(format!(
+            "`{gate}` leaves more than {SPANS_MAX} spans of time out, which is the largest number; take a gate that opens and closes less \
+             often"
+        ))
+    }
+
+    fn too_many_tags(&self, evaluation: &SourceEvaluation) -> Error {
+        let name = evaluation.network.growth().1.unwrap_or_default();
+        Error::Request(format!(
+            "the view would have more than {} tags, where at most {} times those of the run are written: `{name}` makes the most; \
+             take fewer definitions, or a larger factor (--view-factor, in Python view_factor)",
+            self.most_tags(),
+            self.run.view_factor()
+        ))
     }
 
     /// Returns the parts of the run.
@@ -164,8 +206,9 @@ impl Evaluation<'_> {
         let last = end.saturating_sub(1);
         let span = part.span.map(|(first, to)| (first, last.clamp(first, to)));
         let mut dead = part.dead.clone();
+        dead.reserve(gate.len());
         if let Some((first, last)) = span {
-            for (begin, end) in gate.complement().iter() {
+            for (begin, end) in gate.gaps() {
                 let span = (begin.max(first), end.unwrap_or(last).min(last));
                 dead.extend(Some(span).filter(|(begin, end)| begin < end));
             }
@@ -173,10 +216,7 @@ impl Evaluation<'_> {
         let recorded = earlier.iter().filter_map(|source| source.facts.recording.as_ref());
         let spans = recorded.map(|recording| recording.dead.len()).sum::<usize>() + dead.len();
         if spans > SPANS_MAX {
-            return Err(Error::Request(format!(
-                "{}: the gates leave {spans} spans out up to here; there are at most {SPANS_MAX} of them",
-                source.facts.name,
-            )));
+            return Err(self.too_many_spans());
         }
         let recorded = |time: i64| time.saturating_sub(moved);
         let dead = dead.into_iter().map(|(begin, end)| (recorded(begin), recorded(end)));
@@ -285,6 +325,23 @@ impl SourceEvaluation {
         }
         let Frontier::Before(done) = done else { return Ok(until) };
         Ok(done)
+    }
+
+    /// Returns how many rows are read at once, so that what definitions make of them is far below [`WAITING_MAX`].
+    pub(super) fn rows_at_once(&self) -> usize {
+        let rows = WAITING_MAX as f64 / 4.0 / self.network.growth().0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let rows = rows.clamp(ROWS_MIN as f64, ROWS_MAX as f64) as usize;
+        rows
+    }
+
+    /// Rejects too many tags that wait, `others` of them outside of the network.
+    fn check_waiting(&self, others: usize) -> Result<(), Error> {
+        if self.network.waiting().saturating_add(others) <= WAITING_MAX {
+            return Ok(());
+        }
+        let name = self.network.slowest().unwrap_or_default().into();
+        Err(ViewError::Waiting { name, most: WAITING_MAX }.into())
     }
 
     fn state(&mut self, source: usize, start: Start, rows: u64) -> EvaluationState {

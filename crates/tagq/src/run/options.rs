@@ -44,7 +44,12 @@ pub struct OpenOptions {
     pub caching: Caching,
     /// Threads that ingest; one for each core when 0. Any number gives the same store.
     pub threads: usize,
+    /// A view of derived channels has at most so many times the tags of the run.
+    pub view_factor: u32,
 }
+
+/// A view of derived channels has at most so many times the tags of the run, unless that is stated.
+pub const VIEW_FACTOR: u32 = 16;
 
 impl OpenOptions {
     /// Returns the options to open a store whose files are removed while the run lives: they are copied into memory where
@@ -89,6 +94,7 @@ impl Default for OpenOptions {
             cancelled: None,
             caching: Caching::default(),
             threads: 0,
+            view_factor: VIEW_FACTOR,
         }
     }
 }

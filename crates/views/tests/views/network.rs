@@ -5,7 +5,7 @@ use tagq_sampling::random_cases;
 use tagq_store::{Tick, sealed};
 use tagq_views::{
     Definitions, Error, Frontier, LabelledOrigin, LabelledTags, Network, Origin, TagBatch,
-    TimeUnits,
+    TimeUnits, WAITING_MAX,
 };
 
 use crate::{
@@ -192,4 +192,25 @@ fn a_state_holds_no_more_than_the_reach() {
         assert!(network.save().len() < 5000, "{}", network.save().len());
     }
     assert!(out.len() > 900);
+}
+
+/// Tags that wait for later ones are bounded.
+#[test]
+fn too_many_tags_that_wait_are_refused() {
+    let mut network = network_of("1 if 2 in 0t..1000000000000t");
+    let mut out = LabelledTags::default();
+    let batch = 1 << 20;
+    let mut advance = |from: i64| {
+        let times: Vec<i64> = (from..from + batch).collect();
+        let rows: Vec<u64> = times.iter().map(|time| time.unsigned_abs()).collect();
+        let labels = vec![1; times.len()];
+        let tags = TagBatch { times: &times, rows: &rows, labels: &labels, micro: None };
+        network.advance(tags, Frontier::Before(from + batch), &mut out)
+    };
+    let full = i64::try_from(WAITING_MAX).unwrap() / batch;
+    for at in 0..full {
+        advance(at * batch).unwrap();
+    }
+    let refused = advance(full * batch).unwrap_err();
+    assert!(refused.to_string().contains("definitions hold more than 8388608 tags"), "{refused}");
 }

@@ -42,7 +42,6 @@ use crate::{error::Error, figure::FigureKind, run::Run};
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
 
-
 /// Maximum number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
 

@@ -38,6 +38,10 @@ impl Peaks {
         is_joined: bool,
         context: &QueryContext<'_>,
     ) {
+        // Parts that were counted elsewhere are merged without rows.
+        if !run.store().has_rows() {
+            return;
+        }
         let count = || {
             run.count_as(is_joined, None, |recording| {
                 context.pool.install(|| self.excesses(recording, query))
