@@ -78,9 +78,12 @@ pub(crate) fn over_time(
     let channels = rows.get("channel").map_or(0, |column| {
         column.cells.iter().map(|cell| cell.group()).collect::<BTreeSet<Vec<u16>>>().len()
     });
-    let note = (channels > 1).then(|| match is_sum {
-        true => format!("the counts of {channels} channels added up"),
-        false => format!("{} of the first of {channels} channels", values.key),
+    let note = (channels > 1).then(|| {
+        if is_sum {
+            format!("the counts of {channels} channels added up")
+        } else {
+            format!("{} of the first of {channels} channels", values.key)
+        }
     });
     let values = axis_of(&values.label, values.quantity, &cells);
     (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))

@@ -228,7 +228,7 @@ fn in_order(mut lists: Vec<LabelledTags>) -> LabelledTags {
     });
     let mut all: Vec<(i64, u64, u16)> = tags.collect();
     // The sort finds the lists, and merges them.
-    all.sort();
+    all.sort_by_key(|&(time, row, _)| (time, row));
     LabelledTags {
         times: all.iter().map(|tag| tag.0).collect(),
         rows: all.iter().map(|tag| tag.1).collect(),

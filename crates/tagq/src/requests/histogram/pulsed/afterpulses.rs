@@ -94,7 +94,7 @@ impl Peaks {
             return Ok(Vec::new());
         }
         let pairs = |start: u16, stop: u16| -> Result<Option<Pairs>, QueryError> {
-            let bins = Bins::Edges(vec![-high, 1 - low, low, high].into());
+            let bins = Bins::Edges(vec![-high, 1 - low, low, high]);
             let query = Query { start, stop, bins, ..query.over(range) };
             let execution = Execution::best();
             let binned = query.run(recording, &execution)?;
