@@ -7,6 +7,8 @@ use std::{
 
 use tagq_query::ScanProgress;
 
+use crate::error::Error;
+
 /// Receives progress and notes during ingest and queries.
 pub trait Progress {
     /// A source of `bytes` bytes is being read; `read` counts those done.
@@ -21,6 +23,19 @@ pub trait Progress {
     /// Returns the receiver of query progress, which can also cancel queries.
     fn scan(&self) -> Option<&ScanProgress> {
         None
+    }
+
+    /// Returns whether the query was cancelled: what is counted from then on is refused.
+    fn is_cancelled(&self) -> bool {
+        self.scan().is_some_and(ScanProgress::is_cancelled)
+    }
+
+    /// Ends a step that counts no tags.
+    ///
+    /// # Errors
+    /// [`tagq_query::Error::Cancelled`] after cancellation.
+    fn check(&self) -> Result<(), Error> {
+        if self.is_cancelled() { Err(tagq_query::Error::Cancelled.into()) } else { Ok(()) }
     }
 }
 

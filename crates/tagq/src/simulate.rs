@@ -285,7 +285,7 @@ impl SimulationOptions {
         } else {
             let out = BufWriter::new(Cancelling { out: file, progress });
             write(simulation, self.frames, self.checksum, out).map_err(|error| {
-                if is_cancelled(progress) { cancelled() } else { not_written(path)(error) }
+                if progress.is_cancelled() { cancelled() } else { not_written(path)(error) }
             })?
         };
         let written = fresh.file()?;
@@ -328,7 +328,7 @@ impl SimulationOptions {
         let mut writer = form.start(Box::new(file), times, 0).map_err(&of_io)?;
         let mut written = 0;
         while let Some(slab) = tags.next_slab() {
-            if is_cancelled(progress) {
+            if progress.is_cancelled() {
                 return Err(cancelled());
             }
             writer.push(slab, &[]).map_err(&of_io)?;
@@ -386,10 +386,10 @@ impl SimulationOptions {
             live::replay(&prepared, &frames, FRAME_INTERVAL, faults, open, |frame: Appended| {
                 tags = frame.tags;
                 appended(&frame);
-                if is_cancelled(progress) { Err(io::Error::other("cancelled")) } else { Ok(()) }
+                if progress.is_cancelled() { Err(io::Error::other("cancelled")) } else { Ok(()) }
             });
         match replayed {
-            Err(_) if is_cancelled(progress) => Err(cancelled()),
+            Err(_) if progress.is_cancelled() => Err(cancelled()),
             replayed => replayed.map(|()| tags).map_err(io_error(out, "append to it")),
         }
     }
@@ -423,10 +423,6 @@ impl Texts<'_> {
     }
 }
 
-fn is_cancelled(progress: &dyn Progress) -> bool {
-    progress.scan().is_some_and(tagq_query::ScanProgress::is_cancelled)
-}
-
 fn cancelled() -> Error {
     tagq_query::Error::Cancelled.into()
 }
@@ -439,7 +435,7 @@ struct Cancelling<'a> {
 
 impl Write for Cancelling<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if is_cancelled(self.progress) {
+        if self.progress.is_cancelled() {
             return Err(io::Error::other("cancelled"));
         }
         self.out.write(bytes)

@@ -91,19 +91,36 @@ impl<'a> Pass<'a> {
         Self { rows: rows as u64, ..self }
     }
 
+    /// Returns what ends it.
+    pub(crate) fn stop(self) -> Stop<'a> {
+        Stop(self.progress)
+    }
+
     /// Divides the pass into this many tasks.
     pub fn in_pieces(self, pieces: usize) -> Pieces<'a> {
         Pieces {
-            progress: self.progress,
+            stop: self.stop(),
             told: self.is_reported.then(|| self.rows / pieces.max(1) as u64),
         }
+    }
+}
+
+/// Whether a pass is to end, asked within its tasks. What a task counted until then never reaches a result: cancellation is checked
+/// after the pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stop<'a>(Option<&'a ScanProgress>);
+
+impl Stop<'_> {
+    /// Returns whether the query was cancelled.
+    pub(crate) fn is_asked(self) -> bool {
+        self.0.is_some_and(ScanProgress::is_cancelled)
     }
 }
 
 /// The tasks of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct Pieces<'a> {
-    progress: Option<&'a ScanProgress>,
+    stop: Stop<'a>,
     /// The number of tags that each task reports; `None` if it does not report.
     told: Option<u64>,
 }
@@ -117,7 +134,7 @@ impl Pieces<'_> {
         if self.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        if let (Some(progress), Some(rows)) = (self.progress, self.told) {
+        if let (Some(progress), Some(rows)) = (self.stop.0, self.told) {
             progress.done.fetch_add(rows, Relaxed);
         }
         Ok(())
@@ -125,6 +142,6 @@ impl Pieces<'_> {
 
     /// Returns whether the query was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.progress.is_some_and(ScanProgress::is_cancelled)
+        self.stop.is_asked()
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    progress::Progress,
     run::Run,
     setup::{arguments::Channel, experiment::Setup},
 };
@@ -26,7 +27,7 @@ pub(crate) fn intervals_by(
     setup: &Setup,
     of: &Derivation,
     by: &str,
-    threads: usize,
+    (threads, progress): (usize, &dyn Progress),
 ) -> Result<Vec<TimeInterval>, Error> {
     let (gates, channels) = match named(setup, of, by.trim())? {
         Named::Gate(gate) => (vec![gate], Vec::new()),
@@ -50,7 +51,7 @@ pub(crate) fn intervals_by(
     if !evaluation.derived.is_empty() {
         (evaluation.gate, evaluation.markers) = (None, Vec::new());
     }
-    evaluation.intervals()
+    evaluation.intervals(progress)
 }
 
 /// What divides a run.
@@ -93,7 +94,7 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
 }
 
 impl Evaluation<'_> {
-    fn intervals(&self) -> Result<Vec<TimeInterval>, Error> {
+    fn intervals(&self, progress: &dyn Progress) -> Result<Vec<TimeInterval>, Error> {
         let needed = self.needed();
         // An interval between tags of two channels is known when both tags are. Other gates, and derived channels, depend on all
         // tags before its end.
@@ -109,6 +110,7 @@ impl Evaluation<'_> {
                 let feed = if are_plain { feed.drained() } else { feed };
                 let mut spans = TagSpans { begun: None, all: Vec::new() };
                 read_ahead(feed, self.threads, |piece| {
+                    progress.check()?;
                     evaluation.advance(piece.batch(), piece.until)?;
                     let LabelledTags { times, labels, .. } = std::mem::take(&mut evaluation.out);
                     spans.add(&times, &labels, self.derived.len() == 1);

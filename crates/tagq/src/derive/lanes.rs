@@ -48,7 +48,7 @@ pub fn lanes(
     let Some((first, last)) = run.store().manifest().span() else {
         return Err(Error::Request(format!("{}: no tags to show", run.path().display())));
     };
-    let gates = gates(run, setup, of)?;
+    let gates = gates(run, setup, of, progress)?;
     let derived = derived(run, setup, of, progress)?;
     let range = match (range.from, range.to) {
         (None, None) => shown(&gates, &derived).unwrap_or((first, last.saturating_add(1))),
@@ -87,7 +87,12 @@ pub fn lanes(
 }
 
 /// Returns the gates of the setup and those of the derivation.
-fn gates(run: &Run, setup: &Setup, of: &Derivation) -> Result<Vec<Lane>, Error> {
+fn gates(
+    run: &Run,
+    setup: &Setup,
+    of: &Derivation,
+    progress: &dyn Progress,
+) -> Result<Vec<Lane>, Error> {
     let mut names: Vec<&str> = setup.gates.iter().map(|(name, _)| name.as_str()).collect();
     for gate in of.gates.iter().map(String::as_str) {
         if !names.contains(&gate) {
@@ -96,7 +101,7 @@ fn gates(run: &Run, setup: &Setup, of: &Derivation) -> Result<Vec<Lane>, Error> 
     }
     let plain = Derivation { gates: Vec::new(), ..of.clone() };
     let lane = |name: &&str| {
-        let open = intervals_by(run, setup, &plain, name, 0)?;
+        let open = intervals_by(run, setup, &plain, name, (0, progress))?;
         let open = open.iter().map(|interval| (interval.begin, interval.end)).collect();
         Ok(Lane { name: (*name).to_owned(), tags: Vec::new(), open })
     };

@@ -111,6 +111,7 @@ impl Evaluation<'_> {
             let mut merged = Merged::new(writer, store, part.span, expected);
             let mut reached = Start::FIRST;
             let evaluated = read_ahead(feed, self.threads, |mut piece| {
+                progress.check()?;
                 if piece.is_end && is_last {
                     last = Some(evaluation.state(number, reached, before + merged.written()));
                 }

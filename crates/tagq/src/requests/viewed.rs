@@ -79,7 +79,7 @@ impl Request {
             // It has them as channels of its own.
             (setup.derived, of.derived) = (Vec::new(), Vec::new());
         }
-        Ok(intervals_by(run, &setup, &of, by, threads)?.into())
+        Ok(intervals_by(run, &setup, &of, by, (threads, context.progress))?.into())
     }
 
     /// Asks the views of runs that it counts, or the runs themselves.

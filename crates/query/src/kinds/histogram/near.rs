@@ -92,7 +92,7 @@ impl PairScan {
         &self,
         source: &Source<'_>,
         stored: &StoredRows<'_>,
-        thread: &mut Thread,
+        thread: &mut Thread<'_>,
         counts: &mut [u64],
     ) {
         let StoredRows { labels, ref rows, ends, delays, distances, .. } = *stored;
@@ -140,7 +140,7 @@ impl PairScan {
     pub(super) fn count_near(
         &self,
         compared: &Compared<'_>,
-        thread: &mut Thread,
+        thread: &mut Thread<'_>,
         counts: &mut [u64],
     ) -> Result<(), usize> {
         let &Compared { column, labels, ends, ref distances, .. } = compared;
@@ -157,7 +157,7 @@ impl PairScan {
         &self,
         source: &Source<'_>,
         crowded: &Crowded<'_>,
-        Thread { lists, bucket, .. }: &mut Thread,
+        Thread { lists, bucket, .. }: &mut Thread<'_>,
         counts: &mut [u64],
     ) {
         let mut take = |to: usize, counts: &mut [u64]| {

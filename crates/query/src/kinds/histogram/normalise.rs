@@ -131,6 +131,10 @@ impl Histogram {
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
             let (steps, tags) = steps.between(low, high);
             let mut sums = vec![None; parts.len()];
+            // What is expected after cancellation is refused.
+            if ledger.check().is_err() {
+                return sums;
+            }
             for step in steps {
                 let (mut tags, mut all) = (tags, lags.at(&step, tags, (0, whole)));
                 if all.times[0] == 0 && all.pairs > 0.0 {

@@ -130,11 +130,11 @@ impl PairMorsel<'_> {
 }
 
 /// The buffers of one thread.
-pub(super) struct Thread {
+pub(super) struct Thread<'a> {
     both: Buffers,
     pub(super) decoded: Decoded,
     pub(super) lists: Lists,
-    pub(super) bucket: Bucket,
+    pub(super) bucket: Bucket<'a>,
 }
 
 #[derive(Default)]
@@ -192,7 +192,7 @@ impl PairScan {
         let sources = recording.sources.iter();
         let tasks: Vec<Task<'_>> =
             sources.flat_map(|source| self.tasks(source, execution, range)).collect();
-        let count = |task: &Task<'_>, thread: &mut Thread, counts: &mut [u64]| {
+        let count = |task: &Task<'_>, thread: &mut Thread<'_>, counts: &mut [u64]| {
             match task {
                 Task::Columns(source, rows) => self.count_columns(source, rows, thread, counts),
                 Task::OneList(morsel, distances) => {
@@ -203,14 +203,14 @@ impl PairScan {
             0
         };
         let bins = self.bins.count();
+        let pass = recording.pass(range);
         let thread = || Thread {
             both: Buffers::default(),
             decoded: Decoded::default(),
             lists: Lists::default(),
-            bucket: Bucket::new(bins),
+            bucket: Bucket::new(bins, pass.stop()),
         };
-        let finish = |mut thread: Thread, counts: &mut [u64]| thread.bucket.tally.drain(counts);
-        let pass = recording.pass(range);
+        let finish = |mut thread: Thread<'_>, counts: &mut [u64]| thread.bucket.tally.drain(counts);
         add_up(&pass, &tasks, bins, thread, count, finish).0
     }
 
@@ -287,7 +287,7 @@ impl PairScan {
         &self,
         morsel: &PairMorsel<'_>,
         distances: &PairDistances,
-        thread: &mut Thread,
+        thread: &mut Thread<'_>,
         counts: &mut [u64],
     ) {
         let interval = morsel.reaching(distances.reach());
@@ -330,7 +330,7 @@ impl PairScan {
     }
 
     /// Counts the pairs of the morsel's owners from a list of starts and one of stops.
-    fn count_lists(&self, morsel: &PairMorsel<'_>, thread: &mut Thread, counts: &mut [u64]) {
+    fn count_lists(&self, morsel: &PairMorsel<'_>, thread: &mut Thread<'_>, counts: &mut [u64]) {
         let Thread { lists, bucket, .. } = thread;
         self.take(morsel, lists);
         let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.value(from));
@@ -343,7 +343,7 @@ impl PairScan {
         source: &Source<'_>,
         lists: &Lists,
         from: i64,
-        bucket: &mut Bucket,
+        bucket: &mut Bucket<'_>,
         counts: &mut [u64],
     ) {
         let owned = |times: &[i64]| times.partition_point(|&time| time < from);

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     kernels::{
         distances::{Distances, distances, narrow::LIMIT},
-        merges::{EDGES, Merges},
+        merges::EDGES,
         simd::Simd,
     },
     scan::route::pairs_per_edge,
@@ -115,12 +115,15 @@ impl<'a> Side<'a> {
         &self,
         owners: &[i64],
         others: &[i64],
-        bucket: &mut Bucket,
+        bucket: &mut Bucket<'_>,
         counts: &mut [u64],
     ) {
         let split = self.split(owners, others);
         let mut reached = vec![0; self.count + 1 - split];
         for owners in owners.chunks(UNIT) {
+            if bucket.stop.is_asked() {
+                return;
+            }
             let near = &others[self.near(owners, others, self.last)];
             if near.is_empty() {
                 continue;
@@ -129,7 +132,7 @@ impl<'a> Side<'a> {
                 self.enumerate(owners, near, split, bucket, counts);
             }
             if split < self.count {
-                self.merge(owners, others, split, &mut bucket.merges, &mut reached, counts);
+                self.merge(owners, others, split, bucket, &mut reached, counts);
             }
         }
     }
@@ -194,7 +197,7 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         bins: usize,
-        Bucket { differences, narrow, tally, .. }: &mut Bucket,
+        Bucket { differences, narrow, tally, .. }: &mut Bucket<'_>,
         counts: &mut [u64],
     ) {
         let wanted = Distances {
@@ -236,13 +239,16 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         split: usize,
-        merges: &mut Merges,
+        Bucket { merges, stop, .. }: &mut Bucket<'_>,
         reached: &mut [usize],
         counts: &mut [u64],
     ) {
         let mut bin = split;
         let mut pairs_before = None;
         for group in reached.chunks_mut(EDGES) {
+            if stop.is_asked() {
+                return;
+            }
             let len = group.len();
             let edge = |i: usize| i64::try_from((i < len).then(|| self.edge(bin + i))?).ok();
             // No owner reaches an edge that does not exist.

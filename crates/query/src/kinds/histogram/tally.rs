@@ -1,7 +1,10 @@
 //! Counts written differences into bins.
 
 use super::bins::{Binning, WithBin};
-use crate::kernels::{distances::narrow::Narrow, merges::Merges, neighbours::Differences};
+use crate::{
+    kernels::{distances::narrow::Narrow, merges::Merges, neighbours::Differences},
+    run::progress::Stop,
+};
 
 /// Copies of the bins, so that an increment need not wait for the previous one.
 const COPIES: usize = 4;
@@ -30,16 +33,18 @@ pub(super) struct BinTally {
 }
 
 /// The buffers a thread needs to put differences into bins, or to count beyond their edges.
-pub(super) struct Bucket {
+pub(super) struct Bucket<'a> {
+    pub(super) stop: Stop<'a>,
     pub(super) differences: Differences,
     pub(super) narrow: Narrow,
     pub(super) tally: BinTally,
     pub(super) merges: Merges,
 }
 
-impl Bucket {
-    pub(super) fn new(bins: usize) -> Self {
+impl<'a> Bucket<'a> {
+    pub(super) fn new(bins: usize, stop: Stop<'a>) -> Self {
         Self {
+            stop,
             differences: Differences::new(),
             narrow: Narrow::new(),
             tally: BinTally::new(bins),

@@ -27,12 +27,14 @@ pub(super) fn count(
     let morsels: Vec<TripleMorsel<'_>> = recording.sources.iter().flat_map(of_source).collect();
     let cells = query.bins.count().pow(2);
     let pass = recording.pass(query.scope.range);
+    let stop = pass.stop();
     let count = |morsel: &TripleMorsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
         let interval = morsel.owned.looking_back(scan.reach);
         let lists =
             scan.selection.lists(execution.simd, morsel.source, interval, &mut thread.buffers);
         let times = [0, 1, 2].map(|list| lists[list].view().time);
-        count_morsel(times, morsel.owned.start, &query.bins, &mut thread.near, counts);
+        let is_asked = || stop.is_asked();
+        count_morsel(times, (morsel.owned.start, &query.bins), &mut thread.near, counts, is_asked);
         0
     };
     add_up(&pass, &morsels, cells, Thread::default, count, |_, _| {}).0
@@ -54,6 +56,9 @@ pub(super) fn plan(
         rows.map(|rows| (Route::Triples, rows)).collect::<Vec<_>>()
     });
 }
+
+/// Tags of channel A between two questions whether to stop.
+const ASK: usize = 256;
 
 /// A query prepared for counting.
 struct Scan<'q> {
@@ -104,13 +109,13 @@ impl<'q> Scan<'q> {
     }
 }
 
-/// Adds the triples whose latest tag is at `start` or later; no tag is after the end of the morsel.
+/// Adds the triples whose latest tag is at `start` or later; no tag is after the end of the morsel. Stops if that is asked for.
 fn count_morsel(
     [heralds, a, b]: [&[i64]; 3],
-    start: i64,
-    bins: &Bins,
+    (start, bins): (i64, &Bins),
     near: &mut [Near; 2],
     counts: &mut [u64],
+    is_stopped: impl Fn() -> bool,
 ) {
     for near in near.iter_mut() {
         (near.from, near.to) = (0, 0);
@@ -130,7 +135,14 @@ fn count_morsel(
         };
         let (early_a, early_b) = (early(near_a, a), early(near_b, b));
         let is_early = herald < start;
+        if is_stopped() {
+            return;
+        }
         for (i, &bin_a) in near_a.bins.iter().enumerate() {
+            // A herald can have as many pairs as the run has.
+            if i % ASK == ASK - 1 && is_stopped() {
+                return;
+            }
             let row = &mut counts[bin_a * count..][..count];
             let first = if is_early && i < early_a { early_b } else { 0 };
             for &bin_b in &near_b.bins[first..] {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use tagq_query::{
-    Binned, Bins, Histogram as Query, Measured, TimeDivision, covariance, limit_of_none, normalised,
+    Binned, Bins, Histogram as Query, Measured, ScanProgress, TimeDivision, covariance,
+    limit_of_none, normalised,
 };
 use tagq_store::Tick;
 
@@ -96,7 +97,12 @@ impl HistogramCounts {
     }
 
     /// Returns the rows, with errors by formula or from blocks.
-    pub(super) fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
+    pub(super) fn rows(
+        self,
+        query: &Query,
+        tick: Tick,
+        (has_covariance, progress): (bool, Option<&ScanProgress>),
+    ) -> Table {
         let mut errors = FromBlocks::default();
         if !self.blocks.is_empty() {
             let left_out = self.left_out(|block, k| self.count_without(block, k));
@@ -104,7 +110,8 @@ impl HistogramCounts {
             if let Some(expected) = &self.expected {
                 let left_out = self.left_out(|block, k| self.g2_without(block, k));
                 let of_g2 = self.errors(query, &left_out, Some(expected));
-                errors.covariances = has_covariance.then(|| covariance_of(&left_out, &of_g2));
+                errors.covariances =
+                    has_covariance.then(|| covariance_of(&left_out, &of_g2, progress));
                 errors.of_g2 = Some(of_g2);
             }
         }
@@ -166,9 +173,16 @@ fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
     left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
 }
 
-/// Returns the covariance of each bin with every bin; that with itself is the square of its error.
-fn covariance_of(left_out: &[Option<Vec<f64>>], errors: &[Option<f64>]) -> Vec<Vec<Option<f64>>> {
+/// Returns the covariance of each bin with every bin; that with itself is the square of its error. After cancellation none.
+fn covariance_of(
+    left_out: &[Option<Vec<f64>>],
+    errors: &[Option<f64>],
+    progress: Option<&ScanProgress>,
+) -> Vec<Vec<Option<f64>>> {
     let of = |(k, a): (usize, &Option<Vec<f64>>)| {
+        if progress.is_some_and(ScanProgress::is_cancelled) {
+            return Vec::new();
+        }
         let with = |(l, b): (usize, &Option<Vec<f64>>)| match errors[k] {
             Some(err) if k == l => Some(err * err),
             _ => Some(covariance(a.as_deref()?, b.as_deref()?)),

@@ -315,7 +315,11 @@ impl RequestKind for Histogram {
                 header = format!("{header}; {}", found.words(&peaks, tick));
                 peaks.rows(&tallied.binned, found, tick)
             }
-            (None, None) => tallied.rows(query, tick, self.covariance),
+            (None, None) => {
+                let rows = tallied.rows(query, tick, (self.covariance, context.progress.scan()));
+                context.progress.check()?;
+                rows
+            }
         };
         Ok(Finished {
             total: None,

@@ -163,9 +163,9 @@ impl Peaks {
         start.extend(
             (-self.aside()..=self.aside()).map(|number| (format!("height_{number}"), height)),
         );
-        // The data do not depend on a jitter near zero, which has no error then.
-        let is_zero = |of: &&Estimate| of.err.is_none();
-        let jitter = folded.get("jitter").filter(is_zero).map(|of| ("jitter".into(), of.value));
+        // Jitter that is not seen is no parameter.
+        let is_seen = |of: &&Estimate| of.err.is_none_or(|err| of.value < SHOWN * err);
+        let jitter = folded.get("jitter").filter(is_seen).map(|of| ("jitter".into(), of.value));
         let mut heights = Heights {
             valley,
             fixed: jitter.into_iter().collect(),
