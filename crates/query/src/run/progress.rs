@@ -21,6 +21,9 @@ pub struct ScanProgress {
     done: AtomicU64,
     of: AtomicU64,
     begun: Mutex<Option<Instant>>,
+    /// How often threads asked whether to stop.
+    #[cfg(test)]
+    pub(crate) asks: AtomicU64,
 }
 
 /// A snapshot of the progress of a query.
@@ -65,6 +68,8 @@ impl ScanProgress {
 
     /// Returns whether [`ScanProgress::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
+        #[cfg(test)]
+        self.asks.fetch_add(1, Relaxed);
         self.is_cancelled.load(Relaxed)
     }
 }
@@ -143,5 +148,52 @@ impl Pieces<'_> {
     /// Returns whether the query was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.stop.is_asked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Bins, Execution, Histogram, Histogram2d, Kind as _, Mode, Recording, Scope,
+        kernels::merges::EDGES,
+    };
+    use tagq_store::{Channels, Tags};
+
+    /// Within one task there can be far more pairs than tags: threads ask whether to stop by the work that they did.
+    #[test]
+    fn wide_ranges_ask_often_enough() {
+        let time: Vec<i64> = (0..1_500).map(|at| at * 7).collect();
+        let labels: Vec<u8> = (0..1_500).map(|at| 1 + (at % 3) as u8).collect();
+        let recording = Recording::from_tags(Tags {
+            time: (&*time).into(),
+            channels: Channels::U8((&*labels).into()),
+        });
+        let asked = |count: &dyn Fn(&Recording<'_>)| {
+            let progress = ScanProgress::default();
+            count(&recording.clone().with_progress(Some(&progress)));
+            progress.asks.load(Relaxed)
+        };
+        let bins = Bins::Linear { low: -10_000, width: 200, count: 100 };
+        let scope = Scope::default();
+        let histogram = Histogram {
+            start: 1,
+            stop: 2,
+            bins: bins.clone(),
+            mode: Mode::All,
+            fold: None,
+            scope: scope.clone(),
+        };
+        let edges = asked(&|recording| {
+            histogram.run(recording, &Execution::best()).unwrap();
+        });
+        assert!(edges as usize > bins.count() / EDGES, "{edges}");
+        let bins = Bins::Linear { low: -10_500, width: 1_000, count: 21 };
+        let triples = Histogram2d { herald: 1, others: [2, 3], bins, scope };
+        let asks = asked(&|recording| {
+            triples.run(recording, &Execution::best()).unwrap();
+        });
+        // Each of 500 heralds has 250,000 pairs.
+        assert!(asks > 500 * 500 / 256, "{asks}");
     }
 }
