@@ -341,7 +341,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates option",
         2,
-        "error: option/tagq.toml: no setup of tagq: [g2]: g2 has no option `window`; its options are start, stop, bin, range, log, covariance, pulsed, peak, sides, skip, exact_bins, errors, channels, derive, gates, delays, from, to, last, join",
+        "error: option/tagq.toml: no setup of tagq: [g2]: g2 has no option `window`; its options are start, stop, by, bin, range, log, covariance, pulsed, peak, sides, skip, exact_bins, errors, channels, derive, gates, delays, from, to, last, join",
         "bin, range",
     ),
     (

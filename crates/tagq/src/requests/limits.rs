@@ -103,7 +103,7 @@ fn long(scans: f64, tags: f64) -> Option<String> {
         s => format!("{:.0} days", s / 86_400.0),
     };
     Some(format!(
-        "this may take about {about}: {scans:.0} scan{} over {tags:.1e} tags in all; Ctrl-C ends it",
+        "this may take about {about}: {scans:.0} scan{}, as long as {tags:.1e} tags take; Ctrl-C ends it",
         if scans > 1.5 { "s" } else { "" }
     ))
 }
@@ -130,7 +130,10 @@ mod tests {
     fn work_of_more_than_ten_seconds_is_announced() {
         // 4e8 tags take a second.
         assert_eq!(long(1.0, 3.9e9), None);
-        assert!(long(1.0, 8e9).is_some_and(|note| note.contains("about 20 s: 1 scan over 8.0e9")));
+        assert!(
+            long(1.0, 8e9)
+                .is_some_and(|note| note.contains("about 20 s: 1 scan, as long as 8.0e9"))
+        );
         // 1e8 scans of 10 us take 1,000 s.
         assert!(long(1e8, 0.0).is_some_and(|note| note.contains("about 17 min")));
     }

@@ -89,7 +89,7 @@ impl HistogramCounts {
             move |row: usize| intervals[row / each].counted(row % each)
         };
         let partial = move |row: usize| intervals[row / each].is_partial;
-        let rows = Rows { number: rows, query, bins: &bins, counted, has_g2, tick };
+        let rows = DelayRows { number: rows, query, bins: &bins, counted, has_g2, tick };
         let table = with_places(Table::default(), &place, division, tick);
         let number = rows.number;
         rows.added_to(table, FromBlocks::default())
@@ -120,7 +120,7 @@ impl HistogramCounts {
         let (bins, counts, expected) = (Arc::new(binned.bins), binned.counts, expected);
         let both = Arc::new((counts, expected));
         let counted = move |bin: usize| Counted::of(bin, &both.0, both.1.as_ref());
-        let rows = Rows { number, query, bins: &bins, counted, has_g2, tick };
+        let rows = DelayRows { number, query, bins: &bins, counted, has_g2, tick };
         rows.added_to(Table::default(), errors)
     }
 
@@ -229,7 +229,7 @@ struct FromBlocks {
 }
 
 /// The rows of bins of delays.
-struct Rows<'a, F> {
+struct DelayRows<'a, F> {
     number: usize,
     query: &'a Query,
     bins: &'a Arc<Bins>,
@@ -239,7 +239,7 @@ struct Rows<'a, F> {
     tick: Tick,
 }
 
-impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> Rows<'_, F> {
+impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> DelayRows<'_, F> {
     /// Adds the bin, the count and g2 of each row, with errors by formula unless there are some from blocks.
     fn added_to(&self, table: Table, errors: FromBlocks) -> Table {
         let &Self { number, bins, has_g2, tick, .. } = self;

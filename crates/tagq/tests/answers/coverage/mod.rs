@@ -23,7 +23,8 @@ use cases::{Ask, Case, Covers, Value};
 const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 /// Below this part of answers, those that there are are chosen by chance.
 const ANSWERED: f64 = 0.9;
-const CHOSEN: &str = "most answers say that g2(0) is not determined, and chance chooses the others";
+const CHOSEN: &str =
+    "g2(0) is not determined in most data or in all, and chance chooses the others";
 /// Number of blocks of time.
 const BLOCKS: u32 = 50;
 
@@ -260,7 +261,9 @@ fn table(rows: &[Row], repetitions: u64) -> String {
             row.quantity,
             shown(formula, row.covers.claims("formula")),
             shown(blocks, row.covers.claims("blocks")),
-            row.bias.map_or("–".to_owned(), |bias| format!("{bias:+.1}"))
+            row.bias
+                .filter(|bias| bias.is_finite())
+                .map_or("–".to_owned(), |bias| format!("{bias:+.1}"))
         );
         let is_last = rows.get(at + 1).is_none_or(|next| next.case != row.case);
         if let Covers::Neither(why) = row.covers
