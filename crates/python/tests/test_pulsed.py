@@ -123,7 +123,9 @@ def test_the_period_of_a_sync_is_taken(tmp_path: Path) -> None:
     if folder is None:
         pytest.skip("TAGQ_REAL_DATA names no folder with recordings of instruments")
     run = tagq.ingest(Path(folder) / "instruments/hydraharp_v20.ht3", store=tmp_path / "r.tagq")
-    answer = run.g2("input1", "input2", pulsed="auto")
+    # Its detector has afterpulses in the microseconds after a photon.
+    with pytest.warns(tagq.TagqWarning, match="of the tags of input1 are followed by another one"):
+        answer = run.g2("input1", "input2", pulsed="auto")
     assert answer.query["pulsed"]["period_err_ticks"] == 0.0
     assert answer.query["pulsed"]["period_s"] == pytest.approx(1.001103216e-6, rel=1e-9)
 
