@@ -27,7 +27,7 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
 }
 
 /// Returns a note and the values in bins of delays, in units of `unit`, and of time: each of `width` seconds, or numbered
-/// intervals. Counts of several channels are added up; of other values those of the first channel are shown.
+/// intervals. Counts of several channels are added up; other values have one channel or pair.
 pub(crate) fn over_time(
     answer: &Answer,
     (label, unit, is_logarithmic): (&str, Tick, bool),
@@ -49,12 +49,11 @@ pub(crate) fn over_time(
     }
     let high = places.len();
     let mut cells = vec![None; columns.len() * high];
-    let is_sum = values.quantity == Quantity::Count;
     for ((start, (from, _)), value) in starts.iter().zip(&bins).zip(floats(rows, &values.key)) {
         let at = columns[&start.to_bits()] * high + places[&from.to_bits()];
         let cell: &mut Option<f64> = &mut cells[at];
         *cell = match (*cell, value) {
-            (Some(sum), Some(more)) if is_sum => Some(sum + more),
+            (Some(sum), Some(more)) => Some(sum + more),
             (cell, value) => cell.or(value),
         };
     }
@@ -78,13 +77,7 @@ pub(crate) fn over_time(
     let channels = rows.get("channel").map_or(0, |column| {
         column.cells.iter().map(|cell| cell.group()).collect::<BTreeSet<Vec<u16>>>().len()
     });
-    let note = (channels > 1).then(|| {
-        if is_sum {
-            format!("the counts of {channels} channels added up")
-        } else {
-            format!("{} of the first of {channels} channels", values.key)
-        }
-    });
+    let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
     let values = axis_of(&values.label, values.quantity, &cells);
     (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))
 }

@@ -25,7 +25,7 @@ pub trait Progress {
         None
     }
 
-    /// Returns whether the query was cancelled: what is counted from then on is refused.
+    /// Returns whether the query was cancelled. It then ends with an error.
     fn is_cancelled(&self) -> bool {
         self.scan().is_some_and(ScanProgress::is_cancelled)
     }

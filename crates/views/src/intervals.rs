@@ -65,10 +65,7 @@ impl Intervals {
 
     /// Iterates over the times in no interval in the same way.
     pub fn gaps(&self) -> impl Iterator<Item = (i64, Option<i64>)> {
-        let (first, rest) = match &*self.bounds {
-            [i64::MIN, rest @ ..] => (None, rest),
-            bounds => (Some(i64::MIN), bounds),
-        };
+        let (first, rest) = bounds_of_complement(&self.bounds);
         let mut bounds = first.into_iter().chain(rest.iter().copied());
         std::iter::from_fn(move || bounds.next().map(|begin| (begin, bounds.next())))
     }
@@ -177,11 +174,16 @@ impl Iterator for Inside<'_> {
 
 /// Appends the bounds of the complement.
 pub(crate) fn complement(bounds: &[i64], out: &mut Vec<i64>) {
-    if let [i64::MIN, rest @ ..] = bounds {
-        out.extend(rest);
-    } else {
-        out.push(i64::MIN);
-        out.extend(bounds);
+    let (first, rest) = bounds_of_complement(bounds);
+    out.extend(first);
+    out.extend(rest);
+}
+
+/// Returns the bounds of the times that are in no interval: one that comes before the others, and the others.
+fn bounds_of_complement(bounds: &[i64]) -> (Option<i64>, &[i64]) {
+    match bounds {
+        [i64::MIN, rest @ ..] => (None, rest),
+        bounds => (Some(i64::MIN), bounds),
     }
 }
 

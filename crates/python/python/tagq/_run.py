@@ -331,8 +331,9 @@ def opening_of(**given: Any) -> dict[str, Any]:
             raise WrongTypeError(f"{name}: True or False is wanted")
     for name, most in (("threads", 4096), ("view_factor", 1 << 32)):
         number = opening[name]
-        is_whole = isinstance(number, int) and not isinstance(number, bool)
-        if not (is_whole and 0 < number < most or name == "threads" and number is None):
+        if name == "threads" and number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < most:
             raise WrongTypeError(f"{name}: a whole number above zero is wanted")
     if opening["progress"] is not None and not callable(opening["progress"]):
         raise WrongTypeError("progress: a function of (name, bytes_read, bytes_all) is wanted")

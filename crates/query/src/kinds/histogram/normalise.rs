@@ -131,7 +131,7 @@ impl Histogram {
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
             let (steps, tags) = steps.between(low, high);
             let mut sums = vec![None; parts.len()];
-            // What is expected after cancellation is refused.
+            // A cancelled query ends with an error, and nobody sees these numbers.
             if ledger.check().is_err() {
                 return sums;
             }

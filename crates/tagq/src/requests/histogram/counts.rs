@@ -206,7 +206,7 @@ fn add_expected(expected: &mut Expected, more: Expected) {
     }
 }
 
-/// What was counted in a bin, and what is expected there.
+/// The number of a bin, its count, and its expected count with g2.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     bin: usize,
@@ -233,7 +233,7 @@ struct DelayRows<'a, F> {
     number: usize,
     query: &'a Query,
     bins: &'a Arc<Bins>,
-    /// Returns what was counted in a row.
+    /// Returns the bin, the count and the expected count of a row.
     counted: F,
     has_g2: bool,
     tick: Tick,
