@@ -25,6 +25,7 @@ use crate::{
 /// Serves until a signal ends the program; returns its exit code.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let query = &args.query;
+    let (answer, unsent) = args.bytes()?;
     // Another program at this address is noticed before an ingest that may take long.
     let bind = args.bind;
     let listener = TcpListener::bind(bind).with_context(|| format!("cannot listen at {bind}"))?;
@@ -35,6 +36,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let runs = query.runs.iter().map(|path| served(args, path, &notes));
     let runs = runs.collect::<anyhow::Result<_>>()?;
     let limits = Limits {
+        answer,
+        unsent,
         threads: tagq::store::threads(queries::number_of(query.threads)),
         queries: args.queries,
         time: args.time_limit().map_err(tagq::Error::from)?,

@@ -13,8 +13,10 @@ use tagq::{Answer, Cell, CellType, Column, Provenance, SCHEMA_VERSION, Table};
 
 use crate::{Error, schema::pairs};
 
-/// Rows per batch of an answer.
+/// Rows per batch of an answer at most.
 const BATCH_ROWS: usize = 1 << 16;
+/// Values per batch at most, unless one row has more.
+const BATCH_VALUES: usize = 1 << 20;
 
 /// Returns the schema of one table with the rows of these answers; for several answers, a column `run`
 /// comes first. Lists stay lists, and undefined values are null. The metadata contains, as JSON, the
@@ -34,7 +36,9 @@ pub fn batches_of(
     let (schema, path, columns) =
         (Arc::clone(schema), answer.run.path.clone(), answer.rows.clone());
     let len = columns.len();
-    let rows = (0..len).step_by(BATCH_ROWS).map(move |from| from..len.min(from + BATCH_ROWS));
+    let each = columns.values() / len.max(1);
+    let step = (BATCH_VALUES / each.max(1)).clamp(1, BATCH_ROWS);
+    let rows = (0..len).step_by(step).map(move |from| from..len.min(from + step));
     rows.map(move |rows| batch(&schema, &path, &columns, rows))
 }
 

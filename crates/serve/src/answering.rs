@@ -2,15 +2,14 @@
 
 use axum::http::StatusCode;
 use tagq::{
-    Answer, Asked, Progress, Run, Searched,
+    Answer, Asked, Progress, Run, Searched, Table,
     requests::{Listing, QueryContext},
 };
 use tagq_plot::{Figure, Look};
 
-use crate::{error::Refusal, notes::NoteRecorder, question::Question};
-
-/// Rows of an answer at most: it is in memory until it is sent.
-const ROWS_MAX: usize = 1 << 18;
+use crate::{
+    budget::Charge, counting::Means, error::Refusal, notes::NoteRecorder, question::Question,
+};
 
 /// A question as it is counted again and again: delays that are to be found stay as they are found first.
 #[derive(Debug, Clone)]
@@ -28,7 +27,11 @@ pub(crate) struct Answered {
     pub figure: Option<Result<Figure, Refusal>>,
     /// What the command line would write to standard error.
     pub notes: Vec<String>,
+    _charge: Charge,
 }
+
+/// Bytes of a value of a table, and of a figure, at most.
+const VALUE_BYTES: usize = 16;
 
 /// The contexts in which the runs are asked.
 type Contexts<'a> = Vec<(&'a Run, QueryContext<'a>)>;
@@ -46,14 +49,9 @@ impl Question {
     }
 
     /// Settles the query in its runs.
-    pub fn settled(
-        &self,
-        runs: &[Run],
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
-    ) -> Result<Settled, Refusal> {
-        let recorder = NoteRecorder::new(progress);
-        let contexts = self.contexts(runs, pool, &recorder);
+    pub fn settled(&self, runs: &[Run], means: &Means<'_>) -> Result<Settled, Refusal> {
+        let recorder = NoteRecorder::new(means.progress);
+        let contexts = self.contexts(runs, means.pool, &recorder);
         let asked = self.asked()?.settled(&borrowed(&contexts))?;
         let mut notes = Vec::new();
         recorder.add_to(&mut notes);
@@ -65,11 +63,10 @@ impl Question {
         &self,
         settled: &Settled,
         runs: &[Run],
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
+        means: &Means<'_>,
     ) -> Result<Answered, Refusal> {
-        let recorder = NoteRecorder::new(progress);
-        let contexts = self.contexts(runs, pool, &recorder);
+        let recorder = NoteRecorder::new(means.progress);
+        let contexts = self.contexts(runs, means.pool, &recorder);
         let look = self.look.as_ref();
         let (answer, figure) = if let Asked::Search(search) = settled.asked.asked()
             && let [(run, context)] = &contexts[..]
@@ -79,18 +76,16 @@ impl Question {
             (found.answer, figure)
         } else {
             let answer = settled.asked.ask(&borrowed(&contexts))?;
-            let rows = answer.rows.len();
-            if rows > ROWS_MAX {
-                return Err(wrong(format!(
-                    "the answer has {rows} rows, and at most {ROWS_MAX} are sent; use wider bins or a part of the run"
-                )));
-            }
             let figure = look.map(|look| figure(&answer, look));
             (answer, figure)
         };
+        let tables = [Some(&answer.rows), answer.total.as_ref()];
+        let values: usize = tables.into_iter().flatten().map(Table::values).sum();
+        let copies = if look.is_some() { 2 } else { 1 };
+        let charge = means.budget.charge(values.saturating_mul(copies * VALUE_BYTES))?;
         let mut notes = settled.notes.clone();
         recorder.add_to(&mut notes);
-        Ok(Answered { answer, figure, notes })
+        Ok(Answered { answer, figure, notes, _charge: charge })
     }
 
     /// Passes the list of the tags of each count to `take`, with the notes.
@@ -98,12 +93,11 @@ impl Question {
         &self,
         settled: &Settled,
         runs: &[Run],
-        pool: &rayon::ThreadPool,
-        progress: &dyn Progress,
+        means: &Means<'_>,
         take: impl FnOnce(&Listing<'_>, &[String]) -> Result<T, Refusal>,
     ) -> Result<(T, Vec<String>), Refusal> {
-        let recorder = NoteRecorder::new(progress);
-        let contexts = self.contexts(runs, pool, &recorder);
+        let recorder = NoteRecorder::new(means.progress);
+        let contexts = self.contexts(runs, means.pool, &recorder);
         let [(run, context)] = &contexts[..] else {
             return Err(wrong("a list is of one run".into()));
         };

@@ -26,6 +26,9 @@ pub enum Error {
     Pool(#[from] rayon::ThreadPoolBuildError),
 }
 
+/// The reason of a server that has enough to do.
+const BUSY: &str = "the server is busy; try again in a second";
+
 /// A request that is not answered: the status, and the reason as JSON.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
@@ -42,7 +45,12 @@ impl Refusal {
 
     /// Refuses because the server has enough to do.
     pub fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again in a second")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, BUSY)
+    }
+
+    /// Whether the server had enough to do.
+    pub fn is_busy(&self) -> bool {
+        self.reason == BUSY
     }
 
     /// Returns the reason as JSON.

@@ -24,6 +24,9 @@ mod page;
 mod timed;
 mod token;
 
+mod budget;
+mod sent;
+
 mod counting;
 mod runs;
 

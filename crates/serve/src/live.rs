@@ -8,18 +8,23 @@ use std::{
 };
 
 use axum::{
+    body::{Body, Bytes},
     http::{HeaderName, StatusCode, header},
-    response::{
-        IntoResponse as _, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse as _, Response},
 };
 use futures_util::stream;
 use tagq::Progress;
-use tokio::sync::{Semaphore, watch};
+use tokio::{
+    sync::{Semaphore, watch},
+    time,
+};
 
 use crate::{
-    counting::Counting, error::Refusal, question::Question, runs::Runs, updates::QuestionSet,
+    counting::Counting,
+    error::Refusal,
+    question::Question,
+    runs::Runs,
+    updates::{QuestionSet, Update},
 };
 
 /// Different sets of questions at a time.
@@ -27,11 +32,15 @@ const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Time after which a reader that lost the connection tries again.
-const RETRY: Duration = Duration::from_secs(1);
+/// What is sent then.
+const ALIVE: &str = ": no news\n\n";
+/// What is sent first: the time in milliseconds after which a reader that lost the connection tries again.
+const BEGUN: &str = "retry: 1000\n\n";
+/// Time after which an event for which there was no memory is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The newest event of a set of questions; `None` before the first one.
-type Newest = watch::Sender<Option<Event>>;
+type Newest = watch::Sender<Option<Bytes>>;
 
 /// The streams that are open.
 pub(crate) struct Live {
@@ -65,33 +74,27 @@ impl Live {
         let newest = self.subscribe(json, questions)?;
         // The next event is asked for when the one before is sent. By then there may be newer answers, and only the newest
         // are sent.
-        let begun = Event::default().retry(RETRY);
-        let events =
-            stream::unfold((newest, turn, Some(begun)), |(mut newest, turn, begun)| async {
-                if let Some(event) = begun {
-                    return Some((Ok::<_, Infallible>(event), (newest, turn, None)));
-                }
-                loop {
-                    newest.changed().await.ok()?;
-                    let event = newest.borrow_and_update().clone();
-                    if let Some(event) = event {
-                        return Some((Ok(event), (newest, turn, None)));
-                    }
-                }
-            });
-        let lives = KeepAlive::new().interval(HEARTBEAT).text("no news");
+        let begun = Some(Bytes::from_static(BEGUN.as_bytes()));
+        let events = stream::unfold((newest, turn, begun), |(mut newest, turn, begun)| async {
+            let event = match begun {
+                Some(begun) => begun,
+                None => next(&mut newest).await?,
+            };
+            Some((Ok::<_, Infallible>(event), (newest, turn, None)))
+        });
         let headers = [
+            (header::CONTENT_TYPE, "text/event-stream"),
             (header::CACHE_CONTROL, "no-cache, no-transform"),
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
-        Ok((headers, Sse::new(events).keep_alive(lives)).into_response())
+        Ok((headers, Body::from_stream(events)).into_response())
     }
 
     fn subscribe(
         self: &Arc<Self>,
         json: &str,
         questions: Vec<Question>,
-    ) -> Result<watch::Receiver<Option<Event>>, Refusal> {
+    ) -> Result<watch::Receiver<Option<Bytes>>, Refusal> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(newest) = sets.get(json) {
             let mut reader = newest.subscribe();
@@ -124,13 +127,17 @@ impl Live {
                         return self.end(key);
                     }
                     let now = commits.borrow_and_update().clone();
-                    let id = now.number;
                     tokio::select! {
                         () = newest.closed() => if self.forget(key, newest) { return },
-                        answered = set.answer(&now) => match answered {
-                            Ok(json) => drop(newest.send_replace(Some(event(id, &json)))),
-                            Err(error) => self.progress.note(&error),
-                        },
+                        Update { event, is_short } = set.answer(&now) => {
+                            if event.is_some() {
+                                newest.send_replace(event);
+                            }
+                            if is_short {
+                                time::sleep(PAUSE).await;
+                                commits.mark_changed();
+                            }
+                        }
                     }
                 }
             }
@@ -153,7 +160,15 @@ impl Live {
     }
 }
 
-/// Returns an event. The data are one line.
-fn event(id: u64, data: &str) -> Event {
-    Event::default().id(id.to_string()).data(data.trim_end())
+/// Returns the next event, or a comment if there is none for a while; `None` at the end of the events.
+async fn next(newest: &mut watch::Receiver<Option<Bytes>>) -> Option<Bytes> {
+    loop {
+        match time::timeout(HEARTBEAT, newest.changed()).await {
+            Ok(changed) => changed.ok()?,
+            Err(_) => return Some(Bytes::from_static(ALIVE.as_bytes())),
+        }
+        if let Some(event) = newest.borrow_and_update().clone() {
+            return Some(event);
+        }
+    }
 }

@@ -1,11 +1,9 @@
 //! The answer to one question, in the form that the client accepts.
 
-use std::{
-    io::{self, Write},
-    sync::Arc,
-};
+use std::{io::Write, sync::Arc};
 
 use axum::{
+    body::Bytes,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
@@ -20,11 +18,13 @@ use tagq_plot::{Figure, Look, Picture};
 
 use crate::{
     answering::Answered,
+    budget::{Budget, ChargedBytes},
     counting::Counting,
     error::Refusal,
     notes,
     question::Question,
     runs::Runs,
+    sent,
     tables::{ARROW_STREAM, FIGURE, SVG},
 };
 
@@ -91,18 +91,23 @@ pub(crate) async fn answered(
     if matches!(form, Representation::Figure | Representation::Svg) {
         question.look.get_or_insert_with(Look::default);
     }
-    let counted = counting.now(move |pool, progress| {
-        let settled = question.settled(&opened, pool, progress)?;
+    let counted = counting.now(move |means| {
+        let settled = question.settled(&opened, means)?;
         if question.is_list {
-            return question.listed(&settled, &opened, pool, progress, |listing, notes| {
-                list(listing, notes, form)
-            });
+            let (bytes, notes) = question.listed(&settled, &opened, means, |listing, notes| {
+                list(listing, notes, form, means.budget)
+            })?;
+            return Ok((Counted::List(bytes), notes));
         }
-        let answered = question.answer(&settled, &opened, pool, progress)?;
-        let bytes = written(&answered, form)?;
-        Ok((bytes, answered.notes))
+        let answered = question.answer(&settled, &opened, means)?;
+        let notes = answered.notes.clone();
+        Ok((Counted::Answer(Box::new(answered)), notes))
     });
-    let (answer, notes) = counted.await?;
+    let (counted, notes) = counted.await?;
+    let answer = match counted {
+        Counted::List(bytes) => bytes.into(),
+        Counted::Answer(answered) => sent::body(move |out| write(&answered, form, out)).await?,
+    };
     let mut response = ([(header::CONTENT_TYPE, form.media_type())], answer).into_response();
     if form != Representation::Json
         && let Ok(notes) = HeaderValue::from_str(&notes::ascii(&notes))
@@ -112,14 +117,23 @@ pub(crate) async fn answered(
     Ok(response)
 }
 
-/// Bytes of a list at most: it is in memory until it is sent.
-const LIST_MAX: usize = 16 << 20;
+/// What was counted for one question.
+enum Counted {
+    /// The list is written while it is counted.
+    List(Bytes),
+    Answer(Box<Answered>),
+}
 
 /// Returns the list in this form.
-fn list(listing: &Listing<'_>, notes: &[String], form: Representation) -> Result<Vec<u8>, Refusal> {
+fn list(
+    listing: &Listing<'_>,
+    notes: &[String],
+    form: Representation,
+    budget: &Budget,
+) -> Result<Bytes, Refusal> {
     let listings = std::slice::from_ref(listing);
-    let mut out = Bounded { bytes: Vec::new(), is_full: false };
-    let written = match form {
+    let mut out = ChargedBytes::new(budget)?;
+    let outcome = match form {
         Representation::Json => {
             list::json_with(listings, Some(notes), &mut out).map_err(Refusal::from)
         }
@@ -130,56 +144,35 @@ fn list(listing: &Listing<'_>, notes: &[String], form: Representation) -> Result
             Err(Refusal::new(StatusCode::BAD_REQUEST, "a list has no figure"))
         }
     };
-    if out.is_full {
-        let reason = "the list is longer than 16 MiB; select fewer tags by `from`, `to` or `last`, or list them with the command";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
-    }
-    written.map(|()| out.bytes)
+    out.written(outcome)
 }
 
-/// Bytes that are refused if they are too many.
-struct Bounded {
-    bytes: Vec<u8>,
-    is_full: bool,
-}
-
-impl Write for Bounded {
-    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + more.len() > LIST_MAX {
-            self.is_full = true;
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes.extend_from_slice(more);
-        Ok(more.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Returns the answer in this form.
-fn written(answered: &Answered, form: Representation) -> Result<Vec<u8>, Refusal> {
-    let Answered { answer, figure: drawn, notes } = answered;
+/// Writes the answer in this form.
+fn write(
+    answered: &Answered,
+    form: Representation,
+    out: &mut (dyn Write + Send),
+) -> Result<(), Refusal> {
+    let Answered { answer, figure: drawn, notes, .. } = answered;
     let drawn = drawn.as_ref().map(|drawn| drawn.as_ref().map_err(Clone::clone)).transpose()?;
     let failed = |error: String| Refusal::failed(error);
     let figure = || drawn.ok_or_else(|| failed("no figure was asked for".into()));
-    let mut bytes = Vec::new();
     match form {
         Representation::Json => {
             let more = More { notes, figure: drawn };
-            json::write_with(answer, &more, &mut bytes).map_err(|e| failed(e.to_string()))?;
+            json::write_with(answer, &more, out).map_err(|e| failed(e.to_string()))
         }
         Representation::Arrow => {
             let answers = std::slice::from_ref(answer);
-            write_answers(answers, &mut bytes, Form::Stream).map_err(|e| failed(e.to_string()))?;
+            let written = write_answers(answers, out, Form::Stream);
+            written.map(drop).map_err(|e| failed(e.to_string()))
         }
         Representation::Figure => {
-            serde_json::to_writer(&mut bytes, &figure()?).map_err(|e| failed(e.to_string()))?;
+            serde_json::to_writer(out, &figure()?).map_err(|e| failed(e.to_string()))
         }
         Representation::Svg => {
-            bytes = Picture::Svg.draw(figure()?, answer).map_err(|e| failed(e.to_string()))?;
+            let drawn = Picture::Svg.draw(figure()?, answer).map_err(|e| failed(e.to_string()))?;
+            out.write_all(&drawn).map_err(|e| failed(e.to_string()))
         }
     }
-    Ok(bytes)
 }

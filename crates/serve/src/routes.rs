@@ -111,8 +111,8 @@ async fn info(State(shared): State<Arc<Shared>>, uri: Uri) -> Result<Response, R
         || Refusal::new(StatusCode::NOT_FOUND, "`run` is the index of one of the runs: /api/run");
     let at = at.filter(|&at| at < shared.runs.len()).ok_or_else(unknown)?;
     let (runs, setup) = (shared.runs.open(iter::once(at))?, shared.runs.setup(at).clone());
-    let described = shared.counting.now(move |_, _| Ok((info::described(&runs[0], &setup)?, ())));
-    let (described, ()) = shared.noted(described.await)?;
+    let described = shared.counting.now(move |_| info::described(&runs[0], &setup));
+    let described = shared.noted(described.await)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], described).into_response())
 }
 

@@ -1,10 +1,12 @@
 //! The answers to a set of questions at one commit after the other.
 
 use std::{
+    io::Write as _,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use axum::body::Bytes;
 use serde::Serialize;
 use tagq::{Answer, CellType, Column, Progress, Run};
 use tagq_export::report::json;
@@ -13,6 +15,7 @@ use tokio::task;
 
 use crate::{
     answering::{Answered, Settled},
+    budget::{Budget, ChargedBytes},
     counting::Counting,
     error::Refusal,
     notes,
@@ -59,11 +62,8 @@ impl QuestionSet {
         Self { runs, counting, progress: Arc::clone(progress), questions, number: 0 }
     }
 
-    /// Returns the answers at these commits as one line of JSON.
-    ///
-    /// # Errors
-    /// The text of an error of writing, which is none of the questions.
-    pub async fn answer(&mut self, commits: &Commits) -> Result<String, String> {
+    /// Returns the answers at these commits.
+    pub async fn answer(&mut self, commits: &Commits) -> Update {
         let begun = Instant::now();
         let mut replies = Vec::new();
         for (question, settled) in &mut self.questions {
@@ -74,12 +74,12 @@ impl QuestionSet {
             let answered = match runs {
                 Ok(runs) => {
                     let (question, known) = (Arc::clone(question), settled.clone());
-                    let counted = self.counting.in_turn(move |pool, progress| {
+                    let counted = self.counting.in_turn(move |means| {
                         let settled = match known {
                             Some(settled) => settled,
-                            None => question.settled(&runs, pool, progress)?,
+                            None => question.settled(&runs, means)?,
                         };
-                        Ok((question.answer(&settled, &runs, pool, progress)?, settled))
+                        Ok((question.answer(&settled, &runs, means)?, settled))
                     });
                     counted.await.map(|(answered, now)| {
                         *settled = Some(now);
@@ -94,14 +94,46 @@ impl QuestionSet {
             replies.push(Reply { answered, age });
         }
         self.number += 1;
-        let (number, took_s) = (self.number, begun.elapsed().as_secs_f64());
-        let written = task::spawn_blocking(move || line(number, took_s, &replies)).await;
-        written.map_err(|fault| fault.to_string())?.map_err(|error| error.to_string())
+        let head =
+            Head { id: commits.number, number: self.number, took_s: begun.elapsed().as_secs_f64() };
+        let budget = self.counting.budget().clone();
+        let written = task::spawn_blocking(move || update(&head, replies, &budget)).await;
+        written.unwrap_or_else(|fault| {
+            self.progress.note(&fault.to_string());
+            Update::default()
+        })
     }
 }
 
-/// Returns an update as one line.
-fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<String> {
+/// An event, and whether the budget left something out of it, so that it is to be tried again.
+#[derive(Default)]
+pub(crate) struct Update {
+    pub event: Option<Bytes>,
+    pub is_short: bool,
+}
+
+/// The numbers of an event, and how long its answers took.
+struct Head {
+    id: u64,
+    number: u64,
+    took_s: f64,
+}
+
+/// Returns the event with these replies. If they are too many bytes, it says so for each of them.
+fn update(head: &Head, mut replies: Vec<Reply>, budget: &Budget) -> Update {
+    let mut event = event(head, &replies, budget);
+    if let Err(refusal) = &event {
+        for reply in &mut replies {
+            reply.answered = Err(refusal.clone());
+        }
+        event = self::event(head, &replies, budget);
+    }
+    let is_busy = |reply: &Reply| matches!(&reply.answered, Err(refusal) if refusal.is_busy());
+    Update { is_short: event.is_err() || replies.iter().any(is_busy), event: event.ok() }
+}
+
+/// Returns an event in the form of `text/event-stream`, whose data are one line.
+fn event(head: &Head, replies: &[Reply], budget: &Budget) -> Result<Bytes, Refusal> {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // A figure is sent in place of the rows that it is drawn from.
     let answers: Vec<Option<(&Answer, bool)>> = replies.iter().map(Reply::answer).collect();
@@ -112,7 +144,14 @@ fn line(number: u64, took_s: f64, replies: &[Reply]) -> serde_json::Result<Strin
         notes: replies.iter().map(Reply::notes).collect(),
         errors: replies.iter().map(Reply::error).collect(),
     };
-    json::update_with(number, [at.as_secs_f64(), took_s], answers.into_iter(), Some(&more))
+    let times = [at.as_secs_f64(), head.took_s];
+    let mut out = ChargedBytes::new(budget)?;
+    let written = write!(out, "id: {}\ndata: ", head.id)
+        .and_then(|()| {
+            json::update_with(head.number, times, answers.into_iter(), Some(&more), &mut out)
+        })
+        .and_then(|()| out.write_all(b"\n"));
+    out.written(written.map_err(|error| Refusal::failed(error.to_string())))
 }
 
 impl Reply {

@@ -450,6 +450,15 @@ impl Table {
         self.len() == 0
     }
 
+    /// Returns the number of values in all cells. Lists of a column are taken to be as long as its first one.
+    pub fn values(&self) -> usize {
+        let each = |column: &Column| match column.cells.iter().next() {
+            Some(Cell::List(items)) => items.len(),
+            _ => 1,
+        };
+        self.columns.iter().map(|column| column.cells.len() * each(column)).sum()
+    }
+
     /// Iterates over the rows.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.len()).map(|at| Row { columns: &self.columns, at })

@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 
+use clap::value_parser;
 use tagq::{
     HOLD_BACK,
     store::{Duration, UnitError},
 };
 
 use super::options::{QueryArgs, SetupArgs};
+use crate::Usage;
 
 /// Show runs in a browser while they are recorded, and answer queries over HTTP
 ///
@@ -41,6 +43,12 @@ pub(crate) struct ServeArgs {
     /// Time after which a query is stopped
     #[arg(long, value_name = "D", default_value = "60s")]
     time_limit: Duration,
+    /// Memory of one answer or event at most, in MiB; larger ones are refused
+    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = value_parser!(u32).range(1..))]
+    answer_limit: u32,
+    /// Memory of all answers and events that are not sent yet, in MiB; above it, queries are refused until some are sent
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = value_parser!(u32).range(1..))]
+    unsent_limit: u32,
     /// Hold back the newest D of a growing file, because recorders may hand over tags late [default: 10ms]
     #[arg(long, value_name = "D")]
     hold_back: Option<Duration>,
@@ -54,6 +62,19 @@ impl ServeArgs {
     /// Returns the time after which a query is stopped.
     pub(crate) fn time_limit(&self) -> Result<std::time::Duration, UnitError> {
         self.time_limit.on_the_clock()
+    }
+
+    /// Returns the bytes of one answer, and of all that are not sent, at most.
+    pub(crate) fn bytes(&self) -> Result<(usize, usize), Usage> {
+        let (answer, unsent) = (self.answer_limit, self.unsent_limit);
+        if answer > unsent {
+            let reason = format!(
+                "`--unsent-limit {unsent}` has no room for an answer of `--answer-limit {answer}`; lower that too"
+            );
+            return Err(Usage(reason));
+        }
+        let bytes = |mib: u32| (mib as usize).saturating_mul(1 << 20);
+        Ok((bytes(answer), bytes(unsent)))
     }
 
     /// Returns the hold-back of a growing file.

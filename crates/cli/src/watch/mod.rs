@@ -126,9 +126,10 @@ impl Updates {
         if !host.screen.is_lines() {
             return Ok(host.show(answers, queries, status)?);
         }
-        let text = json::update(status.number, seconds_now(), took.as_secs_f64(), &answers)?;
+        let mut line = Vec::new();
+        json::update(status.number, [seconds_now(), took.as_secs_f64()], &answers, &mut line)?;
         host.show_notes()?;
-        Ok(Screen::append(&text)?)
+        Ok(Screen::append(&line)?)
     }
 
     /// Counts this update; returns the state of the runs.

@@ -40,9 +40,9 @@ impl Screen {
     }
 
     /// Appends a text to a file.
-    pub(super) fn append(text: &str) -> io::Result<()> {
+    pub(super) fn append(text: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
+        out.write_all(text)?;
         out.flush()
     }
 
@@ -50,7 +50,7 @@ impl Screen {
     /// terminal.
     pub(super) fn show(&mut self, body: &str, foot: &[String]) -> io::Result<()> {
         let Self::Terminal { term, drawn, size } = self else {
-            return Self::append(&format!("{body}\n{}\n", foot.join("\n")));
+            return Self::append(format!("{body}\n{}\n", foot.join("\n")).as_bytes());
         };
         let now = term.size();
         let lines = cut(body, foot, now.0.into(), now.1.into());

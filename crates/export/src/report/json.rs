@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 use serde_json::{
     Value,
-    ser::{Formatter, PrettyFormatter},
+    ser::{CompactFormatter, Formatter, PrettyFormatter},
 };
 use tagq::{Answer, Provenance, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
 
@@ -20,14 +20,19 @@ pub(crate) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<St
 }
 
 /// Returns a serializer that writes indented lines and escapes characters as [`ascii`] does.
-fn shown<W: Write>(out: W) -> serde_json::Serializer<W, Shown<'static>> {
+fn indented<W: Write>(out: W) -> serde_json::Serializer<W, Shown<PrettyFormatter<'static>>> {
     serde_json::Serializer::with_formatter(out, Shown(PrettyFormatter::new()))
 }
 
-/// Formats like [`PrettyFormatter`], but escapes characters in strings as [`ascii`] does.
-struct Shown<'a>(PrettyFormatter<'a>);
+/// Returns a serializer that writes one line and escapes characters as [`ascii`] does.
+fn compact<W: Write>(out: W) -> serde_json::Serializer<W, Shown<CompactFormatter>> {
+    serde_json::Serializer::with_formatter(out, Shown(CompactFormatter))
+}
 
-macro_rules! as_pretty {
+/// Formats as its formatter does, but escapes characters in strings as [`ascii`] does.
+struct Shown<F>(F);
+
+macro_rules! as_inner {
     ($($name:ident($($argument:ident: $of:ty),*);)*) => {
         $(fn $name<W: ?Sized + Write>(&mut self, out: &mut W $(, $argument: $of)*) -> io::Result<()> {
             self.0.$name(out $(, $argument)*)
@@ -35,8 +40,8 @@ macro_rules! as_pretty {
     };
 }
 
-impl Formatter for Shown<'_> {
-    as_pretty! {
+impl<F: Formatter> Formatter for Shown<F> {
+    as_inner! {
         begin_array();
         end_array();
         begin_array_value(first: bool);
@@ -154,7 +159,7 @@ impl Serialize for RowsOfSeveral<'_> {
 /// Writes the answers row by row.
 pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     match answers {
-        [answer] => One::of(answer, NOTHING).serialize(&mut shown(&mut *out))?,
+        [answer] => One::of(answer, NOTHING).serialize(&mut indented(&mut *out))?,
         several => {
             let runs = several.iter();
             let runs = runs.map(|Answer { run, query, .. }| RunOfSeveral { run, query }).collect();
@@ -169,7 +174,7 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
                     .as_ref()
                     .map(|_| RowsOfSeveral { answers, table: |answer| answer.total.as_ref() }),
             };
-            several.serialize(&mut shown(&mut *out))?;
+            several.serialize(&mut indented(&mut *out))?;
         }
     }
     out.write_all(b"\n")
@@ -177,7 +182,7 @@ pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes one answer row by row, and after it the keys of `more`.
 pub fn write_with(answer: &Answer, more: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    One::of(answer, Some(more)).serialize(&mut shown(&mut *out))?;
+    One::of(answer, Some(more)).serialize(&mut indented(&mut *out))?;
     out.write_all(b"\n")
 }
 
@@ -201,35 +206,38 @@ struct Update<'a, M> {
     more: Option<&'a M>,
 }
 
-/// Returns the answers as one line of JSON: the `number`th update, `at_s` seconds after 1970, answered in `took_s`
-/// seconds.
+/// Writes the answers as one line of JSON: the `number`th update, and the two times in seconds, when it is after
+/// 1970 and how long it took.
 ///
 /// # Errors
-/// Errors of the serializer.
+/// Errors of the serializer and of `out`.
 pub fn update(
     number: u64,
-    at_s: f64,
-    took_s: f64,
+    times: [f64; 2],
     answers: &[Answer],
-) -> serde_json::Result<String> {
-    update_with(number, [at_s, took_s], answers.iter().map(|answer| Some((answer, true))), NOTHING)
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let answers = answers.iter().map(|answer| Some((answer, true)));
+    update_with(number, times, answers, NOTHING, out)
 }
 
-/// Returns an update as [`update`] does, of answers with or without their rows. A missing answer is `null`, and the keys of
+/// Writes an update as [`update`] does, of answers with or without their rows. A missing answer is `null`, and the keys of
 /// `more` follow the answers.
 ///
 /// # Errors
-/// Errors of the serializer.
+/// Errors of the serializer and of `out`.
 pub fn update_with<'a>(
     number: u64,
     [at_s, took_s]: [f64; 2],
     answers: impl Iterator<Item = Option<(&'a Answer, bool)>>,
     more: Option<&'a impl Serialize>,
-) -> serde_json::Result<String> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let answered = |(answer, has_rows)| {
         if has_rows { Answered::of(answer) } else { Answered::without_rows(answer) }
     };
     let answers = answers.map(|answer| answer.map(answered)).collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers, more };
-    Ok(text_of(&update)? + "\n")
+    update.serialize(&mut compact(&mut *out))?;
+    out.write_all(b"\n")
 }

@@ -140,9 +140,25 @@ pub(crate) fn send(
 pub(crate) fn ask(stream: TcpStream) -> Reply {
     let mut lines = BufReader::new(stream);
     let (status, headers) = head(&mut lines);
-    let len = find(&headers, "content-length").map(|len| len.parse::<usize>().unwrap());
-    let mut body = vec![0; len.unwrap_or(0)];
-    lines.read_exact(&mut body).unwrap();
+    let mut body = Vec::new();
+    let mut take = |lines: &mut BufReader<TcpStream>, len: usize| {
+        let from = body.len();
+        body.resize(from + len, 0);
+        lines.read_exact(&mut body[from..]).unwrap();
+    };
+    if find(&headers, "transfer-encoding") == Some("chunked") {
+        loop {
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            match usize::from_str_radix(line.trim_end(), 16).unwrap() {
+                0 => break,
+                len => take(&mut lines, len),
+            }
+            lines.read_exact(&mut [0; 2]).unwrap();
+        }
+    } else if let Some(len) = find(&headers, "content-length") {
+        take(&mut lines, len.parse().unwrap());
+    }
     Reply { status, headers, body }
 }
 

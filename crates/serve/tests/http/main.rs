@@ -7,6 +7,7 @@ mod client;
 use std::{
     collections::HashSet,
     fs,
+    io::Read as _,
     path::Path,
     sync::{Arc, Mutex, atomic::AtomicU64},
     time::Duration,
@@ -506,7 +507,8 @@ fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
     let other = folder.path().join("other");
     fs::create_dir(&other).unwrap();
     let other = make(&other);
-    let server = Served::start(&[&path, &other], Sites::default(), None, Limits::default());
+    let limits = Limits { answer: 1 << 20, ..Limits::default() };
+    let server = Served::start(&[&path, &other], Sites::default(), None, limits);
     let options = json!({"window": "20t", "groups": [[1, 2]]});
     let sum = json!({"run": [0, other.to_str()], "query": "coincidences", "options": options});
     let of = |run: u32| {
@@ -542,7 +544,7 @@ fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
         (list(&[("figure", json!({}))]), "no figure"),
         (list(&[("query", json!("rates")), ("options", json!({}))]), "only coincidences"),
         (list(&[("query", json!("delays")), ("options", json!({}))]), "has no list"),
-        (list(&[("options", json!({"window": "1s"}))]), "longer than 16 MiB"),
+        (list(&[("options", json!({"window": "1s"}))]), "larger than 1 MiB"),
         (json!({"run": [0, 0], "query": "rates"}), "named twice"),
         (json!({"run": [], "query": "rates"}), "empty list"),
         (json!({"run": [0, 1], "query": "delays"}), "one run"),
@@ -558,7 +560,7 @@ fn sums_lists_and_delays_are_answered_where_they_have_a_meaning() {
     let many = json!({"run": 0, "query": "histogram", "options": bins}).to_string();
     let refused = server.post("/api/query", &many, &[]);
     assert!(
-        refused.status == 400 && refused.text().contains("at most 262144"),
+        refused.status == 400 && refused.text().contains("larger than 1 MiB"),
         "{}",
         refused.text()
     );
@@ -632,6 +634,72 @@ fn a_client_that_never_reads_is_closed() {
         let unread = send(server.address, method, path, headers, body.as_bytes());
         assert_eq!(server.get("/api/run", &[]).status, 200);
         drop(unread);
+    }
+}
+
+/// Returns a histogram of so many bins: its JSON has about 100 bytes a bin.
+fn histogram(bins: u32) -> Value {
+    let range = format!("{}t", bins / 2);
+    json!({"query": "histogram", "options": {"start": 1, "stop": 2, "range": range, "bin": "1t"}})
+}
+
+#[test]
+fn long_answers_are_written_as_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let server = Served::start(&[&path], Sites::default(), None, Limits::default());
+    let question = histogram(300_000);
+    let options = serde_json::from_value(question["options"].clone()).unwrap();
+    let of_library = counted(&open(&path), "histogram", &options);
+    let long = server.post("/api/query", &question.to_string(), &[]);
+    assert!(long.body.len() > 20 << 20, "{}", long.body.len());
+    assert_eq!((long.status, long.header("content-length")), (200, None));
+    assert!(long.json()["rows"] == of_library["rows"]);
+    let accept = [("accept", "application/vnd.apache.arrow.stream")];
+    let arrow = server.post("/api/query", &question.to_string(), &accept);
+    let batches = StreamReader::try_new(&*arrow.body, None).unwrap();
+    assert_eq!(batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 300_001);
+    let short = server.post("/api/query", &histogram(10).to_string(), &[]);
+    assert_eq!(short.header("content-length"), Some(&*short.body.len().to_string()));
+}
+
+#[test]
+fn answers_that_nobody_reads_fill_no_more_than_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    // The table of this histogram has 4.6 MiB, and the text of its event more than five.
+    let limits = Limits { answer: 5 << 20, unsent: 16 << 20, ..Limits::default() };
+    let server = Served::start(&[&path], Sites::default(), None, limits);
+    let question = histogram(60_000);
+    let body = question.to_string();
+    let headers = [("content-type", "application/json")];
+    let unread = || {
+        let stream = send(server.address, "POST", "/api/query", &headers, body.as_bytes());
+        let mut first = [0; 12];
+        (&stream).read_exact(&mut first).unwrap();
+        (stream, String::from_utf8_lossy(&first).into_owned())
+    };
+    let all: Vec<_> = (0..4).map(|_| unread()).collect();
+    let answered = all.iter().filter(|(_, head)| head == "HTTP/1.1 200").count();
+    assert_eq!(answered, 3, "{all:?}");
+    let refused = server.post("/api/query", &body, &[]);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    // A list of questions is told so, and is tried again.
+    let mut events = server.watch(&json!([question, {"query": "rates"}]));
+    let next = |events: &mut Events| -> Value {
+        serde_json::from_str(&events.next().data).unwrap()
+    };
+    let event = next(&mut events);
+    assert!(event["errors"][0].as_str().unwrap().contains("busy"), "{}", event["errors"]);
+    drop(all);
+    while server.post("/api/query", &body, &[]).status != 200 {}
+    loop {
+        let event = next(&mut events);
+        let error = event["errors"][1].as_str().unwrap();
+        if error.contains("larger than 5 MiB") {
+            break;
+        }
+        assert!(error.contains("busy"), "{error}");
     }
 }
 
