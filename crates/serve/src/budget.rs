@@ -2,7 +2,10 @@
 
 use std::{
     io::{self, Write},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use axum::{body::Bytes, http::StatusCode};
@@ -11,13 +14,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::error::Refusal;
 
 /// What is charged at a time, and for each answer at least: the pieces that are on their way to its client.
-pub(crate) const CHARGE_MIN: usize = 1 << 20;
+const CHARGE_MIN: usize = 1 << 20;
 
 /// What all answers and events that are not sent may hold, and one of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     free: Arc<Semaphore>,
     one: usize,
+    has_freed: Arc<AtomicBool>,
 }
 
 /// A part of the budget. It is free again when this is dropped.
@@ -25,18 +29,32 @@ pub(crate) struct Budget {
 pub(crate) struct Charge {
     permit: OwnedSemaphorePermit,
     bytes: usize,
+    has_freed: Arc<AtomicBool>,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.has_freed.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Budget {
     /// Creates a budget of `all` bytes, of which one answer or event may have `one`.
     pub fn new(one: usize, all: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(all / CHARGE_MIN)), one }
+        let free = Arc::new(Semaphore::new(all / CHARGE_MIN));
+        Self { free, one, has_freed: Arc::default() }
+    }
+
+    /// Whether something was freed since the last call.
+    pub fn has_freed(&self) -> bool {
+        self.has_freed.swap(false, Ordering::Relaxed)
     }
 
     /// Charges the bytes of an answer or event.
     pub fn charge(&self, bytes: usize) -> Result<Charge, Refusal> {
         let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| Refusal::busy())?;
-        let mut charge = Charge { permit, bytes: CHARGE_MIN };
+        let mut charge =
+            Charge { permit, bytes: CHARGE_MIN, has_freed: Arc::clone(&self.has_freed) };
         self.raise(&mut charge, bytes)?;
         Ok(charge)
     }

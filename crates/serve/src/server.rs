@@ -20,16 +20,17 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use tagq::Progress;
+use tagq::{Progress, store::os};
 use tokio::{
     net::TcpStream,
     runtime,
     sync::{Semaphore, watch},
-    time,
+    task, time,
 };
 
 use crate::{
     access::{Access, LocalAddress, Sites},
+    budget::Budget,
     counting::{Counting, Limits},
     error::Error,
     live::Live,
@@ -45,6 +46,8 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const HEAD_MAX: usize = 128 << 10;
 /// Time between two looks whether the server is to end.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Time between two returns of memory to the system.
+const RETURN_TIME: Duration = Duration::from_secs(5);
 /// Time that connections have to end.
 const END_TIME: Duration = Duration::from_secs(1);
 
@@ -84,6 +87,7 @@ impl Server {
         let is_stopped = Arc::new(AtomicBool::new(false));
         let (runs, thread) = Runs::follow(runs, &is_stopped, Arc::clone(&progress))?;
         let runs = Arc::new(runs);
+        let budget = counting.budget().clone();
         let live = Arc::new(Live::new(&runs, &counting, limits.streams, &progress));
         let app = router(Arc::new(Shared { access, runs, counting, live, progress }));
         let served = runtime.block_on(async {
@@ -91,6 +95,7 @@ impl Server {
             let (ending, _) = watch::channel(());
             tokio::select! {
                 () = accept(&listener, &app, &limits, &ending) => {}
+                () = return_memory(&budget) => {}
                 () = until(stop) => {}
             }
             drop(listener);
@@ -112,6 +117,16 @@ impl Server {
 async fn until(stop: &dyn Fn() -> bool) {
     while !stop() {
         time::sleep(PAUSE).await;
+    }
+}
+
+/// Returns memory to the system from time to time, if answers were sent in between.
+async fn return_memory(budget: &Budget) {
+    loop {
+        time::sleep(RETURN_TIME).await;
+        if budget.has_freed() {
+            let _ = task::spawn_blocking(os::return_memory).await;
+        }
     }
 }
 

@@ -686,9 +686,8 @@ fn answers_that_nobody_reads_fill_no_more_than_the_budget() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     // A list of questions is told so, and is tried again.
     let mut events = server.watch(&json!([question, {"query": "rates"}]));
-    let next = |events: &mut Events| -> Value {
-        serde_json::from_str(&events.next().data).unwrap()
-    };
+    let next =
+        |events: &mut Events| -> Value { serde_json::from_str(&events.next().data).unwrap() };
     let event = next(&mut events);
     assert!(event["errors"][0].as_str().unwrap().contains("busy"), "{}", event["errors"]);
     drop(all);

@@ -24,7 +24,7 @@ pub(crate) use system::{Dir, Guard, cut, host_name, is_in_use, keep_away, write_
 pub use system::{
     Keyboard, REMOVES_MAPPED, Restored, SetAside, are_same, available_memory, disk_bytes,
     is_removed, make_private, mtime_ns, name_of_path, open_at_once, path_of_name, rename,
-    rename_new, restore_terminal, start_writing, sync, sync_folder, will_need,
+    rename_new, restore_terminal, return_memory, start_writing, sync, sync_folder, will_need,
 };
 #[cfg(unix)]
 pub use unix::is_ignored;

@@ -26,6 +26,16 @@ pub fn available_memory() -> u64 {
     pages.map_or(u64::MAX, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
 }
 
+/// Returns free memory inside of the allocator to the system: that of glibc keeps what was freed between other pieces.
+pub fn return_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(unsafe_code, reason = "it is in no safe wrapper")]
+    // SAFETY: it takes no pointer, locks the allocator itself, and leaves what is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -20,8 +20,8 @@ pub(crate) use files::{
     cut, inode, inode_of_path, is_in_use, keep_away, kind_of, read_at, write_at,
 };
 pub(crate) use guard::Guard;
-pub use machine::available_memory;
 pub(crate) use machine::host_name;
+pub use machine::{available_memory, return_memory};
 pub use signals::is_ignored;
 pub use terminal::{Keyboard, Restored, restore_terminal};
 pub use writeback::start_writing;

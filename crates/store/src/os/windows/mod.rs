@@ -17,5 +17,5 @@ pub(crate) use files::{
 };
 pub(crate) use guard::Guard;
 pub use keyboard::{Keyboard, Restored, restore_terminal};
-pub use machine::available_memory;
 pub(crate) use machine::host_name;
+pub use machine::{available_memory, return_memory};
