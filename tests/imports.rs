@@ -135,7 +135,7 @@ const FLOORS: [Floors; 13] = [
         of: "tagq",
         floors: &[
             &["counted", "error", "escape", "progress", "notes", "remarks", "unfinished"],
-            &["cells", "figure"],
+            &["cells", "figure", "work"],
             &["table"],
             &["run/options", "run/location", "run/memo"],
             &["cache", "input"],
@@ -189,7 +189,7 @@ const FLOORS: [Floors; 13] = [
         of: "serve",
         floors: &[
             &["error", "notes", "page", "timed"],
-            &["info", "token", "tables"],
+            &["budget", "info", "sent", "token", "tables"],
             &["counting", "runs", "access"],
             &["question"],
             &["answering"],

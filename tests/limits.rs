@@ -115,3 +115,41 @@ fn long_work_is_announced_and_ctrl_c_ends_it() {
         "{ended:?}"
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn more_than_a_day_of_work_is_refused_unless_it_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("bright.tags");
+    let light = "simulate -q --coherent --channels 1,2,3 --rate 100kHz";
+    let made = output(command().args(light.split(' ')).arg(&run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    // 10^15 triples.
+    let args = ["histogram2d", "1,2,3", "--range", "1h"];
+    let refused = output(command().args(args).arg(&run));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    for said in ["would take about", " days: ", "triples", "--long"] {
+        assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+    }
+    let explained = output(command().args(args).args(["--explain", "--json"]).arg(&run)).json();
+    let plan = &explained["plan"];
+    assert!(plan["estimated_s"].as_f64().unwrap() > 86_400.0, "{plan}");
+    let near = plan["pairs"].as_f64().unwrap() / 1e15;
+    assert!((0.9..1.1).contains(&near), "{plan}");
+    let mut child = interruptible();
+    let child = child.args(args).arg("--long").arg(&run);
+    let mut child = Killed(child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let stderr = BufReader::new(child.0.stderr.take().unwrap());
+    let note = stderr.lines().map(Result::unwrap).find(|line| line.contains("this may take about"));
+    assert!(note.is_some_and(|note| note.contains("days")));
+    let id = child.0.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(!child.0.wait().unwrap().success());
+
+    let endless = ["simulate", "--duration", "4611686018427387904t"];
+    let never = folder.path().join("never.tags.zst");
+    let refused = output(command().args(endless).arg(&never));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--long"), "{}", refused.stderr);
+    assert!(!never.exists());
+}

@@ -29,6 +29,8 @@ pub(crate) struct Reporter {
     quiet: bool,
     progress: Arc<ScanProgress>,
     running: RefCell<Option<Running>>,
+    /// A note that is printed if the work is not done by then.
+    late: RefCell<Option<Late>>,
 }
 
 struct Running {
@@ -37,6 +39,14 @@ struct Running {
     drawer: thread::JoinHandle<()>,
 }
 
+/// A thread that waits to print a note, until it is stopped.
+struct Late {
+    stop: Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+/// Delay before a note that work takes long.
+const BEFORE_LATE: Duration = Duration::from_secs(1);
 /// Delay before the bar of a job is drawn.
 const BEFORE_BAR: Duration = Duration::from_millis(100);
 /// Delay before the bar of a query is drawn. Most queries finish earlier.
@@ -50,7 +60,8 @@ const REDRAWN: Duration = Duration::from_millis(100);
 
 impl Reporter {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet, progress: Arc::default(), running: RefCell::new(None) }
+        let (running, late) = (RefCell::new(None), RefCell::new(None));
+        Self { quiet, progress: Arc::default(), running, late }
     }
 
     /// Shows a bar for a job over `bytes` bytes, until [`Progress::done`].
@@ -108,19 +119,13 @@ impl Reporter {
 
     /// Prints a note as it is: its words are not options.
     pub(crate) fn say(&self, note: &str) {
-        if self.quiet {
-            return;
+        if !self.quiet {
+            say(note, self.bar().as_ref());
         }
-        let say = || {
-            let style = anstyle::AnsiColor::Yellow.on_default().bold();
-            // A note that cannot be printed is not an error.
-            let note = for_stderr(&escaped(note), "note: ".len());
-            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
-        };
-        match &*self.running.borrow() {
-            Some(running) => running.bar.suspend(say),
-            None => say(),
-        }
+    }
+
+    fn bar(&self) -> Option<ProgressBar> {
+        self.running.borrow().as_ref().map(|running| running.bar.clone())
     }
 
     fn run(
@@ -169,6 +174,20 @@ impl Reporter {
     }
 }
 
+/// Prints a note, above the bar if there is one.
+fn say(note: &str, bar: Option<&ProgressBar>) {
+    let say = || {
+        let style = anstyle::AnsiColor::Yellow.on_default().bold();
+        // A note that cannot be printed is not an error.
+        let note = for_stderr(&escaped(note), "note: ".len());
+        let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
+    };
+    match bar {
+        Some(bar) => bar.suspend(say),
+        None => say(),
+    }
+}
+
 /// Returns a bar that is not drawn yet.
 fn hidden(length: Option<u64>) -> ProgressBar {
     ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden())
@@ -194,6 +213,10 @@ impl Progress for Reporter {
     }
 
     fn done(&self) {
+        if let Some(Late { stop, thread }) = self.late.borrow_mut().take() {
+            drop(stop);
+            let _ = thread.join();
+        }
         if let Some(Running { stop, drawer, .. }) = self.running.borrow_mut().take() {
             // The drawing thread may have ended already.
             let _ = stop.send(());
@@ -211,5 +234,20 @@ impl Progress for Reporter {
 
     fn note(&self, note: &str) {
         self.say(&with_flags(note));
+    }
+
+    /// Prints the note after a second, because an answer may be cached.
+    fn note_long(&self, note: &str) {
+        if self.quiet {
+            return;
+        }
+        let (note, bar) = (with_flags(note), self.bar());
+        let (stop, stopped) = channel::<()>();
+        let thread = thread::spawn(move || {
+            if stopped.recv_timeout(BEFORE_LATE) == Err(RecvTimeoutError::Timeout) {
+                say(&note, bar.as_ref());
+            }
+        });
+        *self.late.borrow_mut() = Some(Late { stop, thread });
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tagq::{
-    Answer, Caching, OpenOptions, Question, Run,
+    Answer, Bounds, Caching, OpenOptions, Question, Run,
     requests::{Explained, Listing, QueryContext, Setup},
     store::Access,
 };
@@ -186,7 +186,7 @@ pub(crate) fn options(args: &QueryArgs) -> OpenOptions {
             Io::Read => Access::Copied,
         },
         threads: number_of(args.threads),
-        view_factor: args.view_factor,
+        bounds: Bounds { view_factor: args.view_factor, is_long: args.long },
         ..args.store.options()
     }
 }

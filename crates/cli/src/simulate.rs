@@ -58,6 +58,7 @@ impl SimulateArgs {
             late: args.late,
             faults: args.faults,
             force: args.force,
+            long: args.long,
         }
     }
 }

@@ -12,8 +12,8 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Fit, LeftOut, OpenOptions, PlannedRun, Projection, Question, RunFacts, RunSetting, SettingOf,
-    SettingScan, TagSelection, Treatment,
+    Bounds, Fit, LeftOut, OpenOptions, PlannedRun, Projection, Question, RunFacts, RunSetting,
+    SettingOf, SettingScan, TagSelection, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -477,6 +477,7 @@ pub(crate) struct Opening {
     no_setup: bool,
     threads: Option<usize>,
     view_factor: u32,
+    long: bool,
     progress: Option<Py<PyAny>>,
 }
 
@@ -517,7 +518,7 @@ impl Opening {
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
             threads: self.threads.unwrap_or(0),
-            view_factor: self.view_factor,
+            bounds: Bounds { view_factor: self.view_factor, is_long: self.long },
             gaps: self.gaps,
             times: self.times,
             ..OpenOptions::default()

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(status(3 * MIB + 1), Err(StatusCode::BAD_REQUEST));
         let mut out = ChargedBytes::new(&budget).unwrap();
         assert_eq!((status(3 * MIB), status(0)), (Ok(()), Ok(())));
-        out.write_all(&[7; 2 * MIB + 1]).unwrap();
+        out.write_all(&vec![7; 2 * MIB + 1]).unwrap();
         assert_eq!(status(MIB + 1), Err(StatusCode::SERVICE_UNAVAILABLE));
         let sent = out.written(Ok(())).unwrap();
         let copy = sent.clone();
@@ -160,7 +160,7 @@ mod tests {
     fn bytes_above_the_limit_are_refused_with_the_reason_of_the_budget() {
         let budget = Budget::new(2 * MIB, 8 * MIB);
         let mut out = ChargedBytes::new(&budget).unwrap();
-        let written = out.write_all(&[7; 2 * MIB]).and_then(|()| out.write_all(b"8"));
+        let written = out.write_all(&vec![7; 2 * MIB]).and_then(|()| out.write_all(b"8"));
         let refusal = out.written(written.map_err(|error| Refusal::failed(error.to_string())));
         assert_eq!(refusal.unwrap_err().status, StatusCode::BAD_REQUEST);
         assert!(budget.charge(2 * MIB).is_ok());

@@ -24,6 +24,7 @@ mod counted;
 mod error;
 mod escape;
 mod progress;
+mod work;
 
 mod destination;
 mod merge;
@@ -108,7 +109,7 @@ pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     left_out::LeftOut,
     open::{Run, StoreChanges, StoreSizes, change_store, ingest, ingest_sources, open, open_input},
-    options::{Caching, OpenOptions, Treatment, VIEW_FACTOR},
+    options::{Bounds, Caching, OpenOptions, Treatment},
 };
 pub use scans::{RunSetting, SettingOf, SettingScan};
 pub use search::{Search, Searched};

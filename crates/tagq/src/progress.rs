@@ -17,6 +17,10 @@ pub trait Progress {
     fn done(&self);
     /// Receives a note for the user that is not an error.
     fn note(&self, note: &str);
+    /// Receives a note that the work that begins takes long.
+    fn note_long(&self, note: &str) {
+        self.note(note);
+    }
     /// Receives a file or folder that is removed before the call ends; a program that exits earlier may
     /// remove it.
     fn temporary(&self, _path: &Path) {}

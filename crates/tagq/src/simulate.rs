@@ -26,6 +26,7 @@ use crate::{
     new_file::NewFile,
     progress::Progress,
     recorded::write_run_file,
+    work,
 };
 
 /// Interval at which a recorder appends frames.
@@ -109,6 +110,8 @@ pub struct SimulationOptions {
     pub faults: bool,
     /// Whether files that are there are replaced.
     pub force: bool,
+    /// Whether a simulation is made that takes longer than a day.
+    pub long: bool,
 }
 
 impl SimulationOptions {
@@ -141,6 +144,7 @@ impl SimulationOptions {
             late: texts.optional("late")?,
             faults: texts.one("faults", "false")?,
             force: texts.one("force", "false")?,
+            long: texts.one("long", "false")?,
         })
     }
 
@@ -202,6 +206,7 @@ impl SimulationOptions {
         if let Some(rate) = self.live {
             return self.append_live(&first, rate, out, progress, appended);
         }
+        self.check_work(&first, progress)?;
         let Some(files) = self.files else {
             return self.write_one(&first, (out, other_form(out, form)), progress, wrote);
         };
@@ -221,6 +226,18 @@ impl SimulationOptions {
             tags += self.write_one(&simulation, (&path(number), None), progress, wrote)?;
         }
         Ok(tags)
+    }
+
+    /// Rejects more than a day of work, unless that is allowed.
+    fn check_work(&self, first: &Simulation, progress: &dyn Progress) -> Result<(), Error> {
+        /// Tags that are made and compressed in a second.
+        const TAGS_PER_S: f64 = 1e7;
+        let (Light::Coherent { rate, .. } | Light::Pairs { rate, .. }) = first.light;
+        let of_detector = |detector: &Detector| rate * detector.efficiency + detector.dark_rate;
+        let per_tick: f64 = first.detectors.iter().map(of_detector).sum();
+        let files = self.files.unwrap_or(1) as f64;
+        let tags = per_tick * first.duration as f64 * files;
+        work::check(tags / TAGS_PER_S, &format!("{tags:.1e} tags"), self.long, progress)
     }
 
     /// Refuses options that exclude each other, and a name that does not fit them.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, FromArgMatches};
 use tagq::{
-    OpenOptions, VIEW_FACTOR,
+    Bounds, OpenOptions,
     files::{Columns, FormatName, Settings},
     requests::Selection,
     store::Tick,
@@ -95,8 +95,11 @@ pub(crate) struct QueryArgs {
     #[arg(long)]
     pub no_cache: bool,
     /// Let derived channels have at most N times the tags of the run
-    #[arg(long, value_name = "N", default_value_t = VIEW_FACTOR)]
+    #[arg(long, value_name = "N", default_value_t = Bounds::default().view_factor)]
     pub view_factor: u32,
+    /// Count also what takes longer than a day
+    #[arg(long)]
+    pub long: bool,
     /// Threads to ingest and scan with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

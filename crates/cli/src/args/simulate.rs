@@ -93,6 +93,9 @@ pub(crate) struct SimulateArgs {
     /// Replace existing files
     #[arg(long)]
     pub force: bool,
+    /// Make also what takes longer than a day
+    #[arg(long)]
+    pub long: bool,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,

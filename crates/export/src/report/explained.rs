@@ -70,6 +70,7 @@ pub fn table(explained: &[Explained]) -> String {
         let _ = writeln!(text, "Nothing was counted. The query would read\n");
         let most =
             |number: String| if plan.at_least { format!("at least {number}") } else { number };
+        let about = |number: String| format!("about {number}");
         let of = |part: String, all: u64| format!("{part} of {}", thousands(all));
         for (what, value) in [
             ("rows", of(most(thousands(plan.rows)), run.tags)),
@@ -79,6 +80,8 @@ pub fn table(explained: &[Explained]) -> String {
             ("method", plan.kernels.join("; ")),
             ("instructions", plan.level.to_string()),
             ("threads", plan.threads.to_string()),
+            ("pairs", about(thousands(plan.pairs))),
+            ("time", about(format!("{} s", short(plan.estimated_s)))),
         ] {
             let _ = writeln!(text, "{what:16}{value}");
         }

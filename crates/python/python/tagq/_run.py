@@ -72,6 +72,7 @@ OPENING: dict[str, Any] = {
     "no_setup": False,
     "threads": None,
     "view_factor": 16,
+    "long": False,
     "progress": None,
 }
 
@@ -93,6 +94,7 @@ def open(  # type: ignore[overload-overlap]
     no_setup: bool = False,
     threads: int | None = None,
     view_factor: int = 16,
+    long: bool = False,
     progress: Progress | None = None,
 ) -> Run: ...
 
@@ -112,6 +114,7 @@ def open(
     no_setup: bool = False,
     threads: int | None = None,
     view_factor: int = 16,
+    long: bool = False,
     progress: Progress | None = None,
 ) -> Sum: ...
 
@@ -131,6 +134,7 @@ def open(
     no_setup: bool = False,
     threads: int | None = None,
     view_factor: int = 16,
+    long: bool = False,
     progress: Progress | None = None,
     **unknown: NoReturn,
 ) -> Run | Sum:
@@ -174,6 +178,8 @@ def open(
         Number of threads [default: one per core].
     view_factor
         Derived channels have at most so many times the tags of the run.
+    long
+        Whether queries are counted that are estimated to take longer than a day.
     """
     if unknown:
         raise unexpected("open", unknown, OPENING)
@@ -190,6 +196,7 @@ def open(
         no_setup=no_setup,
         threads=threads,
         view_factor=view_factor,
+        long=long,
         progress=progress,
     )
     if isinstance(path, (str, os.PathLike)):
@@ -326,7 +333,7 @@ def opening_of(**given: Any) -> dict[str, Any]:
     for name in ("store", "setup"):
         if opening[name] is not None:
             opening[name] = _path(opening[name], name)
-    for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "times", "gaps", "no_setup"):
+    for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "times", "gaps", "no_setup", "long"):
         if not isinstance(opening[name], bool):
             raise WrongTypeError(f"{name}: True or False is wanted")
     for name, most in (("threads", 4096), ("view_factor", 1 << 32)):

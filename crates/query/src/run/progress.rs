@@ -21,9 +21,15 @@ pub struct ScanProgress {
     done: AtomicU64,
     of: AtomicU64,
     begun: Mutex<Option<Instant>>,
-    /// How often threads asked whether to stop.
-    #[cfg(test)]
-    pub(crate) asks: AtomicU64,
+    /// Of [`ScanProgress::that_stops_at`].
+    asked: Option<Asked>,
+}
+
+/// How often threads asked whether to stop.
+#[derive(Debug, Default)]
+struct Asked {
+    times: AtomicU64,
+    stop_at: u64,
 }
 
 /// A snapshot of the progress of a query.
@@ -40,6 +46,18 @@ pub struct ProgressSnapshot {
 }
 
 impl ScanProgress {
+    /// Returns one that counts how often threads ask whether to stop, and cancels the queries at this time. It is for tests:
+    /// counting takes time.
+    pub fn that_stops_at(time: u64) -> Self {
+        let asked = Asked { times: AtomicU64::new(0), stop_at: time };
+        Self { asked: Some(asked), ..Self::default() }
+    }
+
+    /// Returns how often threads asked whether to stop, if that is counted.
+    pub fn asks(&self) -> u64 {
+        self.asked.as_ref().map_or(0, |asked| asked.times.load(Relaxed))
+    }
+
     /// Cancels the queries: threads stop before their next task, and the queries return [`Error::Cancelled`].
     /// From then on, all queries that use this object return it, too.
     pub fn cancel(&self) {
@@ -68,8 +86,11 @@ impl ScanProgress {
 
     /// Returns whether [`ScanProgress::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        #[cfg(test)]
-        self.asks.fetch_add(1, Relaxed);
+        if let Some(Asked { times, stop_at }) = &self.asked
+            && times.fetch_add(1, Relaxed) + 1 >= *stop_at
+        {
+            self.cancel();
+        }
         self.is_cancelled.load(Relaxed)
     }
 }
@@ -170,9 +191,9 @@ mod tests {
             channels: Channels::U8((&*labels).into()),
         });
         let asked = |count: &dyn Fn(&Recording<'_>)| {
-            let progress = ScanProgress::default();
+            let progress = ScanProgress::that_stops_at(u64::MAX);
             count(&recording.clone().with_progress(Some(&progress)));
-            progress.asks.load(Relaxed)
+            progress.asks()
         };
         let bins = Bins::Linear { low: -10_000, width: 200, count: 100 };
         let scope = Scope::default();

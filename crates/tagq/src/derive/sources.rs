@@ -150,7 +150,7 @@ impl Evaluation<'_> {
     /// Returns the most tags that the view may have.
     fn most_tags(&self) -> u64 {
         let tags = self.run.store().manifest().rows;
-        VIEW_TAGS.max(tags.saturating_mul(self.run.view_factor().into()))
+        VIEW_TAGS.max(tags.saturating_mul(self.run.bounds().view_factor.into()))
     }
 
     fn too_many_spans(&self) -> Error {
@@ -167,7 +167,7 @@ impl Evaluation<'_> {
             "the view would have more than {} tags, where at most {} times those of the run are written: `{name}` makes the most; \
              take fewer definitions, or a larger factor (--view-factor, in Python view_factor)",
             self.most_tags(),
-            self.run.view_factor()
+            self.run.bounds().view_factor
         ))
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tagq_query::ReadPlan;
 use tagq_store::Block;
 
-use crate::{answer::RunFacts, run::Run};
+use crate::{answer::RunFacts, run::Run, work::Work};
 
 /// A request, its run, and the data that an answer would read.
 #[derive(Debug, Clone)]
@@ -43,12 +43,16 @@ pub struct PlanFacts {
     pub blocks_skipped: usize,
     /// All blocks of the run, including the last one, which may be partial.
     pub blocks: usize,
+    /// Pairs and triples that are counted one by one, about.
+    pub pairs: u64,
+    /// The time that counting takes about, in seconds.
+    pub estimated_s: f64,
     /// How the scans count, and from which data.
     pub kernels: Vec<&'static str>,
 }
 
 impl PlanFacts {
-    pub(super) fn of(plan: &ReadPlan, run: &Run) -> Self {
+    pub(super) fn of(plan: &ReadPlan, run: &Run, work: Work, threads: usize) -> Self {
         // Queries do not use a damaged index either: they then read the rows.
         let blocks = run.store().blocks().unwrap_or_default();
         let mut blocks: Vec<Range<u64>> =
@@ -63,6 +67,12 @@ impl PlanFacts {
         };
         let rows: u64 = ranges.iter().map(|rows| rows.end - rows.start).sum();
         let rows_taken = plan.rows_taken();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float saturates"
+        )]
+        let pairs = work.pairs.round() as u64;
         Self {
             level: plan.level.name(),
             threads: plan.threads,
@@ -73,6 +83,8 @@ impl PlanFacts {
             passes: if rows > 0 { rows_taken as f64 / rows as f64 } else { 0.0 },
             blocks_skipped: blocks.iter().filter(is_skipped).count(),
             blocks: blocks.len(),
+            pairs,
+            estimated_s: work.seconds(threads),
             kernels: plan.kernels(),
         }
     }

@@ -31,6 +31,7 @@ use crate::{
     provenance::{CountedRun, Provenance, Together},
     run::Run,
     table::Table,
+    work::{self, Work},
 };
 
 /// A kind of request: converts the request to a query in ticks and channel numbers, and its counts to
@@ -107,9 +108,8 @@ pub(super) trait RequestKind: Serialize + Sync {
         Ok(())
     }
 
-    /// Rejects requests that do not fit in memory, and notes those that take long, for this number of
-    /// runs.
-    fn check_work(&self, resolved: &Resolved<'_, Self::Query>, runs: usize) -> Result<(), Error>;
+    /// Rejects requests that do not fit in memory, for this number of runs. Returns the work that is estimated.
+    fn check_work(&self, resolved: &Resolved<'_, Self::Query>, runs: usize) -> Result<Work, Error>;
 
     /// Whether its counts are cached for the same query over a run that has grown.
     fn is_kept(&self, _: &Self::Query) -> bool {
@@ -365,8 +365,13 @@ fn count_all<K: RequestKind>(
     kind: &K,
     all: &[Resolved<'_, K::Query>],
 ) -> Result<Vec<K::Counts>, Error> {
+    let mut work = Work::default();
     for resolved in all {
-        kind.check_work(resolved, all.len())?;
+        work = work + kind.check_work(resolved, all.len())?;
+    }
+    if let Some(Resolved { run, context, .. }) = all.first() {
+        let seconds = work.seconds(context.pool.current_num_threads());
+        work::check(seconds, &work, run.bounds().is_long, context.progress)?;
     }
     all.iter().map(|resolved| count(kind, resolved)).collect()
 }
@@ -591,7 +596,10 @@ pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explain
         context.pool.install(|| plan(recording))
     })?;
     let (header, query) = kind.described(&resolved)?;
-    Ok(Explained { header, query, run: context.facts(run), plan: PlanFacts::of(&plan, run) })
+    let work = kind.check_work(&resolved, 1)?;
+    let threads = context.pool.current_num_threads();
+    let plan = PlanFacts::of(&plan, run, work, threads);
+    Ok(Explained { header, query, run: context.facts(run), plan })
 }
 
 /// Returns the error for two runs in which the request has different meanings.

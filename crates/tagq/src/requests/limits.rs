@@ -1,23 +1,14 @@
-//! Limits of an answer on memory, and notes on long run times. They are checked before anything is
-//! counted.
+//! Limits of an answer on memory. They are checked before anything is counted.
 
 use tagq_query::{Facts, TimeRange};
 use tagq_store::{Tick, os::available_memory};
 
-use super::context::QueryContext;
 use crate::error::Error;
 
 /// Maximum size of the counts and rows in memory, in bytes.
 const HELD_MAX: u64 = 1 << 30;
 /// Maximum number of counts with channels moved; their mean is then as precise as the singles allow.
 pub(super) const SHIFTS_MAX: u32 = 10_000;
-/// Tags that a scan processes per second. A simple pair is ten times as fast.
-const TAGS_PER_S: f64 = 4e8;
-/// Seconds of overhead per scan.
-const SCAN_S: f64 = 1e-5;
-/// Work that takes longer than this many seconds is announced.
-const LONG_S: f64 = 10.0;
-
 /// Returns how many items of this size fit in the available memory.
 pub(super) fn most_of(bytes: u64) -> u64 {
     HELD_MAX.min(available_memory() / 2) / bytes.max(1)
@@ -86,28 +77,6 @@ fn round_of(ticks: i64) -> i64 {
     10_i64.pow(ticks.max(1).ilog10().saturating_sub(1))
 }
 
-/// Notes that the work takes long: `scans` scans, over this many tags in total.
-pub(super) fn note_long(context: &QueryContext<'_>, scans: f64, tags: f64) {
-    if let Some(note) = long(scans, tags) {
-        context.progress.note(&note);
-    }
-}
-
-fn long(scans: f64, tags: f64) -> Option<String> {
-    let seconds = tags / TAGS_PER_S + scans * SCAN_S;
-    let about = match seconds {
-        s if s <= LONG_S => return None,
-        s if s < 100.0 => format!("{s:.0} s"),
-        s if s < 6_000.0 => format!("{:.0} min", s / 60.0),
-        s if s < 180_000.0 => format!("{:.0} h", s / 3_600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    };
-    Some(format!(
-        "this may take about {about}: {scans:.0} scan{}, as long as {tags:.1e} tags take; Ctrl-C ends it",
-        if scans > 1.5 { "s" } else { "" }
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,17 +93,5 @@ mod tests {
         // Two digits are kept, rounded up.
         assert_eq!(wider(8193, Tick::DEFAULT), Tick::DEFAULT.format_paste(8_200));
         assert_eq!(wider(7, Tick::DEFAULT), Tick::DEFAULT.format_paste(7));
-    }
-
-    #[test]
-    fn work_of_more_than_ten_seconds_is_announced() {
-        // 4e8 tags take a second.
-        assert_eq!(long(1.0, 3.9e9), None);
-        assert!(
-            long(1.0, 8e9)
-                .is_some_and(|note| note.contains("about 20 s: 1 scan, as long as 8.0e9"))
-        );
-        // 1e8 scans of 10 us take 1,000 s.
-        assert!(long(1e8, 0.0).is_some_and(|note| note.contains("about 17 min")));
     }
 }

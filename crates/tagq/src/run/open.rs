@@ -19,7 +19,7 @@ use tagq_store::{
 use super::{
     location::RunLocation,
     memo::Memo,
-    options::{Caching, OpenOptions, VIEW_FACTOR},
+    options::{Bounds, Caching, OpenOptions},
     room::{self, NewColumns},
     update::{self, Context},
     writer::{is_not_writable, open_writer},
@@ -44,7 +44,7 @@ pub struct Run {
     store: Arc<Store>,
     access: Access,
     caching: Caching,
-    view_factor: u32,
+    bounds: Bounds,
     /// The run from whose rows it was derived, if a request asked for that.
     derived_from: Option<Arc<DerivedFrom>>,
     /// The note that its light is not steady: kept where it is looked for, and taken from there where no rows are.
@@ -79,7 +79,7 @@ impl Run {
             store: Arc::new(store),
             access: options.access,
             caching: options.caching,
-            view_factor: options.view_factor,
+            bounds: options.bounds,
             derived_from: None,
             light: Arc::default(),
             memo: Arc::default(),
@@ -95,7 +95,7 @@ impl Run {
             store: Arc::new(store),
             access: Access::Mapped,
             caching: Caching::Off,
-            view_factor: VIEW_FACTOR,
+            bounds: Bounds::default(),
             derived_from: None,
             light: Arc::new(Mutex::new(light)),
             memo: Arc::default(),
@@ -255,9 +255,9 @@ impl Run {
         self.caching
     }
 
-    /// Returns how many times the tags of the run a view may have.
-    pub(crate) fn view_factor(&self) -> u32 {
-        self.view_factor
+    /// Returns the bounds of its queries.
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.bounds
     }
 
     /// Counts over the run. If a column is truncated during the scan, this is an error, not a crash.

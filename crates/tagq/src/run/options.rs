@@ -44,12 +44,24 @@ pub struct OpenOptions {
     pub caching: Caching,
     /// Threads that ingest; one for each core when 0. Any number gives the same store.
     pub threads: usize,
-    /// A view of derived channels has at most so many times the tags of the run.
-    pub view_factor: u32,
+    /// Bounds of its queries.
+    pub bounds: Bounds,
 }
 
-/// A view of derived channels has at most so many times the tags of the run, unless that is stated.
-pub const VIEW_FACTOR: u32 = 16;
+/// Bounds of queries, which the user may raise.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// A view of derived channels has at most so many times the tags of the run.
+    pub view_factor: u32,
+    /// Whether a query is counted that takes longer than a day.
+    pub is_long: bool,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { view_factor: 16, is_long: false }
+    }
+}
 
 impl OpenOptions {
     /// Returns the options to open a store whose files are removed while the run lives: they are copied into memory where
@@ -94,7 +106,7 @@ impl Default for OpenOptions {
             cancelled: None,
             caching: Caching::default(),
             threads: 0,
-            view_factor: VIEW_FACTOR,
+            bounds: Bounds::default(),
         }
     }
 }

@@ -13,4 +13,5 @@ mod coverage;
 mod merge;
 mod micro_times;
 mod parts;
+mod stops;
 mod sync_pulses;

@@ -43,7 +43,7 @@ use super::{
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
 use crate::setup::arguments::Channel;
-use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
+use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Bytes of a row of an answer while it is computed.
 const ROW_BYTES: u64 = 560;
@@ -361,7 +361,7 @@ impl RequestKind for Coincidences {
         Ok(())
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, trace, .. } = resolved;
         let tick = resolved.tick();
         let shift = self.shift_of(query, tick)?;
@@ -391,8 +391,10 @@ impl RequestKind for Coincidences {
         let bins = resolved.check_trace(span, rows, bytes, "bin")?;
         let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
         let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
-        limits::note_long(context, bins * (1.0 + scans as f64), all);
-        Ok(())
+        let blocks = f64::from(self.errors.blocks().unwrap_or(0));
+        let passes = if blocks > 0.0 { 2.0 } else { 1.0 };
+        let scans = (bins + blocks) * (1.0 + scans as f64);
+        Ok(Work { rows: passes * all, scans, ..Work::default() })
     }
 
     fn count(

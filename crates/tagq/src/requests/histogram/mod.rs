@@ -37,11 +37,13 @@ use super::{
     used::{MOVES, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
 
+/// Bytes of a row in text, about.
+const ROW_TEXT: u64 = 500;
 /// Maximum number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
 
@@ -198,7 +200,7 @@ impl RequestKind for Histogram {
         Ok(())
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         let tick = resolved.tick();
         let bins = query.bins.count();
@@ -214,7 +216,9 @@ impl RequestKind for Histogram {
             let pairs = recording.sources.iter().map(|source| {
                 let [a, b] = [query.start, query.stop].map(|c| source.singles_of(c) as f64);
                 let live = source.span().map_or(0, |(first, last)| last.abs_diff(first)) as f64;
-                let of_merges = (a + b) * bins as f64;
+                // Without single pairs: a step for each tag at each edge, twice as fast.
+                let edges = bins as f64 * (2.0 * live / reach).min(1.0);
+                let of_merges = (a + b) * edges / 2.0;
                 if live > 0.0 { (a * b * (reach / live).min(2.0)).min(of_merges) } else { 0.0 }
             });
             Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
@@ -224,8 +228,13 @@ impl RequestKind for Histogram {
         let bytes = if self.g2 { 48 } else { 16 };
         resolved.check_trace(span, bins as u64, runs as u64 * bytes, "by")?;
         let passes = if self.errors() == Errors::Formula { 1.0 } else { 2.0 };
-        limits::note_long(context, passes, passes * (taken + pairs));
-        Ok(())
+        let of_covariance = match self.errors().blocks() {
+            Some(blocks) if self.covariance => bins as f64 * (100.0 + f64::from(blocks)),
+            _ => 0.0,
+        };
+        let of_row = (copies * self.bin_bytes() + ROW_TEXT) as f64;
+        let bytes = bins as f64 * (of_covariance + of_row);
+        Ok(Work { rows: passes * taken, pairs: passes * pairs, bytes, scans: passes })
     }
 
     /// Results with more bins need the memory themselves.

@@ -23,14 +23,12 @@ use super::{
     used::SelectionUsed,
 };
 use crate::setup::arguments::Channel;
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Number of bins of a range if no bin width is requested; up to twice as many are possible.
 const BINS_OF_RANGE: i128 = 64;
 /// Bins on either side of zero if no range is requested.
 const DEFAULT_BINS: i64 = 32;
-/// The time in which a thread counts a triple, as a part of that in which all threads scan a tag.
-const TRIPLE: f64 = 0.4;
 
 /// Bytes of a cell while it is counted, in each thread.
 const CELL_BYTES: u64 = 8;
@@ -99,7 +97,7 @@ impl RequestKind for Histogram2d {
         alike(one) == alike(other)
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         let bins = query.bins.count() as u128;
         // Each thread counts in cells of its own; the cells of all runs are added at the end, and those of g3.
@@ -120,9 +118,8 @@ impl RequestKind for Histogram2d {
             });
             Ok((plan.rows_taken() as f64, triples.sum::<f64>()))
         })?;
-        let threads = context.pool.current_num_threads() as f64;
-        limits::note_long(context, 1.0, taken + triples * TRIPLE / threads);
-        Ok(())
+        let bytes = (bins * bins) as f64 * copies as f64 * CELL_BYTES as f64;
+        Ok(Work { rows: taken, pairs: triples, bytes, scans: 1.0 })
     }
 
     fn count(

@@ -30,7 +30,7 @@ use super::{
     used::{MOVES, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{counted::counted, error::Error, figure::FigureKind, run::Run};
+use crate::{counted::counted, error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Bytes of a number while it is counted, in each thread.
 const NUMBER_BYTES: u64 = 8;
@@ -190,7 +190,7 @@ impl RequestKind for Image {
         Ok(())
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         let (pixels, numbers) = query.size();
         let copies = (context.pool.current_num_threads() + runs) as u64;
@@ -209,8 +209,8 @@ impl RequestKind for Image {
         let taken = run.count_as(self.selection.join, None, |recording| {
             Ok(context.pool.install(|| query.plan(recording, &Execution::best()))?.rows_taken())
         })?;
-        limits::note_long(context, 1.0, taken as f64);
-        Ok(())
+        let bytes = pixels as f64 * of_pixel as f64;
+        Ok(Work { rows: taken as f64, bytes, scans: 1.0, ..Work::default() })
     }
 
     fn count(

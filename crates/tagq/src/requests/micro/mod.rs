@@ -31,7 +31,7 @@ use super::{
     used::SelectionUsed,
 };
 use crate::setup::arguments::Channel;
-use crate::{counted::counted, error::Error, figure::FigureKind, run::Run};
+use crate::{counted::counted, error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
@@ -125,7 +125,7 @@ impl RequestKind for MicroTimes {
         Ok(())
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         let bins = query.bins.count() as u128 * query.channels.len() as u128;
         let copies = (context.pool.current_num_threads() + runs) as u64;
@@ -134,7 +134,12 @@ impl RequestKind for MicroTimes {
         })?;
         let span = limits::span(&run.facts(self.selection.join), query.scope.range);
         let rows = u64::try_from(bins).unwrap_or(u64::MAX);
-        resolved.check_trace(span, rows, runs as u64 * BIN_BYTES, "trace").map(drop)
+        resolved.check_trace(span, rows, runs as u64 * BIN_BYTES, "trace")?;
+        let taken = run.count_as(self.selection.join, None, |recording| {
+            Ok(context.pool.install(|| query.plan(recording, &Execution::best()))?.rows_taken())
+        })?;
+        let bytes = (copies * BIN_BYTES * rows) as f64;
+        Ok(Work { rows: taken as f64, bytes, scans: 1.0, ..Work::default() })
     }
 
     fn count(

@@ -25,7 +25,7 @@ use super::{
     used::{LIVE_TIME_OF_BINS, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{error::Error, figure::FigureKind, run::Run, work::Work};
 
 /// Bytes of a bin of a trace in addition to its counts.
 const BIN_BYTES: u64 = 24;
@@ -93,10 +93,10 @@ impl RequestKind for Rates {
         one.scope.delays == other.scope.delays
     }
 
-    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         if resolved.trace.is_none() {
-            return Ok(());
+            return Ok(Work::default());
         }
         let facts = run.facts(self.selection.join);
         let span = limits::span(&facts, query.scope.range);
@@ -106,8 +106,12 @@ impl RequestKind for Rates {
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         let bytes = BIN_BYTES + 24 * channels + blocks * (BIN_BYTES + 8 * channels);
         let scans = resolved.check_trace(span, copies, bytes, "bin")? * (blocks + 1) as f64;
-        limits::note_long(context, scans / 4.0, 0.0);
-        Ok(())
+        let traced = Query { trace: resolved.trace.clone(), ..query.clone() };
+        let rows = run.count_as(self.selection.join, None, |recording| {
+            let plan = context.pool.install(|| traced.plan(recording, &Execution::best()))?;
+            Ok(plan.rows_taken() as f64)
+        })?;
+        Ok(Work { rows, scans: scans / 4.0, ..Work::default() })
     }
 
     /// It reads little but the index.

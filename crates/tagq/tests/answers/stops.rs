@@ -1,0 +1,91 @@
+//! Every query asks often enough whether to stop, and then stops.
+
+use std::{
+    path::Path,
+    sync::{Arc, LazyLock, atomic::AtomicU64},
+};
+
+use tagq::{
+    Caching, Error, OpenOptions, Progress, Question, Run, Silent, cases, open,
+    query::{Error as QueryError, ScanProgress},
+    requests::{QueryContext, Setup},
+    store::{Creation, SourceFacts, Tick, Writer},
+};
+
+/// Tags of the run.
+const TAGS: i64 = 8_000;
+/// Tags and pairs of a query for each time it asks, on average, at most.
+const WORK_MAX: f64 = 8e3;
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+
+/// Makes a run of five channels with micro times.
+fn make(store: &Path) {
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
+    let mut writer = Writer::open(store, &creation).unwrap();
+    writer.make_gaps().unwrap();
+    writer.begin_source();
+    writer.set_micro_tick("25ps".parse().unwrap()).unwrap();
+    let times: Vec<i64> = (0..TAGS).map(|at| at * 5 + at * at % 7).collect();
+    let labels: Vec<u16> =
+        (0..TAGS).map(|at| [1, 2, 3, 4, 5][(at * at % 11 % 5) as usize]).collect();
+    let micro: Vec<u32> = (0..100).cycle().step_by(7).take(times.len()).collect();
+    writer.append_with_micro(&times, &labels, &micro).unwrap();
+    writer.finish_source(SourceFacts::named("by hand"));
+    writer.commit().unwrap();
+}
+
+/// Opens the run; what is looked for once in a run is looked for again.
+fn opened(store: &Path) -> Run {
+    open(store, &OpenOptions { caching: Caching::Off, ..OpenOptions::default() }, &Silent).unwrap()
+}
+
+/// Stops a query at some time that it asks.
+struct Stopping(ScanProgress);
+
+impl Progress for Stopping {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, _: &str) {}
+
+    fn scan(&self) -> Option<&ScanProgress> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn every_case_of_every_query_asks_whether_to_stop_and_then_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    make(&store);
+    let setup = Setup::default();
+    for (query, options) in cases() {
+        let question = Question::of_options(query, options.clone()).unwrap();
+        let ask = |stop_at: u64| {
+            let run = opened(&store);
+            let progress = Stopping(ScanProgress::that_stops_at(stop_at));
+            let context = QueryContext::new(&setup, &POOL, &progress);
+            let answer = question.ask(&[(&run, &context)]);
+            (answer, progress.0.asks())
+        };
+        let (answer, asks) = ask(u64::MAX);
+        let whole = answer.unwrap();
+        assert!(asks > 0, "{query} {options:?}");
+        let context = QueryContext::new(&setup, &POOL, &Silent);
+        let work = question.request().map_or(0.0, |request| {
+            let plan = request.explain(&opened(&store), &context).unwrap().plan;
+            plan.rows_taken as f64 + plan.pairs as f64
+        });
+        let each = work / asks as f64;
+        assert!(each < WORK_MAX, "{query} {options:?}: {each} tags and pairs for each of {asks}");
+        for at in [1, asks.div_ceil(2)] {
+            let is_right = match ask(at).0 {
+                // Only notes were looked for.
+                Ok(answer) => at > 1 && answer.rows == whole.rows,
+                Err(error) => matches!(error, Error::Query(QueryError::Cancelled)),
+            };
+            assert!(is_right, "{query} {options:?} at {at} of {asks}");
+        }
+    }
+}
