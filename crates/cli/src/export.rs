@@ -59,7 +59,10 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let converted = match (&to, format) {
         (None, TagFormat::Table(form)) => {
             let out = io::BufWriter::new(io::stdout());
-            let written = write_tags_telling(&run, &selection, out, form, &mut done);
+            let written = write_tags_telling(&run, &selection, out, form, &mut |through, rows| {
+                done(through, rows);
+                Ok(())
+            });
             written.map_err(anyhow::Error::from).and_then(|(mut out, Written { tags, lost })| {
                 out.flush().context("cannot write to standard output")?;
                 written::tell_blurred(lost, tags, args.time_unit, &reporter);

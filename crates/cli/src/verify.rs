@@ -42,7 +42,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
         let done = Arc::new(AtomicU64::new(0));
         let total = run.store().manifest().rows * 9;
         reporter.job("verifying", &path.display().to_string(), total, &done);
-        let verified = run.verify(args.sources, &mut |blocks, _| {
+        let verified = run.verify(args.sources, None, &mut |blocks, _| {
             done.store(bytes(blocks), Ordering::Relaxed);
         });
         reporter.done();

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt16Array, UInt32Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use tagq::{
-    OutForm, TagsOfRun, Wrote,
+    OutForm, RowsDone, TagsOfRun, Wrote,
     files::write::{self as files, Keeps, Output, TagForm, TagSink, Times},
     store::{Recording, Tag, format::MICRO_NONE},
 };
@@ -130,7 +130,7 @@ impl OutForm for Form {
         &self,
         of: &TagsOfRun<'_>,
         out: Box<dyn Output>,
-        done: &mut dyn FnMut(u64, u64),
+        done: &mut RowsDone<'_>,
     ) -> Result<Wrote, tagq::Error> {
         let written = write_tags_telling(of.run, of.selection, out, *self, done);
         let (out, written) = written.map_err(|error| match error {

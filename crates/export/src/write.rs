@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use tagq::{Answer, Run, TagSelection, requests::Listing, stretches};
+use tagq::{Answer, RowsDone, Run, TagSelection, requests::Listing, stretches};
 
 use crate::{
     BatchWriter, Error, Form, Touched,
@@ -32,10 +32,10 @@ pub fn write_tags<W: Write + Send>(
     out: W,
     form: Form,
 ) -> Result<(W, Written), Error> {
-    write_tags_telling(run, selection, out, form, &mut |_, _| ())
+    write_tags_telling(run, selection, out, form, &mut |_, _| Ok(()))
 }
 
-/// Same, and regularly calls `done` with the number of rows done and the total.
+/// Same, and regularly calls `done` with the number of rows done and the total; its error ends it.
 ///
 /// # Errors
 /// Same as [`write_tags`].
@@ -44,7 +44,7 @@ pub fn write_tags_telling<W: Write + Send>(
     selection: &TagSelection,
     out: W,
     form: Form,
-    done: &mut dyn FnMut(u64, u64),
+    done: &mut RowsDone<'_>,
 ) -> Result<(W, Written), Error> {
     let maker = Maker::new(run, selection)?;
     let touched = Touched::default();
@@ -64,7 +64,7 @@ pub fn write_tags_telling<W: Write + Send>(
             }
             tags += batch.num_rows() as u64;
             writer.push(&batch)?;
-            done(through, rows);
+            done(through, rows)?;
         }
         Ok::<_, Error>((writer.finish()?, Written { tags, lost: touched.lost() }))
     });

@@ -239,7 +239,10 @@ fn whoever_writes_tells_how_far_it_is() {
     {
         let selection = TagSelection { channels, ..TagSelection::default() };
         let mut told = Vec::new();
-        let mut tell = |through, of| told.push((through, of));
+        let mut tell = |through, of| {
+            told.push((through, of));
+            Ok(())
+        };
         write_tags_telling(&run, &selection, Vec::new(), Form::Csv, &mut tell).unwrap();
         assert_eq!(told.last(), Some(&(rows, rows)));
         assert!(told.iter().all(|(_, of)| *of == rows) && told.is_sorted());

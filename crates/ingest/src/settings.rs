@@ -98,7 +98,7 @@ impl Settings {
     }
 
     /// Returns [`Error::Cancelled`] after cancellation.
-    pub(crate) fn check_wanted(&self) -> Result<(), Error> {
+    pub fn check_wanted(&self) -> Result<(), Error> {
         match &self.cancelled {
             Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(Error::Cancelled),
             _ => Ok(()),

@@ -108,7 +108,9 @@ pub(crate) fn verify(
     sources: bool,
 ) -> PyResult<(usize, u64, usize, usize, usize, usize)> {
     let (run, _) = run.parts()?;
-    let verified = wait(py, None, &AtomicBool::default(), |_| run.verify(sources, &mut |_, _| ()))?;
+    let cancelled = Arc::<AtomicBool>::default();
+    let stop = Some(Arc::clone(&cancelled));
+    let verified = wait(py, None, &cancelled, |_| run.verify(sources, stop, &mut |_, _| ()))?;
     let Verified { blocks, rows, sources, sources_unknown, views, results } = verified;
     Ok((blocks, rows, sources, sources_unknown, views, results))
 }
@@ -135,10 +137,12 @@ pub(crate) fn export(
         ..TagSelection::default()
     };
     let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
-    let converted = wait(py, None, &AtomicBool::default(), |told| {
+    let cancelled = Arc::<AtomicBool>::default();
+    let settings = Settings { cancelled: Some(Arc::clone(&cancelled)), ..Settings::default() };
+    let converted = wait(py, None, &cancelled, |told| {
         let to = Destination { path: &path, force: replace, reads: &reads };
         let of = Tags::Run(&run, &selection);
-        tagq::convert(of, (format.form(), &to), &Settings::default(), None, told, &mut |_, _| ())
+        tagq::convert(of, (format.form(), &to), &settings, None, told, &mut |_, _| ())
     })?;
     // Floats that do not say which tick it was are told by the caller's `time_unit`.
     told_of(py, &path, converted)
@@ -158,15 +162,17 @@ pub(crate) fn convert(
     replace: bool,
 ) -> PyResult<u64> {
     let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
+    let cancelled = Arc::<AtomicBool>::default();
     let settings = Settings {
         format: source_format.map(|name| options::parse("source_format", name)).transpose()?,
         columns: columns.map(|names| options::parse("columns", names)).transpose()?,
         tick,
         salvage,
+        cancelled: Some(Arc::clone(&cancelled)),
         ..Settings::default()
     };
     let format = format_of(&out, Layout::Files)?;
-    let converted = wait(py, None, &AtomicBool::default(), |told| {
+    let converted = wait(py, None, &cancelled, |told| {
         let convert = |tags: Tags<'_>, reads: &[PathBuf]| {
             let to = Destination { path: &out, force: replace, reads };
             tagq::convert(tags, (format.form(), &to), &settings, tick, told, &mut |_, _| ())
@@ -175,7 +181,9 @@ pub(crate) fn convert(
             return convert(Tags::File(&from), std::slice::from_ref(&from));
         }
         let (format, columns) = (settings.format, settings.columns.clone());
-        let options = OpenOptions { tick_here: tick, format, columns, ..OpenOptions::default() };
+        let cancelled = Some(Arc::clone(&cancelled));
+        let options =
+            OpenOptions { tick_here: tick, format, columns, cancelled, ..OpenOptions::default() };
         let run = tagq::open(&from, &options, told)?;
         let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
         convert(Tags::Run(&run, &TagSelection::of_intact(&run, salvage)?), &reads)

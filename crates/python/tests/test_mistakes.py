@@ -31,9 +31,33 @@ def text(folder: Path) -> Path:
     return path
 
 
+def bright(folder: Path) -> tagq.Run:
+    path = folder / "bright.tags.zst"
+    tagq.simulate(path, channels=[1, 2, 3], coherent=True, rate="100kHz")
+    return tagq.open(path)
+
+
 Call = Callable[[tagq.Run, Path], object]
 #: What is written, the exception, and how its message begins; FOLDER stands for the folder of the test.
 MISTAKES: list[tuple[str, Call, type[Exception], str]] = [
+    (
+        "more than a day of work",
+        lambda run, folder: bright(folder).histogram2d(1, 2, 3, range="1h"),
+        tagq.TagqError,
+        "this would take about ",
+    ),
+    (
+        "a number for a switch",
+        lambda run, folder: tagq.open(folder, long=1),  # type: ignore[arg-type]
+        TypeError,
+        "long: True or False is wanted",
+    ),
+    (
+        "more than a day of simulation",
+        lambda run, folder: tagq.simulate(folder / "never.tags.zst", duration="4611686018427387904t"),
+        tagq.TagqError,
+        "this would take about ",
+    ),
     (
         "a number for a duration",
         lambda run, folder: run.coincidences(window=2e-9),  # type: ignore[arg-type]

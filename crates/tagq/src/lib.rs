@@ -80,8 +80,8 @@ pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{
-    Converted, OutForm, Projection, Stretch, TagSelection, Tags, TagsOfRun, Wrote, convert,
-    stretches, write,
+    Converted, OutForm, Projection, RowsDone, Stretch, TagSelection, Tags, TagsOfRun, Wrote,
+    convert, stretches, write,
 };
 pub use counted::{are, counted, grouped, thousands};
 pub use delays::Delays;

@@ -1,5 +1,7 @@
 //! Verifies the checksums of a store and of its sources.
 
+use std::sync::{Arc, atomic::AtomicBool};
+
 use tagq_ingest::{Settings, is_intact};
 
 use crate::{
@@ -30,24 +32,27 @@ pub struct Verified {
 impl Run {
     /// Verifies the checksums of every block of the store, of its views and cached results, and with `sources` the hash of
     /// every source that still exists. Reads all rows. After each block, `done` receives the number of blocks done
-    /// and the total.
+    /// and the total; it is stopped by `cancelled`.
     ///
     /// # Errors
-    /// [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
+    /// [`tagq_ingest::Error::Cancelled`]; [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
     /// [`Error::KeptDamaged`]; [`Error::SourceDamaged`].
     pub fn verify(
         &self,
         sources: bool,
+        cancelled: Option<Arc<AtomicBool>>,
         done: &mut dyn FnMut(usize, usize),
     ) -> Result<Verified, Error> {
+        let settings = Settings { cancelled, ..Settings::default() };
         let store = self.store();
         let blocks = store.blocks()?;
         store.guarded(|store| {
             for (i, block) in blocks.iter().enumerate() {
                 store.check_block(block)?;
                 done(i + 1, blocks.len());
+                settings.check_wanted()?;
             }
-            Ok::<_, tagq_store::Error>(())
+            Ok::<_, Error>(())
         })??;
         let mut verified = Verified {
             blocks: blocks.len(),
@@ -58,14 +63,14 @@ impl Run {
             results: 0,
         };
         if sources {
-            self.verify_sources(&mut verified)?;
+            self.verify_sources(&mut verified, &settings)?;
         }
         verified.views = verify_views(store.folder())?;
         verified.results = cache::verify(store.folder())?;
         Ok(verified)
     }
 
-    fn verify_sources(&self, verified: &mut Verified) -> Result<(), Error> {
+    fn verify_sources(&self, verified: &mut Verified, settings: &Settings) -> Result<(), Error> {
         let files = self.files();
         for source in &self.store().manifest().sources {
             let name = &source.facts.name;
@@ -76,7 +81,7 @@ impl Run {
                 verified.sources_unknown += 1;
                 continue;
             };
-            match is_intact(&source.facts, &path, &Settings::default())? {
+            match is_intact(&source.facts, &path, settings)? {
                 Some(true) => verified.sources += 1,
                 Some(false) => {
                     return Err(Error::SourceDamaged { path, run: self.path().into() });

@@ -54,7 +54,7 @@ pub(crate) fn check(
     let about = about(seconds);
     if seconds > DAY_S && !is_long {
         return Err(Error::Request(format!(
-            "this would take about {about}: {what}; --long (in Python long=True) allows that"
+            "this would take about {about}: {what}; `long` allows that"
         )));
     }
     progress.note_long(&format!("this may take about {about}: {what}; Ctrl-C ends it"));

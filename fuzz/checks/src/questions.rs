@@ -146,7 +146,7 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
         }
     }
     check(&run, &POOL.install(|| run.shortest_intervals(None)));
-    check(&run, &run.verify(true, &mut |_, _| ()));
+    check(&run, &run.verify(true, None, &mut |_, _| ()));
     let _: (Vec<_>, i128, i128) = (run.notes(), run.live_ticks(), run.elapsed_ticks());
 }
 
@@ -174,7 +174,7 @@ fn check<T>(run: &Run, found: &Result<T, Error>) {
     if let Err(Error::Store(error)) = found
         && error.is_damage()
     {
-        assert!(run.verify(false, &mut |_, _| ()).is_err(), "{error}");
+        assert!(run.verify(false, None, &mut |_, _| ()).is_err(), "{error}");
     }
     let &Err(Error::Unordered { row, block, .. }) = found else { return };
     assert_eq!(block, row / 65_536);

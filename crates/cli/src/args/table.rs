@@ -157,7 +157,8 @@ pub(crate) fn with_flags(text: &str) -> String {
     let options = QUERY_TYPES.iter().flat_map(|of| of.options());
     // Channels are given by position, too.
     let options = options.filter(|option| !matches!(option.value, ValueType::Channel(_)));
-    let others = ["parts", "part_tags", "channels_b"].map(|name| (name, name.replace('_', "-")));
+    let others = ["parts", "part_tags", "channels_b", "view_factor", "long"]
+        .map(|name| (name, name.replace('_', "-")));
     let flags = options.map(|option| (option.name, option.flag())).chain(others);
     flags.fold(text.to_owned(), |text, (name, flag)| {
         text.replace(&format!("`{name}`"), &format!("--{flag}"))

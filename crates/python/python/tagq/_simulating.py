@@ -41,6 +41,7 @@ def simulate(
     late: Duration | None = None,
     faults: bool = False,
     replace: bool = False,
+    long: bool = False,
     **unknown: NoReturn,
 ) -> int:
     """Writes simulated photon detections, as ``tagq simulate`` does, and returns the number of tags. The name selects the
@@ -78,6 +79,8 @@ def simulate(
         times and continues with another file in the folder ``out``.
     replace
         Whether files that are there are replaced.
+    long
+        Whether a simulation is made that is estimated to take longer than a day.
     """
     if unknown:
         raise unexpected("simulate", unknown, simulate.__kwdefaults__ or ())
@@ -90,7 +93,8 @@ def simulate(
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
                 raise WrongTypeError(f"{name}: a whole number from 0 to 2^64 - 1 is wanted, not {number!r}")
             options.append((name, str(number)))
-    flags = {"coherent": coherent, "beam_splitter": beam_splitter, "checksum": checksum, "faults": faults, "force": replace}
+    flags = {"coherent": coherent, "beam_splitter": beam_splitter, "checksum": checksum, "faults": faults}
+    flags |= {"force": replace, "long": long}
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise WrongTypeError(f"{name.replace('force', 'replace')}: True or False is wanted, not {flag!r}")

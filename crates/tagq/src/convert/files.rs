@@ -16,6 +16,7 @@ pub(super) fn write(
 ) -> Result<(u64, Option<String>), Error> {
     let mut taken = 0;
     let summary = read_recorded(path, settings, recording, |part| {
+        settings.check_wanted()?;
         taken += part.tags.len() as u64;
         for &(first, last) in part.dead {
             sink.dead(first, last);

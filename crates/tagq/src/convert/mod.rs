@@ -33,17 +33,20 @@ pub use selection::{Projection, TagSelection};
 pub use stretches::{Stretch, stretches};
 pub use tags::{Tags, TagsOfRun, Wrote};
 
+/// Receives the number of rows done and the total, and may end the work by an error.
+pub type RowsDone<'a> = dyn FnMut(u64, u64) -> Result<(), Error> + 'a;
+
 /// A form in which the tags of files and of runs are written.
 pub trait OutForm: TagForm {
-    /// Writes tags of a run, and calls `done` with the number of rows done and the total.
+    /// Writes tags of a run, and calls `done` with the number of rows done and the total; its error ends it.
     ///
     /// # Errors
-    /// Those of reading the store and of the output.
+    /// Those of reading the store, of the output, and of `done`.
     fn write_run(
         &self,
         of: &TagsOfRun<'_>,
         out: Box<dyn Output>,
-        done: &mut dyn FnMut(u64, u64),
+        done: &mut RowsDone<'_>,
     ) -> Result<Wrote, Error> {
         rows::write(self.start(out, of.times, of.threads), of, done)
     }
@@ -154,6 +157,7 @@ fn write_described<W: Output>(
                     counted.store(rows * rows::ROW_BYTES, Ordering::Relaxed);
                 }
                 done(rows, all);
+                settings.check_wanted().map_err(Error::from)
             };
             let Wrote { out, tags, lost } = form.write_run(&of, out, &mut told)?;
             (out, tags, lost, None)

@@ -6,6 +6,7 @@ use tagq_ingest::write::TagSink;
 use tagq_store::{Tag, format::MICRO_NONE};
 
 use super::{
+    RowsDone,
     stretches::stretches,
     tags::{TagsOfRun, Wrote},
 };
@@ -20,7 +21,7 @@ pub(super) const ROW_BYTES: u64 = 9;
 pub(super) fn write(
     sink: io::Result<Box<dyn TagSink>>,
     of: &TagsOfRun<'_>,
-    done: &mut dyn FnMut(u64, u64),
+    done: &mut RowsDone<'_>,
 ) -> Result<Wrote, Error> {
     let TagsOfRun { run, selection, recording, shown, .. } = of;
     let io_error = |source| Error::Io { path: (*shown).into(), action: "write", source };
@@ -67,13 +68,14 @@ pub(super) fn write(
             sink.push(&tags, &micro)?;
             written += tags.len() as u64;
             through += piece.rows.len() as u64;
-            done(through, total);
+            done(through, total).map_err(WriteError::Told)?;
         }
         Ok::<_, WriteError>((sink.finish()?, written))
     });
     let (out, tags) = written?.map_err(|error| match error {
         WriteError::Io(source) => io_error(source),
         WriteError::Store(error) => error.into(),
+        WriteError::Told(error) => error,
     })?;
     Ok(Wrote { out, tags, lost: 0 })
 }
@@ -94,6 +96,8 @@ fn extend<T>(
 enum WriteError {
     Io(io::Error),
     Store(tagq_store::Error),
+    /// The error of who was told.
+    Told(Error),
 }
 
 impl From<io::Error> for WriteError {

@@ -165,7 +165,7 @@ impl Evaluation<'_> {
         let name = evaluation.network.growth().1.unwrap_or_default();
         Error::Request(format!(
             "the view would have more than {} tags, where at most {} times those of the run are written: `{name}` makes the most; \
-             take fewer definitions, or a larger factor (--view-factor, in Python view_factor)",
+             take fewer definitions, or a larger `view_factor`",
             self.most_tags(),
             self.run.bounds().view_factor
         ))

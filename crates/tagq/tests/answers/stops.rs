@@ -1,12 +1,17 @@
 //! Every query asks often enough whether to stop, and then stops.
 
 use std::{
+    fs,
     path::Path,
-    sync::{Arc, LazyLock, atomic::AtomicU64},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use tagq::{
-    Caching, Error, OpenOptions, Progress, Question, Run, Silent, cases, open,
+    Caching, Destination, Error, OpenOptions, Progress, Question, Run, Silent, TagSelection, Tags,
+    cases, convert, files, open,
     query::{Error as QueryError, ScanProgress},
     requests::{QueryContext, Setup},
     store::{Creation, SourceFacts, Tick, Writer},
@@ -52,6 +57,37 @@ impl Progress for Stopping {
     fn scan(&self) -> Option<&ScanProgress> {
         Some(&self.0)
     }
+}
+
+#[test]
+fn writing_and_verifying_end_when_they_are_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    make(&store);
+    let run = opened(&store);
+    let is_cancelled = |error: &Error| matches!(error, Error::Files(files::Error::Cancelled));
+    let out = folder.path().join("out.tags.zst");
+    let to = Destination { path: &out, force: false, reads: &[] };
+    let form = files::write::Form::of_name(&out).unwrap();
+    for by_file in [false, true] {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let settings =
+            files::Settings { cancelled: Some(Arc::clone(&cancelled)), ..Default::default() };
+        let text = folder.path().join("in.tsv");
+        fs::write(&text, "1\t5\n".repeat(1_000)).unwrap();
+        let selection = TagSelection::default();
+        let tags = if by_file { Tags::File(&text) } else { Tags::Run(&run, &selection) };
+        cancelled.store(by_file, Relaxed);
+        let mut done = |_, _| cancelled.store(true, Relaxed);
+        let tick = Some(Tick::DEFAULT);
+        let converted = convert(tags, (&form, &to), &settings, tick, &Silent, &mut done);
+        assert!(is_cancelled(&converted.unwrap_err()), "{by_file}");
+        assert!(!out.exists());
+    }
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let verified =
+        run.verify(true, Some(Arc::clone(&cancelled)), &mut |_, _| cancelled.store(true, Relaxed));
+    assert!(is_cancelled(&verified.unwrap_err()));
 }
 
 #[test]
