@@ -29,7 +29,7 @@ pub(crate) struct Reporter {
     quiet: bool,
     progress: Arc<ScanProgress>,
     running: RefCell<Option<Running>>,
-    /// A note that is printed if the work is not done by then.
+    /// A note that is printed after [`BEFORE_LATE`], unless the work is done.
     late: RefCell<Option<Late>>,
 }
 
@@ -241,7 +241,7 @@ impl Progress for Reporter {
         if self.quiet {
             return;
         }
-        let (note, bar) = (with_flags(note), self.bar());
+        let (note, bar) = (with_flags(note) + "; Ctrl-C ends it", self.bar());
         let (stop, stopped) = channel::<()>();
         let thread = thread::spawn(move || {
             if stopped.recv_timeout(BEFORE_LATE) == Err(RecvTimeoutError::Timeout) {

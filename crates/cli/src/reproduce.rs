@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use tagq::{
-    OpenOptions, Progress as _, Provenance, QUERY_TYPES, ReproduceOptions, Reproduced, SavedAnswer,
-    Together, requests::Asking, store::Access,
+    Bounds, OpenOptions, Progress as _, Provenance, QUERY_TYPES, ReproduceOptions, Reproduced,
+    SavedAnswer, Together, requests::Asking, store::Access,
 };
 use tagq_export::report::{differences, table::quantities::counted};
 
@@ -21,7 +21,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         Io::Read => Access::Copied,
     };
     let threads = queries::number_of(args.threads);
-    let open = OpenOptions { access, threads, ..OpenOptions::default() };
+    // The answer was counted once.
+    let bounds = Bounds { is_long: true, ..Bounds::default() };
+    let open = OpenOptions { access, threads, bounds, ..OpenOptions::default() };
     let options = ReproduceOptions { runs: args.runs.clone(), open };
     let answers = SavedAnswer::read(&args.answer)?;
     let pool = queries::pool(args.threads)?;

@@ -9,8 +9,8 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts, SavedAnswer,
-    StoreChanges, TagSelection, Tags, Verified,
+    Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
+    SavedAnswer, StoreChanges, TagSelection, Tags, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
 };
@@ -59,6 +59,8 @@ pub(crate) fn reproduce(
     let open = OpenOptions {
         cancelled: Some(Arc::clone(&cancelled)),
         threads: threads.unwrap_or(0),
+        // The answer was counted once.
+        bounds: Bounds { is_long: true, ..Bounds::default() },
         ..OpenOptions::default()
     };
     let options = ReproduceOptions { runs, open };

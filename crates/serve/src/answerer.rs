@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::body::to_bytes;
-use tagq::Silent;
+use tagq::{Progress, Silent};
 use tokio::runtime::{self, Runtime};
 
 use crate::{
@@ -49,9 +49,10 @@ impl Answerer {
     pub fn answer(&self, body: &[u8], accept: &str) -> [(u16, Vec<u8>); 2] {
         let refused = |refusal: Refusal| (refusal.status.as_u16(), refusal.json().into_bytes());
         let form = Representation::named(accept);
+        let silent: Arc<dyn Progress + Send + Sync> = Arc::new(Silent);
         let answered = Question::of(body, &self.runs).map(|question| {
             self.runtime.block_on(async {
-                let asked = query::answered(question, form, &self.runs, &self.counting);
+                let asked = query::answered(question, form, &self.runs, &self.counting, &silent);
                 let response = asked.await?;
                 let status = response.status().as_u16();
                 let body = to_bytes(response.into_body(), usize::MAX).await;

@@ -30,7 +30,7 @@ pub(crate) struct Answered {
     _charge: Charge,
 }
 
-/// Bytes of a value of a table, and of a figure, at most.
+/// Bytes of a value of a table, about.
 const VALUE_BYTES: usize = 16;
 
 /// The contexts in which the runs are asked.
@@ -68,21 +68,26 @@ impl Question {
         let recorder = NoteRecorder::new(means.progress);
         let contexts = self.contexts(runs, means.pool, &recorder);
         let look = self.look.as_ref();
-        let (answer, figure) = if let Asked::Search(search) = settled.asked.asked()
+        // What is drawn has the same values once more.
+        let copies = if look.is_some() { 2 } else { 1 };
+        let charged = |answer: &Answer| {
+            let tables = [Some(&answer.rows), answer.total.as_ref(), answer.singles.as_ref()];
+            let values: usize = tables.into_iter().flatten().map(Table::values).sum();
+            means.budget.charge(values.saturating_mul(copies * VALUE_BYTES))
+        };
+        let (answer, charge, figure) = if let Asked::Search(search) = settled.asked.asked()
             && let [(run, context)] = &contexts[..]
         {
             let found = search.ask(run, context)?;
+            let charge = charged(&found.answer)?;
             let figure = look.map(|look| figure_of_peak(&found, (run, context), look));
-            (found.answer, figure)
+            (found.answer, charge, figure)
         } else {
             let answer = settled.asked.ask(&borrowed(&contexts))?;
+            let charge = charged(&answer)?;
             let figure = look.map(|look| figure(&answer, look));
-            (answer, figure)
+            (answer, charge, figure)
         };
-        let tables = [Some(&answer.rows), answer.total.as_ref()];
-        let values: usize = tables.into_iter().flatten().map(Table::values).sum();
-        let copies = if look.is_some() { 2 } else { 1 };
-        let charge = means.budget.charge(values.saturating_mul(copies * VALUE_BYTES))?;
         let mut notes = settled.notes.clone();
         recorder.add_to(&mut notes);
         Ok(Answered { answer, figure, notes, _charge: charge })

@@ -41,7 +41,7 @@ impl Drop for Charge {
 impl Budget {
     /// Creates a budget of `all` bytes, of which one answer or event may have `one`.
     pub fn new(one: usize, all: usize) -> Self {
-        let free = Arc::new(Semaphore::new(all / CHARGE_MIN));
+        let free = Arc::new(Semaphore::new(all.div_ceil(CHARGE_MIN).max(1)));
         Self { free, one, has_freed: Arc::default() }
     }
 
@@ -69,6 +69,9 @@ impl Budget {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, reason));
         }
         let more = bytes.saturating_sub(charge.bytes).div_ceil(CHARGE_MIN);
+        if more == 0 {
+            return Ok(());
+        }
         let more_permits = u32::try_from(more).map_err(|_| Refusal::busy())?;
         let free = Arc::clone(&self.free);
         charge

@@ -28,7 +28,7 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes of one answer or event at most.
     pub answer: usize,
-    /// Bytes of all answers and events that are not sent at most.
+    /// Bytes of all answers that are not sent at most, and as many of all events.
     pub unsent: usize,
     /// Streams of `/api/watch` at a time.
     pub streams: usize,
@@ -60,7 +60,8 @@ impl Default for Limits {
 pub(crate) struct Counting {
     pool: rayon::ThreadPool,
     turns: Arc<Semaphore>,
-    budget: Budget,
+    answers: Budget,
+    events: Budget,
     limit: Duration,
 }
 
@@ -75,12 +76,14 @@ impl Counting {
     pub fn new(limits: &Limits) -> Result<Self, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(limits.threads).build()?;
         let turns = Arc::new(Semaphore::new(limits.queries));
-        let budget = Budget::new(limits.answer, limits.unsent);
-        Ok(Self { pool, turns, budget, limit: limits.time })
+        let [answers, events] = [(); 2].map(|()| Budget::new(limits.answer, limits.unsent));
+        Ok(Self { pool, turns, answers, events, limit: limits.time })
     }
 
-    pub fn budget(&self) -> &Budget {
-        &self.budget
+    /// Returns the budget of answers, and that of events: the newest event of a list of questions is kept for new readers,
+    /// and answers must not wait for that.
+    pub fn budgets(&self) -> [&Budget; 2] {
+        [&self.answers, &self.events]
     }
 
     /// Does the work if a turn is free, and something of the budget.
@@ -88,18 +91,18 @@ impl Counting {
         self: &Arc<Self>,
         work: impl FnOnce(&Means<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        drop(self.budget.charge(0)?);
+        drop(self.answers.charge(0)?);
         let turn = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Refusal::busy())?;
-        self.run(turn, work).await
+        self.run(turn, false, work).await
     }
 
-    /// Waits for a turn and does the work.
+    /// Waits for a turn and does the work for an event.
     pub async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Means<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Refusal::busy())?;
-        self.run(turn, work).await
+        self.run(turn, true, work).await
     }
 
     /// Does the work on a thread that may block. The turn ends with the work, which is cancelled after the time limit and
@@ -107,6 +110,7 @@ impl Counting {
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         turn: OwnedSemaphorePermit,
+        is_event: bool,
         work: impl FnOnce(&Means<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let progress = Arc::new(QueryProgress::default());
@@ -114,7 +118,8 @@ impl Counting {
         let counting = Arc::clone(self);
         let work = task::spawn_blocking(move || {
             let _turn = turn;
-            work(&Means { pool: &counting.pool, progress: &*progress, budget: &counting.budget })
+            let budget = if is_event { &counting.events } else { &counting.answers };
+            work(&Means { pool: &counting.pool, progress: &*progress, budget })
         });
         match time::timeout(self.limit, work).await {
             Ok(Ok(result)) => result,

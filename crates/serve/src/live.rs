@@ -36,8 +36,10 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const ALIVE: &str = ": no news\n\n";
 /// What is sent first: the time in milliseconds after which a reader that lost the connection tries again.
 const BEGUN: &str = "retry: 1000\n\n";
-/// Time after which an event for which there was no memory is tried again.
+/// Time after which an event for which there was no memory is tried again; it doubles each time …
 const PAUSE: Duration = Duration::from_secs(1);
+/// … up to this one.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// The newest event of a set of questions; `None` before the first one.
 type Newest = watch::Sender<Option<Bytes>>;
@@ -119,6 +121,7 @@ impl Live {
     async fn answer(&self, mut set: QuestionSet, key: &str, newest: &Newest) {
         let mut commits = self.runs.commits.clone();
         commits.mark_changed();
+        let mut pause = PAUSE;
         loop {
             tokio::select! {
                 () = newest.closed() => if self.forget(key, newest) { return },
@@ -130,12 +133,15 @@ impl Live {
                     tokio::select! {
                         () = newest.closed() => if self.forget(key, newest) { return },
                         Update { event, is_short } = set.answer(&now) => {
-                            if event.is_some() {
-                                newest.send_replace(event);
-                            }
-                            if is_short {
-                                time::sleep(PAUSE).await;
+                            newest.send_replace(event);
+                            if is_short && commits.has_changed().is_ok() {
+                                time::sleep(pause).await;
+                                pause = PAUSE_MAX.min(2 * pause);
+                                // It makes room for the next one.
+                                newest.send_replace(None);
                                 commits.mark_changed();
+                            } else {
+                                pause = PAUSE;
                             }
                         }
                     }

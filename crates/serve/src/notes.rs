@@ -39,6 +39,9 @@ impl Progress for NoteRecorder<'_> {
         add(&mut self.notes.borrow_mut(), note);
     }
 
+    /// Who has the answer need not know how long it took.
+    fn note_long(&self, _: &str) {}
+
     fn scan(&self) -> Option<&ScanProgress> {
         self.progress.scan()
     }

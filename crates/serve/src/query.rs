@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde::Serialize;
-use tagq::requests::Listing;
+use tagq::{Progress, requests::Listing};
 use tagq_export::{
     Form,
     report::{json, list},
@@ -86,6 +86,7 @@ pub(crate) async fn answered(
     form: Representation,
     runs: &Runs,
     counting: &Arc<Counting>,
+    progress: &Arc<dyn Progress + Send + Sync>,
 ) -> Result<Response, Refusal> {
     let opened = runs.open(question.numbers())?;
     if matches!(form, Representation::Figure | Representation::Svg) {
@@ -106,7 +107,10 @@ pub(crate) async fn answered(
     let (counted, notes) = counted.await?;
     let answer = match counted {
         Counted::List(bytes) => bytes.into(),
-        Counted::Answer(answered) => sent::body(move |out| write(&answered, form, out)).await?,
+        Counted::Answer(answered) => {
+            let progress = Arc::clone(progress);
+            sent::body(progress, move |out| write(&answered, form, out)).await?
+        }
     };
     let mut response = ([(header::CONTENT_TYPE, form.media_type())], answer).into_response();
     if form != Representation::Json

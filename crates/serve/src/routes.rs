@@ -127,7 +127,8 @@ async fn query_once(
 ) -> Result<Response, Refusal> {
     let form = Representation::accepted(request.headers());
     let question = Question::of(&body(request).await?, &shared.runs)?;
-    shared.noted(query::answered(question, form, &shared.runs, &shared.counting).await)
+    let Shared { runs, counting, progress, .. } = &*shared;
+    shared.noted(query::answered(question, form, runs, counting, progress).await)
 }
 
 /// Says how questions are asked elsewhere.

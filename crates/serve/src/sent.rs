@@ -3,10 +3,12 @@
 use std::{
     io::{self, Write},
     mem,
+    sync::Arc,
 };
 
 use axum::body::{Body, Bytes};
 use futures_util::{StreamExt as _, stream};
+use tagq::Progress;
 use tokio::{
     sync::mpsc,
     task::{self, JoinHandle},
@@ -19,7 +21,10 @@ const PIECE: usize = 256 << 10;
 
 /// Returns the body that `write` writes, on a thread of its own. If it is shorter than a piece, an error is the response.
 /// A longer one is written as the client reads it, and breaks off at an error.
+///
+/// `progress` receives why it broke off.
 pub(crate) async fn body(
+    progress: Arc<dyn Progress + Send + Sync>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), Refusal> + Send + 'static,
 ) -> Result<Body, Refusal> {
     let (full, mut pieces) = mpsc::channel(1);
@@ -31,7 +36,7 @@ pub(crate) async fn body(
     match pieces.recv().await {
         Some(first) => {
             let first = stream::iter([Ok(first.into())]);
-            Ok(Body::from_stream(first.chain(following(pieces, writing))))
+            Ok(Body::from_stream(first.chain(following(pieces, writing, progress))))
         }
         None => Ok(last(writing).await?.into()),
     }
@@ -41,14 +46,18 @@ pub(crate) async fn body(
 fn following(
     pieces: mpsc::Receiver<Vec<u8>>,
     writing: JoinHandle<Result<Vec<u8>, Refusal>>,
+    progress: Arc<dyn Progress + Send + Sync>,
 ) -> impl stream::Stream<Item = io::Result<Bytes>> {
-    stream::unfold(Some((pieces, writing)), |state| async {
-        let (mut pieces, writing) = state?;
+    stream::unfold(Some((pieces, writing, progress)), |state| async {
+        let (mut pieces, writing, progress) = state?;
         if let Some(piece) = pieces.recv().await {
-            return Some((Ok(piece.into()), Some((pieces, writing))));
+            return Some((Ok(piece.into()), Some((pieces, writing, progress))));
         }
-        let last = last(writing).await.map(Bytes::from);
-        Some((last.map_err(|refusal| io::Error::other(refusal.reason)), None))
+        let last = last(writing).await.map_err(|refusal| {
+            progress.note(refusal.note.as_ref().unwrap_or(&refusal.reason));
+            io::Error::other(refusal.reason)
+        });
+        Some((last.map(Bytes::from), None))
     })
 }
 
@@ -84,6 +93,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use axum::{body::to_bytes, http::StatusCode};
+    use tagq::Silent;
 
     use super::*;
 
@@ -96,7 +106,7 @@ mod tests {
         for len in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 5 * PIECE + 7] {
             let bytes: Vec<u8> = (0..251).cycle().take(len).collect();
             let written = bytes.clone();
-            let body = body(move |out| {
+            let body = body(Arc::new(Silent), move |out| {
                 // Of other lengths than pieces.
                 written.chunks(1 + PIECE / 3).try_for_each(|part| out.write_all(part)).unwrap();
                 Ok(())
@@ -109,7 +119,7 @@ mod tests {
     #[test]
     fn an_error_is_the_response_or_breaks_it_off() {
         let failing = |len: usize| {
-            body(move |out| {
+            body(Arc::new(Silent), move |out| {
                 out.write_all(&vec![0; len]).unwrap();
                 Err(Refusal::busy())
             })
@@ -126,7 +136,7 @@ mod tests {
     fn writing_waits_for_the_reader_and_ends_with_it() {
         let (ends, ended) = channel();
         run(async {
-            let body = body(move |out| {
+            let body = body(Arc::new(Silent), move |out| {
                 let mut written = 0;
                 while out.write_all(&vec![0; PIECE]).is_ok() {
                     written += 1;

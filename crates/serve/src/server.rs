@@ -82,12 +82,18 @@ impl Server {
         let counting = Arc::new(Counting::new(&limits)?);
         let cookie = format!("tagq-{}", listener.local_addr()?.port());
         let access = Access { hosts: sites.hosts, token, cookie, base };
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            // Each connection may have an answer that is written on a thread, beside those that count.
+            .max_blocking_threads(
+                limits.connections.saturating_add(limits.queries).saturating_add(64),
+            )
+            .build()?;
         listener.set_nonblocking(true)?;
         let is_stopped = Arc::new(AtomicBool::new(false));
         let (runs, thread) = Runs::follow(runs, &is_stopped, Arc::clone(&progress))?;
         let runs = Arc::new(runs);
-        let budget = counting.budget().clone();
+        let budgets = counting.budgets().map(Budget::clone);
         let live = Arc::new(Live::new(&runs, &counting, limits.streams, &progress));
         let app = router(Arc::new(Shared { access, runs, counting, live, progress }));
         let served = runtime.block_on(async {
@@ -95,7 +101,7 @@ impl Server {
             let (ending, _) = watch::channel(());
             tokio::select! {
                 () = accept(&listener, &app, &limits, &ending) => {}
-                () = return_memory(&budget) => {}
+                () = return_memory(&budgets) => {}
                 () = until(stop) => {}
             }
             drop(listener);
@@ -121,10 +127,11 @@ async fn until(stop: &dyn Fn() -> bool) {
 }
 
 /// Returns memory to the system from time to time, if answers were sent in between.
-async fn return_memory(budget: &Budget) {
+async fn return_memory(budgets: &[Budget; 2]) {
     loop {
         time::sleep(RETURN_TIME).await;
-        if budget.has_freed() {
+        let [answers, events] = budgets.each_ref().map(Budget::has_freed);
+        if answers || events {
             let _ = task::spawn_blocking(os::return_memory).await;
         }
     }

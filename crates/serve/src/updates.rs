@@ -96,7 +96,7 @@ impl QuestionSet {
         self.number += 1;
         let head =
             Head { id: commits.number, number: self.number, took_s: begun.elapsed().as_secs_f64() };
-        let budget = self.counting.budget().clone();
+        let budget = self.counting.budgets()[1].clone();
         let written = task::spawn_blocking(move || update(&head, replies, &budget)).await;
         written.unwrap_or_else(|fault| {
             self.progress.note(&fault.to_string());
@@ -119,13 +119,14 @@ struct Head {
     took_s: f64,
 }
 
-/// Returns the event with these replies. If they are too many bytes, it says so for each of them.
+/// Returns the event with these replies. If they are too many bytes, it says so for the largest of them.
 fn update(head: &Head, mut replies: Vec<Reply>, budget: &Budget) -> Update {
     let mut event = event(head, &replies, budget);
-    if let Err(refusal) = &event {
-        for reply in &mut replies {
-            reply.answered = Err(refusal.clone());
-        }
+    while let Err(refusal) = &event {
+        // The largest one is left out first.
+        let largest = replies.iter_mut().filter(|reply| reply.answered.is_ok());
+        let Some(largest) = largest.max_by_key(|reply| reply.values()) else { break };
+        largest.answered = Err(refusal.clone());
         event = self::event(head, &replies, budget);
     }
     let is_busy = |reply: &Reply| matches!(&reply.answered, Err(refusal) if refusal.is_busy());
@@ -155,6 +156,10 @@ fn event(head: &Head, replies: &[Reply], budget: &Budget) -> Result<Bytes, Refus
 }
 
 impl Reply {
+    fn values(&self) -> usize {
+        self.answered.as_ref().map_or(0, |answered| answered.answer.rows.values())
+    }
+
     /// Returns the age of the data now: later questions of the list may have taken long.
     fn age_s(&self) -> Option<f64> {
         self.age.map(|(age, at)| (age + at.elapsed()).as_secs_f64())

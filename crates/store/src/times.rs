@@ -492,10 +492,10 @@ impl<'a> Distances<'a> {
         let mut far = self.far_of(far);
         if let Some(start) = self.starts_in(begin + 1..row + 1).flatten().last() {
             let first = start.row - self.first_row;
-            far += decode::far_rows(&self.gaps[begin..first]);
+            far = far.saturating_add(decode::far_rows(&self.gaps[begin..first]));
             (begin, time) = (first, start.time);
         }
-        far += decode::far_rows(&self.gaps[begin..=begin]);
+        far = far.saturating_add(decode::far_rows(&self.gaps[begin..=begin]));
         decode::last_time(&self.gaps[begin + 1..=row], self.far.from(far), time)
     }
 

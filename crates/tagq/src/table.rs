@@ -450,13 +450,19 @@ impl Table {
         self.len() == 0
     }
 
-    /// Returns the number of values in all cells. Lists of a column are taken to be as long as its first one.
+    /// Returns about the number of values in all cells. Lists of a column are taken to be as long as the longest of its
+    /// first, middle and last one.
     pub fn values(&self) -> usize {
-        let each = |column: &Column| match column.cells.iter().next() {
-            Some(Cell::List(items)) => items.len(),
+        let of_cell = |cell| match cell {
+            Cell::List(items) => items.len() + 2,
             _ => 1,
         };
-        self.columns.iter().map(|column| column.cells.len() * each(column)).sum()
+        let of_column = |Column { cells, .. }: &Column| {
+            let len = cells.len();
+            let some = [0, len / 2, len.saturating_sub(1)].into_iter().filter(|&row| row < len);
+            len * some.map(|row| of_cell(cells.at(row))).max().unwrap_or(0)
+        };
+        self.columns.iter().map(of_column).sum()
     }
 
     /// Iterates over the rows.
@@ -504,6 +510,8 @@ mod tests {
             serde_json::to_string(&table).unwrap(),
             r#"[{"channels":[3,15],"count":61,"car":null},{"channels":[3,16],"count":18446744073709551615,"car":0.5}]"#
         );
+        // Two lists of two, and two columns of two.
+        assert_eq!(table.values(), 2 * 4 + 4);
         assert_eq!((table.len(), table.get("count").is_some()), (2, true));
         assert!(Table::default().is_empty());
     }

@@ -57,7 +57,7 @@ pub(crate) fn check(
             "this would take about {about}: {what}; `long` allows that"
         )));
     }
-    progress.note_long(&format!("this may take about {about}: {what}; Ctrl-C ends it"));
+    progress.note_long(&format!("this may take about {about}: {what}"));
     Ok(())
 }
 

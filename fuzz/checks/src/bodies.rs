@@ -38,7 +38,9 @@ static ANSWERER: LazyLock<Answerer> = LazyLock::new(|| {
         ServedRun { name: name.into(), setup, follower }
     };
     let runs = vec![run("a.tagq"), run("b.tagq")];
-    let limits = Limits { threads: 1, time: Duration::from_secs(2), ..Limits::default() };
+    // Whole answers are in memory here, and a fuzzer ends at 512 MiB.
+    let (time, answer) = (Duration::from_secs(2), 16 << 20);
+    let limits = Limits { threads: 1, time, answer, ..Limits::default() };
     let answerer = Answerer::new(runs, &limits).unwrap();
     // The stores stay mapped.
     drop(folder);

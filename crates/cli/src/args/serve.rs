@@ -46,7 +46,7 @@ pub(crate) struct ServeArgs {
     /// Memory of one answer or event at most, in MiB; larger ones are refused
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = value_parser!(u32).range(1..))]
     answer_limit: u32,
-    /// Memory of all answers and events that are not sent yet, in MiB; above it, queries are refused until some are sent
+    /// Memory of all answers that are not sent yet, in MiB, and as much of all events; above it, queries are refused
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = value_parser!(u32).range(1..))]
     unsent_limit: u32,
     /// Hold back the newest D of a growing file, because recorders may hand over tags late [default: 10ms]
@@ -67,9 +67,10 @@ impl ServeArgs {
     /// Returns the bytes of one answer, and of all that are not sent, at most.
     pub(crate) fn bytes(&self) -> Result<(usize, usize), Usage> {
         let (answer, unsent) = (self.answer_limit, self.unsent_limit);
-        if answer > unsent {
+        // A table, the text of its event, and the event before.
+        if answer.saturating_mul(3) > unsent {
             let reason = format!(
-                "`--unsent-limit {unsent}` has no room for an answer of `--answer-limit {answer}`; lower that too"
+                "`--unsent-limit {unsent}` has no room for three times `--answer-limit {answer}`; lower that, too"
             );
             return Err(Usage(reason));
         }

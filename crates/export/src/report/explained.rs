@@ -71,6 +71,10 @@ pub fn table(explained: &[Explained]) -> String {
         let most =
             |number: String| if plan.at_least { format!("at least {number}") } else { number };
         let about = |number: String| format!("about {number}");
+        let time = |seconds: Option<f64>| match seconds {
+            Some(seconds) => about(format!("{} s", short(seconds))),
+            None => "more memory is needed than there is".into(),
+        };
         let of = |part: String, all: u64| format!("{part} of {}", thousands(all));
         for (what, value) in [
             ("rows", of(most(thousands(plan.rows)), run.tags)),
@@ -80,8 +84,8 @@ pub fn table(explained: &[Explained]) -> String {
             ("method", plan.kernels.join("; ")),
             ("instructions", plan.level.to_string()),
             ("threads", plan.threads.to_string()),
-            ("pairs", about(thousands(plan.pairs))),
-            ("time", about(format!("{} s", short(plan.estimated_s)))),
+            ("pairs", plan.pairs.map_or("not known".into(), |pairs| about(thousands(pairs)))),
+            ("time", time(plan.estimated_s)),
         ] {
             let _ = writeln!(text, "{what:16}{value}");
         }

@@ -44,15 +44,15 @@ pub struct PlanFacts {
     /// All blocks of the run, including the last one, which may be partial.
     pub blocks: usize,
     /// Pairs and triples that are counted one by one, about.
-    pub pairs: u64,
+    pub pairs: Option<u64>,
     /// The time that counting takes about, in seconds.
-    pub estimated_s: f64,
+    pub estimated_s: Option<f64>,
     /// How the scans count, and from which data.
     pub kernels: Vec<&'static str>,
 }
 
 impl PlanFacts {
-    pub(super) fn of(plan: &ReadPlan, run: &Run, work: Work, threads: usize) -> Self {
+    pub(super) fn of(plan: &ReadPlan, run: &Run, work: Option<Work>, threads: usize) -> Self {
         // Queries do not use a damaged index either: they then read the rows.
         let blocks = run.store().blocks().unwrap_or_default();
         let mut blocks: Vec<Range<u64>> =
@@ -72,7 +72,7 @@ impl PlanFacts {
             clippy::cast_sign_loss,
             reason = "a float saturates"
         )]
-        let pairs = work.pairs.round() as u64;
+        let pairs = work.map(|work| work.pairs.round() as u64);
         Self {
             level: plan.level.name(),
             threads: plan.threads,
@@ -84,7 +84,7 @@ impl PlanFacts {
             blocks_skipped: blocks.iter().filter(is_skipped).count(),
             blocks: blocks.len(),
             pairs,
-            estimated_s: work.seconds(threads),
+            estimated_s: work.map(|work| work.seconds(threads)),
             kernels: plan.kernels(),
         }
     }

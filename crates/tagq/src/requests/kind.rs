@@ -596,7 +596,8 @@ pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explain
         context.pool.install(|| plan(recording))
     })?;
     let (header, query) = kind.described(&resolved)?;
-    let work = kind.check_work(&resolved, 1)?;
+    // What does not fit in memory has no estimate.
+    let work = kind.check_work(&resolved, 1).ok();
     let threads = context.pool.current_num_threads();
     let plan = PlanFacts::of(&plan, run, work, threads);
     Ok(Explained { header, query, run: context.facts(run), plan })

@@ -111,14 +111,14 @@ fn every_case_of_every_query_asks_whether_to_stop_and_then_stops() {
         let context = QueryContext::new(&setup, &POOL, &Silent);
         let work = question.request().map_or(0.0, |request| {
             let plan = request.explain(&opened(&store), &context).unwrap().plan;
-            plan.rows_taken as f64 + plan.pairs as f64
+            plan.rows_taken as f64 + plan.pairs.unwrap() as f64
         });
         let each = work / asks as f64;
         assert!(each < WORK_MAX, "{query} {options:?}: {each} tags and pairs for each of {asks}");
         for at in [1, asks.div_ceil(2)] {
             let is_right = match ask(at).0 {
                 // Only notes were looked for.
-                Ok(answer) => at > 1 && answer.rows == whole.rows,
+                Ok(answer) => at > 1 && query == "coincidences" && answer.rows == whole.rows,
                 Err(error) => matches!(error, Error::Query(QueryError::Cancelled)),
             };
             assert!(is_right, "{query} {options:?} at {at} of {asks}");

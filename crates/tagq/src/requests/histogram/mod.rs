@@ -219,7 +219,7 @@ impl RequestKind for Histogram {
                 // Without single pairs: a step for each tag at each edge, twice as fast.
                 let edges = bins as f64 * (2.0 * live / reach).min(1.0);
                 let of_merges = (a + b) * edges / 2.0;
-                if live > 0.0 { (a * b * (reach / live).min(2.0)).min(of_merges) } else { 0.0 }
+                if live > 0.0 { (a * b * (reach / live).min(1.0)).min(of_merges) } else { 0.0 }
             });
             Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
         })?;
