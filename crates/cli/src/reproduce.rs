@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         Io::Read => Access::Copied,
     };
     let threads = queries::number_of(args.threads);
-    // The answer was counted once.
+    // It was allowed when the answer was counted.
     let bounds = Bounds { is_long: true, ..Bounds::default() };
     let open = OpenOptions { access, threads, bounds, ..OpenOptions::default() };
     let options = ReproduceOptions { runs: args.runs.clone(), open };

@@ -59,7 +59,7 @@ pub(crate) fn reproduce(
     let open = OpenOptions {
         cancelled: Some(Arc::clone(&cancelled)),
         threads: threads.unwrap_or(0),
-        // The answer was counted once.
+        // It was allowed when the answer was counted.
         bounds: Bounds { is_long: true, ..Bounds::default() },
         ..OpenOptions::default()
     };

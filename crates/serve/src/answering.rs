@@ -68,7 +68,7 @@ impl Question {
         let recorder = NoteRecorder::new(means.progress);
         let contexts = self.contexts(runs, means.pool, &recorder);
         let look = self.look.as_ref();
-        // What is drawn has the same values once more.
+        // A figure holds the values a second time.
         let copies = if look.is_some() { 2 } else { 1 };
         let charged = |answer: &Answer| {
             let tables = [Some(&answer.rows), answer.total.as_ref(), answer.singles.as_ref()];

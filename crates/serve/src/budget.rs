@@ -13,10 +13,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Refusal;
 
-/// What is charged at a time, and for each answer at least: the pieces that are on their way to its client.
+/// Charges are multiples of these bytes. One of them covers the pieces of an answer that wait for its client.
 const CHARGE_MIN: usize = 1 << 20;
 
-/// What all answers and events that are not sent may hold, and one of them.
+/// A limit on the bytes of all answers, or of all events, and on the bytes of one of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     free: Arc<Semaphore>,
@@ -39,7 +39,7 @@ impl Drop for Charge {
 }
 
 impl Budget {
-    /// Creates a budget of `all` bytes, of which one answer or event may have `one`.
+    /// Creates a budget of `all` bytes. One answer or event has at most `one` bytes.
     pub fn new(one: usize, all: usize) -> Self {
         let free = Arc::new(Semaphore::new(all.div_ceil(CHARGE_MIN).max(1)));
         Self { free, one, has_freed: Arc::default() }

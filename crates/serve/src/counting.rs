@@ -65,7 +65,7 @@ pub(crate) struct Counting {
     limit: Duration,
 }
 
-/// What counts: the threads, the progress, and the budget of what is counted.
+/// The threads and the progress of a query, and the budget of its answer.
 pub(crate) struct Means<'a> {
     pub pool: &'a rayon::ThreadPool,
     pub progress: &'a dyn Progress,
@@ -80,8 +80,13 @@ impl Counting {
         Ok(Self { pool, turns, answers, events, limit: limits.time })
     }
 
-    /// Returns the budget of answers, and that of events: the newest event of a list of questions is kept for new readers,
-    /// and answers must not wait for that.
+    /// Returns the budget of events. It is not that of answers: the newest event of a list of questions is kept for new
+    /// readers, and answers must not wait for that.
+    pub fn events(&self) -> &Budget {
+        &self.events
+    }
+
+    /// Returns the budgets of answers and of events.
     pub fn budgets(&self) -> [&Budget; 2] {
         [&self.answers, &self.events]
     }

@@ -32,16 +32,17 @@ const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// What is sent then.
+/// The comment that is sent then.
 const ALIVE: &str = ": no news\n\n";
-/// What is sent first: the time in milliseconds after which a reader that lost the connection tries again.
+/// The beginning of a stream: a reader that lost the connection tries again after this time in milliseconds.
 const BEGUN: &str = "retry: 1000\n\n";
 /// Time after which an event for which there was no memory is tried again; it doubles each time …
 const PAUSE: Duration = Duration::from_secs(1);
 /// … up to this one.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// The newest event of a set of questions; `None` before the first one.
+/// The newest event of a set of questions; `None` before the first one, and while one is made again for which there was no
+/// memory.
 type Newest = watch::Sender<Option<Bytes>>;
 
 /// The streams that are open.
@@ -166,7 +167,7 @@ impl Live {
     }
 }
 
-/// Returns the next event, or a comment if there is none for a while; `None` at the end of the events.
+/// Returns the next event. If there is none for some seconds, returns a comment; at the end of the events, `None`.
 async fn next(newest: &mut watch::Receiver<Option<Bytes>>) -> Option<Bytes> {
     loop {
         match time::timeout(HEARTBEAT, newest.changed()).await {

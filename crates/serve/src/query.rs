@@ -121,7 +121,7 @@ pub(crate) async fn answered(
     Ok(response)
 }
 
-/// What was counted for one question.
+/// The result of one question.
 enum Counted {
     /// The list is written while it is counted.
     List(Bytes),

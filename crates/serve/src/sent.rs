@@ -66,7 +66,7 @@ async fn last(writing: JoinHandle<Result<Vec<u8>, Refusal>>) -> Result<Vec<u8>, 
     writing.await.map_err(|fault| Refusal::failed(fault.to_string()))?
 }
 
-/// What is passed on in pieces.
+/// A writer that passes bytes on in pieces.
 struct Pieces {
     piece: Vec<u8>,
     full: mpsc::Sender<Vec<u8>>,

@@ -96,7 +96,7 @@ impl QuestionSet {
         self.number += 1;
         let head =
             Head { id: commits.number, number: self.number, took_s: begun.elapsed().as_secs_f64() };
-        let budget = self.counting.budgets()[1].clone();
+        let budget = self.counting.events().clone();
         let written = task::spawn_blocking(move || update(&head, replies, &budget)).await;
         written.unwrap_or_else(|fault| {
             self.progress.note(&fault.to_string());

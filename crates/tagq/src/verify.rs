@@ -35,7 +35,8 @@ impl Run {
     /// and the total; it is stopped by `cancelled`.
     ///
     /// # Errors
-    /// [`tagq_ingest::Error::Cancelled`]; [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
+    /// [`tagq_ingest::Error::Cancelled`];
+    /// [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
     /// [`Error::KeptDamaged`]; [`Error::SourceDamaged`].
     pub fn verify(
         &self,

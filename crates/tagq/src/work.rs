@@ -9,7 +9,7 @@ const LONG_S: f64 = 10.0;
 /// Work that takes longer than this many seconds is refused, unless it is allowed.
 const DAY_S: f64 = 86_400.0;
 
-/// What a query is estimated to do, each in seconds of one thread.
+/// An estimate of what a query does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Work {
     /// Tags that scans take, each as often as it is taken.
@@ -74,7 +74,7 @@ impl Add for Work {
     }
 }
 
-/// Names what takes most of the time.
+/// Names the tags, the pairs if they are more, and the scans if there are several.
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, pairs, scans, .. } = self;

@@ -70,7 +70,7 @@ impl ServeArgs {
         // A table, the text of its event, and the event before.
         if answer.saturating_mul(3) > unsent {
             let reason = format!(
-                "`--unsent-limit {unsent}` has no room for three times `--answer-limit {answer}`; lower that, too"
+                "`--unsent-limit {unsent}` has no room for three times `--answer-limit {answer}`; raise the first or lower the second"
             );
             return Err(Usage(reason));
         }

@@ -684,7 +684,7 @@ fn answers_that_nobody_reads_fill_no_more_than_the_budget() {
     assert_eq!(answered, 3, "{all:?}");
     let refused = server.post("/api/query", &body, &[]);
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
-    // Events have their own budget; what is too large for them is left out.
+    // Events have their own budget. An answer that is too large for it is left out of the event.
     let event = next(&mut server.watch(&json!([question, {"query": "rates"}])));
     assert!(event["errors"][0].as_str().unwrap().contains("larger than 5 MiB"), "{event}");
     assert_eq!(event["errors"][1], Value::Null);

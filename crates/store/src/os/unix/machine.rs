@@ -26,7 +26,7 @@ pub fn available_memory() -> u64 {
     pages.map_or(u64::MAX, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
 }
 
-/// Returns free memory inside of the allocator to the system: that of glibc keeps what was freed between other pieces.
+/// Gives free memory of the allocator back to the system. The allocator of glibc keeps it where pieces in use lie behind it.
 pub fn return_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "it is in no safe wrapper")]
