@@ -45,15 +45,25 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("views"), ["tagq-query", "tagq-store"]);
     assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
     assert_eq!(
+        ours("run"),
+        ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-views"]
+    );
+    assert_eq!(
+        ours("ask"),
+        ["tagq-fit", "tagq-ingest", "tagq-query", "tagq-run", "tagq-spectrum", "tagq-store"]
+    );
+    assert_eq!(ours("study"), ["tagq-ask", "tagq-fit", "tagq-query", "tagq-run", "tagq-store"]);
+    assert_eq!(
         ours("tagq"),
         [
+            "tagq-ask",
             "tagq-fit",
             "tagq-ingest",
             "tagq-query",
+            "tagq-run",
             "tagq-simulate",
-            "tagq-spectrum",
             "tagq-store",
-            "tagq-views"
+            "tagq-study"
         ]
     );
     assert_eq!(ours("export"), ["tagq"]);
@@ -213,7 +223,7 @@ fn queries_and_requests_name_options_and_not_flags() {
         line.match_indices("--").any(|(at, _)| line[at + 2..].starts_with(char::is_alphabetic))
     };
     assert!(is_flag("leave --bin out") && !is_flag("-------- a line"));
-    for folder in ["query/src", "tagq/src/requests", "tagq/src/peaks", "tagq/src/pulses"] {
+    for folder in ["query/src", "ask/src/requests", "ask/src/peaks", "ask/src/pulses"] {
         let mut files = Vec::new();
         sources_below(&root().join("crates").join(folder), &mut files);
         assert!(files.len() > 3, "{folder}");

@@ -27,9 +27,9 @@ enum Kind {
 const KINDS: [(Kind, &str, &str, u32); 5] = [
     (Kind::Store, "crates/store/src/format.rs", "VERSION", 1),
     (Kind::Partial, "crates/query/src/partial/bytes.rs", "VERSION", 1),
-    (Kind::Plan, "crates/tagq/src/plan/file.rs", "VERSION", 1),
-    (Kind::PartOfPlan, "crates/tagq/src/plan/parts.rs", "VERSION", 3),
-    (Kind::Answer, "crates/tagq/src/answer.rs", "SCHEMA_VERSION", 3),
+    (Kind::Plan, "crates/study/src/plan/file.rs", "VERSION", 1),
+    (Kind::PartOfPlan, "crates/study/src/plan/parts.rs", "VERSION", 3),
+    (Kind::Answer, "crates/ask/src/answer.rs", "SCHEMA_VERSION", 3),
 ];
 
 /// Each kind and version, and a file of it, below data/fixtures. Files are never made again.

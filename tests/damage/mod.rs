@@ -6,10 +6,18 @@
 mod questions;
 mod stores;
 
-use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock, thread};
+use std::{
+    collections::BTreeMap,
+    env,
+    fmt::{Display, Write as _},
+    fs,
+    path::Path,
+    sync::LazyLock,
+    thread,
+};
 
 use tagq::{
-    Caching, Delays, Error, OpenOptions, ReproduceOptions, Run, SavedAnswer, Search as _,
+    Caching, Delays, OpenOptions, ReproduceOptions, Run, RunError, SavedAnswer, Search as _,
     SettingScan, Silent, TagSelection, Tags, derive,
     files::{
         Settings,
@@ -53,7 +61,7 @@ const TURNS: usize = 127;
 type Table = BTreeMap<(u32, &'static str, Damage, &'static str), Outcomes>;
 
 /// Returns the answer to a query that was asked before, as a file has it; no text for other questions.
-fn saved(folder: &Path, question: &Question) -> Result<String, Error> {
+fn saved(folder: &Path, question: &Question) -> Result<String, tagq::Error> {
     let Asked::Reproduced(query, options) = &question.asked else { return Ok(String::new()) };
     let run: Run = open(folder, &options_of(Caching::Off), &Silent)?;
     let setup = Setup::default();
@@ -71,7 +79,7 @@ fn checksum(bytes: &[u8]) -> String {
 }
 
 /// Returns the checksum of the tags as text.
-fn converted(run: &Run) -> Result<String, Error> {
+fn converted(run: &Run) -> Result<String, RunError> {
     let form = Form { content: Content::Tabs, packing: Packing::Plain };
     let (settings, shown) = (Settings::default(), Path::new("a copy"));
     let copy = tagq::write(
@@ -85,6 +93,10 @@ fn converted(run: &Run) -> Result<String, Error> {
     copy.map(|(bytes, _)| checksum(&bytes))
 }
 
+fn refused(error: impl Display) -> String {
+    error.to_string()
+}
+
 /// Returns the complete content of an answer, or why it is refused; `saved` is the answer that is reproduced.
 fn answer(
     folder: &Path,
@@ -92,7 +104,6 @@ fn answer(
     saved: &str,
     caching: Caching,
 ) -> Result<String, String> {
-    let refused = |error: Error| error.to_string();
     let open_options = options_of(caching);
     if let Asked::Reproduced(..) = question.asked {
         let answers = SavedAnswer::parse(saved.as_bytes(), Path::new("answer.json")).unwrap();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq::{
-    Destination, Error, Input, OutForm, Progress as _, TagSelection, Tags,
+    Destination, Input, OutForm, Progress as _, RunError, TagSelection, Tags,
     files::{
         Settings,
         write::{Content, Form, Packing},
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         TagFormat::File(TEXT)
     } else {
         let form = TagFormat::of_name(&args.out, Layout::Files);
-        let form = form.ok_or_else(|| Error::NoForm { path: args.out.clone() })?;
+        let form = form.ok_or_else(|| RunError::NoForm { path: args.out.clone() })?;
         // Checked before anything is read, because a pipe cannot be read again.
         to.check()?;
         form

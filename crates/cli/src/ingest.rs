@@ -69,8 +69,8 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
 }
 
 fn first_tick(
-    setups: impl Iterator<Item = Result<Setup, tagq::Error>>,
-) -> Result<Option<Tick>, tagq::Error> {
+    setups: impl Iterator<Item = Result<Setup, tagq::RunError>>,
+) -> Result<Option<Tick>, tagq::RunError> {
     for setup in setups {
         let setup = setup?;
         if setup.path.is_some() {

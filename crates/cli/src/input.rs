@@ -25,13 +25,13 @@ pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
 
 /// Returns the setup that the user named, else the one in the folder of the run, if any, with the names that the
 /// sources give to channels. Notes which one is used.
-pub(crate) fn setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::Error> {
+pub(crate) fn setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::RunError> {
     let setup = written_setup(path, args)?;
     Ok(if is_stdin(path) { setup } else { setup.with_names_of(path) })
 }
 
 /// Returns the same setup without the names that the sources give to channels.
-pub(crate) fn written_setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::Error> {
+pub(crate) fn written_setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::RunError> {
     let asked = args.setup.as_deref();
     if args.no_setup || is_stdin(path) && asked.is_none() {
         return Ok(Setup::default());
@@ -57,6 +57,6 @@ pub(crate) fn open(path: &Path, options: &OpenOptions, reporter: &Reporter) -> a
 }
 
 /// Buffers standard input in a file in `folder`.
-pub(crate) fn set_aside(folder: &Path, reporter: &Reporter) -> Result<Input, tagq::Error> {
+pub(crate) fn set_aside(folder: &Path, reporter: &Reporter) -> Result<Input, tagq::RunError> {
     Input::set_aside(stdin().lock(), folder, reporter)
 }

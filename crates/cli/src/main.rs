@@ -35,7 +35,7 @@ mod written;
 use std::{io::Write as _, panic, process::ExitCode};
 
 use args::Command;
-use tagq::escaped;
+use tagq::{AskError, RunError, escaped};
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
@@ -115,18 +115,34 @@ fn message(error: &anyhow::Error) -> String {
 /// Returns the text of an error, with the options that it names as arguments.
 fn text_of(error: &(dyn std::error::Error + 'static)) -> String {
     let text = error.to_string();
-    if error_of_run(error).is_some_and(tagq::Error::names_options) {
+    if run_error(error).is_some_and(RunError::names_options) {
         args::with_flags(&text)
     } else {
         text
     }
 }
 
-fn error_of_run<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a tagq::Error> {
+/// Returns the error of the library, if it is one of its upper layers.
+fn library_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a tagq::Error> {
     match error.downcast_ref::<tagq_export::Error>() {
         Some(tagq_export::Error::Run(error)) => Some(error),
         _ => error.downcast_ref(),
     }
+}
+
+/// Returns the error of the run or of the request that it is, if it is one.
+fn run_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a RunError> {
+    library_error(error)
+        .and_then(tagq::Error::run)
+        .or_else(|| error.downcast_ref().and_then(AskError::run))
+        .or_else(|| error.downcast_ref())
+}
+
+/// Returns the exit code of an error of the library.
+fn library_code(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    let code = library_error(error).map(tagq::Error::exit_code);
+    code.or_else(|| error.downcast_ref().map(AskError::exit_code))
+        .or_else(|| error.downcast_ref().map(RunError::exit_code))
 }
 
 /// A mistake in the command line that only appears while the command runs.
@@ -154,8 +170,8 @@ impl Retry {
         let is_io = error.chain().any(<dyn std::error::Error>::is::<std::io::Error>);
         let has_no_folder = error
             .chain()
-            .filter_map(error_of_run)
-            .any(|error| matches!(error, tagq::Error::NoFolder { .. }));
+            .filter_map(run_error)
+            .any(|error| matches!(error, RunError::NoFolder { .. }));
         if is_io || has_no_folder { Self(error).into() } else { error }
     }
 }
@@ -178,7 +194,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref().is_some_and(tagq_plot::Error::is_of_options) {
         return 2;
     }
-    error.chain().find_map(error_of_run).map_or(1, tagq::Error::exit_code)
+    error.chain().find_map(library_code).unwrap_or(1)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

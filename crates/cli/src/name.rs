@@ -11,7 +11,7 @@ use crate::{args::NameArgs, progress::Reporter};
 
 pub(crate) fn run(args: &NameArgs) -> anyhow::Result<()> {
     if !args.run.exists() {
-        return Err(tagq::Error::NoSuchPath { path: args.run.clone() }.into());
+        return Err(tagq::RunError::NoSuchPath { path: args.run.clone() }.into());
     }
     let path = Setup::place(&args.run);
     let mut file = SetupFile::open(&path)?;

@@ -42,11 +42,11 @@ impl AnswerArgs {
         let question = &command.question;
         if self.explain {
             let explain = |run: &Run, context: &QueryContext<'_>| {
-                question.settled(&[(run, context)])?.request()?.explain(run, context)
+                Ok(question.settled(&[(run, context)])?.request()?.explain(run, context)?)
             };
             return self.explain_all(question, explain);
         }
-        self.ask_all(question, false, |runs| question.settled(runs)?.ask(runs))
+        self.ask_all(question, false, |runs| Ok(question.settled(runs)?.ask(runs)?))
     }
 
     /// Asks each run, or all of them as one, and prints what is answered. All runs have one answer if their counts are added

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use tagq::{OpenOptions, Progress as _, escaped};
+use tagq::{OpenOptions, Progress as _, RunError, escaped};
 use tagq_export::report::{info::left_over, table::quantities::counted};
 
 use crate::{args::VerifyArgs, progress::Reporter};
@@ -24,10 +24,10 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     for path in &args.runs {
         let run = match tagq::open(path, &options, &reporter) {
-            Err(tagq::Error::NoSources { path }) => {
+            Err(RunError::NoSources { path }) => {
                 let shown = escaped(&path.display().to_string()).into_owned();
                 match tagq::verify_kept(&path)? {
-                    0 => return Err(tagq::Error::NoSources { path }.into()),
+                    0 => return Err(RunError::NoSources { path }.into()),
                     kept => writeln!(
                         out,
                         "{shown}: intact: {}",

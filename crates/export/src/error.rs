@@ -41,11 +41,18 @@ pub enum Error {
     NoText(arrow_schema::DataType),
 }
 
-impl From<tagq::store::Error> for Error {
-    fn from(error: tagq::store::Error) -> Self {
-        Self::Run(error.into())
-    }
+/// Errors of lower layers.
+macro_rules! lower {
+    ($($of:ty),*) => {
+        $(impl From<$of> for Error {
+            fn from(error: $of) -> Self {
+                Self::Run(error.into())
+            }
+        })*
+    };
 }
+
+lower!(tagq::AskError, tagq::RunError, tagq::RequestError, tagq::store::Error);
 
 impl Error {
     /// Returns whether the reader of a pipe has closed it.

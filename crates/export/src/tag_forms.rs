@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt16Array, UInt32Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use tagq::{
-    OutForm, RowsDone, TagsOfRun, Wrote,
+    AskError, OutForm, RowsDone, RunError, TagsOfRun, Wrote,
     files::write::{self as files, Keeps, Output, TagForm, TagSink, Times},
     store::{Recording, Tag, format::MICRO_NONE},
 };
@@ -131,12 +131,12 @@ impl OutForm for Form {
         of: &TagsOfRun<'_>,
         out: Box<dyn Output>,
         done: &mut RowsDone<'_>,
-    ) -> Result<Wrote, tagq::Error> {
+    ) -> Result<Wrote, RunError> {
         let written = write_tags_telling(of.run, of.selection, out, *self, done);
         let (out, written) = written.map_err(|error| match error {
-            Error::Run(error) => error,
+            Error::Run(tagq::Error::Ask(AskError::Run(error))) => error,
             error => {
-                tagq::Error::Io { path: of.shown.into(), action: "write", source: io_error(error) }
+                RunError::Io { path: of.shown.into(), action: "write", source: io_error(error) }
             }
         })?;
         Ok(Wrote { out, tags: written.tags, lost: written.lost })

@@ -224,7 +224,7 @@ impl Answer {
 
     /// Returns the answer in the format of the command line with `--format json`.
     fn to_json(&self) -> PyResult<String> {
-        json::line(&self.content).map_err(|e| errors::of_run(&e.into()))
+        json::line(&self.content).map_err(errors::of_run)
     }
 
     /// Returns the headings and the fields of the table of the command line, of at most so many rows.
@@ -245,15 +245,14 @@ impl Answer {
             total: total.as_ref().map(Plain::of_table),
             figure: self.drawn().clone(),
         };
-        let bytes = serde_json::to_vec(&plain).map_err(|e| errors::of_run(&e.into()))?;
+        let bytes = serde_json::to_vec(&plain).map_err(errors::of_run)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Makes an answer from its bytes.
     #[staticmethod]
     fn of_state(bytes: &[u8]) -> PyResult<Self> {
-        let plain: PlainAnswer =
-            serde_json::from_slice(bytes).map_err(|e| errors::of_run(&e.into()))?;
+        let plain: PlainAnswer = serde_json::from_slice(bytes).map_err(errors::of_run)?;
         let PlainAnswer { header, query, run, provenance, columns, total, figure } = plain;
         let (rows, total) = (Plain::table(columns), total.map(Plain::table));
         let answer = tagq::Answer {
@@ -278,7 +277,7 @@ impl Answer {
             Some(wide) => serde_json::to_string(&figure.drawn(wide)),
             None => serde_json::to_string(&figure),
         };
-        json.map_err(|error| errors::of_run(&error.into()))
+        json.map_err(errors::of_run)
     }
 
     /// Returns the figure of the answer as an SVG element.
@@ -303,7 +302,7 @@ impl Answer {
         let progress = PythonProgress::default();
         let fitted = py.detach(|| fit.answer(&self.content, &progress));
         errors::warn(py, &progress.take_notes())?;
-        Self::new(fitted.map_err(|error| errors::of_run(&error))?)
+        Self::new(fitted.map_err(errors::of_run)?)
     }
 
     /// Fits a function to the answer: of the bytes of the places and the parameters, it returns those of one value for each
@@ -345,13 +344,13 @@ impl Answer {
         let settings = Settings { fixed, ..Settings::default() };
         let own = OwnModel { name, model: &model, settings, between };
         let progress = PythonProgress::default();
-        let fitted = self.content.fitted(&own, &progress);
+        let fitted = own.fit(&self.content, &progress);
         drop(model);
         if let Some(error) = raised.into_inner() {
             return Err(error);
         }
         errors::warn(py, &progress.take_notes())?;
-        Self::new(fitted.map_err(|error| errors::of_run(&error))?)
+        Self::new(fitted.map_err(errors::of_run)?)
     }
 
     /// Writes the answer to a file, in the format that its name selects, as the command line does.

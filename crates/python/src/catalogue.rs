@@ -47,7 +47,7 @@ impl Catalogue {
 
     /// Returns the runs as the JSON of the command line has them.
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.runs).map_err(|e| errors::of_run(&e.into()))
+        serde_json::to_string(&self.runs).map_err(errors::of_run)
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -2,6 +2,7 @@
 
 use arrow_schema::ArrowError;
 use pyo3::{prelude::*, types::PyType};
+use tagq::RunError;
 
 /// The Python module that defines the exceptions.
 const HOME: &str = "tagq._errors";
@@ -55,23 +56,22 @@ fn with_keywords(message: &str) -> String {
 }
 
 /// Converts an error of the library.
-pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
-    let class = match (error, error.exit_code()) {
+pub(crate) fn of_run(error: impl Into<tagq::Error>) -> PyErr {
+    let error = error.into();
+    if error.is_cancelled() {
+        let message = tagq::escaped(&error.to_string()).into_owned();
+        return pyo3::exceptions::PyKeyboardInterrupt::new_err(message);
+    }
+    let class = match (error.run(), error.exit_code()) {
         (
-            tagq::Error::Files(tagq::files::Error::Cancelled)
-            | tagq::Error::Query(tagq::query::Error::Cancelled),
-            _,
-        ) => {
-            let message = tagq::escaped(&error.to_string()).into_owned();
-            return pyo3::exceptions::PyKeyboardInterrupt::new_err(message);
-        }
-        (
-            tagq::Error::NoSuchPath { .. }
-            | tagq::Error::NoSources { .. }
-            | tagq::Error::NothingIngested { .. },
+            Some(
+                RunError::NoSuchPath { .. }
+                | RunError::NoSources { .. }
+                | RunError::NothingIngested { .. },
+            ),
             _,
         ) => "NotFoundError",
-        (tagq::Error::Files(tagq::files::Error::Line { .. }), _) => "TextError",
+        (Some(RunError::Files(tagq::files::Error::Line { .. })), _) => "TextError",
         (_, 2) => "QuestionError",
         (_, 3) => "DamageError",
         (_, 4) => "BusyError",
@@ -83,7 +83,7 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
 /// Converts an error from creating Arrow.
 pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     match error {
-        tagq_export::Error::Run(error) => of_run(&error),
+        tagq_export::Error::Run(error) => of_run(error),
         tagq_export::Error::Arrow(ArrowError::ExternalError(error)) => {
             match error.downcast::<tagq_export::Error>() {
                 Ok(error) => of_export(*error),

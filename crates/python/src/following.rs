@@ -50,7 +50,7 @@ impl Follower {
         let every = every.map(|every| seconds("every", every)).transpose()?;
         let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
         let follower = tagq::Follower::new(&path, &options, hold_back);
-        let follower = follower.map_err(|e| errors::of_run(&e))?;
+        let follower = follower.map_err(errors::of_run)?;
         let runs = FollowLoop::new(vec![follower], Some(every.unwrap_or_default()));
         Ok(Self { runs: OwnMutex::new(runs), timeout, is_closed: AtomicBool::new(false) })
     }

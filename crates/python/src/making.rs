@@ -8,7 +8,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Schema};
 use pyo3::{prelude::*, types::PyBytes};
 use tagq::{
-    OpenOptions,
+    OpenOptions, RunError,
     store::{Tick, format::MICRO_NONE},
 };
 
@@ -110,7 +110,7 @@ impl NewStore {
         making.store()?;
         let Some(store) = making.store.take() else { return Err(errors::closed()) };
         let run = py.detach(|| store.finish(name, &OpenOptions::default()));
-        let run = run.map_err(|e| errors::of_run(&e))?;
+        let run = run.map_err(errors::of_run)?;
         let origin = Origin::of_store(&run);
         Run::new(run, tagq::requests::Setup::default(), None, origin)
     }
@@ -138,10 +138,10 @@ impl NewStore {
 impl Making {
     fn store(&mut self) -> PyResult<&mut tagq::NewStore> {
         if self.store.is_none() {
-            let mut store = tagq::NewStore::create(self.at.as_deref(), self.tick)
-                .map_err(|e| errors::of_run(&e))?;
+            let mut store =
+                tagq::NewStore::create(self.at.as_deref(), self.tick).map_err(errors::of_run)?;
             if let Some(tick) = self.micro_tick {
-                store.set_micro_tick(tick).map_err(|e| errors::of_run(&e))?;
+                store.set_micro_tick(tick).map_err(errors::of_run)?;
             }
             self.store = Some(store);
         }
@@ -201,13 +201,13 @@ pub(crate) fn tags_of(
 }
 
 /// Converts an error from appending tags.
-pub(crate) fn of_append(error: tagq::Error) -> PyErr {
+pub(crate) fn of_append(error: RunError) -> PyErr {
     match error {
-        tagq::Error::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
+        RunError::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
             "{error}; sort them first, as by numpy.argsort(time, kind=\"stable\")"
         )),
-        tagq::Error::Store(error @ tagq::store::Error::Span { .. }) => question(error.to_string()),
-        error => errors::of_run(&error),
+        RunError::Store(error @ tagq::store::Error::Span { .. }) => question(error.to_string()),
+        error => errors::of_run(error),
     }
 }
 

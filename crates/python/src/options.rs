@@ -8,7 +8,7 @@ use pyo3::{
 };
 use serde_json::Value;
 use tagq::{
-    Error, FIT_TYPES, Fit, FitType, QUERY_TYPES, Question,
+    Error, FIT_TYPES, Fit, FitType, QUERY_TYPES, Question, RequestError, RunError,
     requests::{Channel, OptionValues, RequestOption, Selection, ValueType, keyword},
 };
 
@@ -65,10 +65,13 @@ pub(crate) fn selection(keywords: &Bound<'_, PyDict>) -> PyResult<Selection> {
 }
 
 /// Converts an error of a request, which names options.
-fn of_request(error: Error) -> PyErr {
-    match error {
-        Error::Option { option, reason, .. } => question(format!("{}: {reason}", keyword(&option))),
-        error => errors::of_run(&error),
+fn of_request(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    match error.run() {
+        Some(RunError::Request(RequestError::Option { option, reason, .. })) => {
+            question(format!("{}: {reason}", keyword(option)))
+        }
+        _ => errors::of_run(error),
     }
 }
 

@@ -32,7 +32,7 @@ impl PyPlan {
     #[new]
     fn new(text: &str) -> PyResult<Self> {
         let plan = tagq::Plan::parse(text.as_bytes(), Path::new("the plan"));
-        Ok(Self { plan: plan.map_err(|e| errors::of_run(&e))? })
+        Ok(Self { plan: plan.map_err(errors::of_run)? })
     }
 
     /// Divides the request with this name over runs into about so many parts.
@@ -61,7 +61,7 @@ impl PyPlan {
 
     /// Returns its text.
     fn text(&self) -> PyResult<String> {
-        self.plan.text().map_err(|e| errors::of_run(&e))
+        self.plan.text().map_err(errors::of_run)
     }
 
     /// Returns the number of its parts.
@@ -88,7 +88,7 @@ impl PyPlan {
         let pool = pool_of(Some(threads))?;
         let pool = pool.here()?;
         let counted = wait(py, None, &AtomicBool::default(), |told| {
-            Ok(self.plan.count(part, options, pool, told)?.to_bytes())
+            self.plan.count(part, options, pool, told).map(|parts| parts.to_bytes())
         });
         Ok(PyBytes::new(py, &counted?))
     }
@@ -110,7 +110,7 @@ impl PyPlan {
         let plan = &self.plan;
         let all =
             if rows { plan.row_bytes(part, &folder) } else { plan.index_bytes(part, &folder) };
-        let all = all.map_err(|e| errors::of_run(&e))?;
+        let all = all.map_err(errors::of_run)?;
         Ok(all.into_iter().map(|of| (of.name, of.len, of.bytes.start, of.bytes.end)).collect())
     }
 
@@ -121,7 +121,7 @@ impl PyPlan {
         parts: Vec<PyBackedBytes>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let sum = py.detach(|| self.sum(&parts).map(|sum| sum.to_bytes()));
-        Ok(PyBytes::new(py, &sum.map_err(|e| errors::of_run(&e))?))
+        Ok(PyBytes::new(py, &sum.map_err(errors::of_run)?))
     }
 
     /// Answers from all partial results.

@@ -31,7 +31,7 @@ struct Recording {
 
 impl Recording {
     fn commit(&mut self) -> PyResult<()> {
-        self.recorder.commit().map_err(|e| errors::of_run(&e))?;
+        self.recorder.commit().map_err(errors::of_run)?;
         self.committed = Instant::now();
         Ok(())
     }
@@ -52,9 +52,9 @@ impl Recorder {
         let tick = options::parse("tick", tick)?;
         let micro_tick = micro_tick.map(|tick| options::parse("micro_tick", tick)).transpose()?;
         let every: tagq::store::Duration = options::parse("every", every)?;
-        let every = every.on_the_clock().map_err(|e| errors::of_run(&e.into()))?;
+        let every = every.on_the_clock().map_err(errors::of_run)?;
         let recorder = py.detach(|| tagq::Recorder::open(&store, tick, micro_tick));
-        let recorder = recorder.map_err(|e| errors::of_run(&e))?;
+        let recorder = recorder.map_err(errors::of_run)?;
         let recording = Recording { recorder, committed: Instant::now() };
         Ok(Self { recording: OwnMutex::new(recording), every })
     }

@@ -12,8 +12,8 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Bounds, Fit, LeftOut, OpenOptions, PlannedRun, Projection, Question, RunFacts, RunSetting,
-    SettingOf, SettingScan, TagSelection, Treatment,
+    Bounds, Fit, LeftOut, OpenOptions, PlannedRun, Projection, Question, RequestError, RunFacts,
+    RunSetting, SettingOf, SettingScan, TagSelection, Treatment,
     query::TimeRange,
     requests::{Channel, Moment, OptionValues, QueryContext, Setup},
     store::Access,
@@ -116,14 +116,14 @@ impl Run {
     /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
     fn text(&self) -> PyResult<String> {
         let Open { run, setup, .. } = self.open()?;
-        PlannedRun::of(&run, &setup).and_then(|run| run.text()).map_err(|e| errors::of_run(&e))
+        PlannedRun::of(&run, &setup).and_then(|run| run.text()).map_err(errors::of_run)
     }
 
     /// Opens a run with exactly the rows that a text names.
     #[staticmethod]
     fn of_text(text: &str) -> PyResult<Self> {
         let opened = PlannedRun::parse(text).and_then(|run| run.open(Access::Mapped));
-        let (run, setup) = opened.map_err(|e| errors::of_run(&e))?;
+        let (run, setup) = opened.map_err(errors::of_run)?;
         let origin = Origin::of_store(&run);
         Self::new(run, setup, None, origin)
     }
@@ -171,7 +171,7 @@ impl Run {
             let times: Vec<i64> = times.iter().map(|&time| i64::from_ne_bytes(time)).collect();
             run.lookup(&times)
         });
-        let rows = rows.map_err(|e| errors::of_run(&e))?;
+        let rows = rows.map_err(errors::of_run)?;
         let bytes: Vec<u8> = rows.into_iter().flat_map(u64::to_ne_bytes).collect();
         Ok(PyBytes::new(py, &bytes))
     }
@@ -187,7 +187,7 @@ impl Run {
     fn tags(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tags> {
         let Open { run, setup, .. } = self.open()?;
         let scope = options::selection(keywords)?.scope(&run, &setup);
-        let scope = scope.map_err(|e| errors::of_run(&e))?;
+        let scope = scope.map_err(errors::of_run)?;
         let selection = TagSelection {
             range: scope.range,
             channels: scope.channels,
@@ -237,7 +237,7 @@ impl Run {
     fn facts(&self) -> PyResult<String> {
         let Open { run, setup, .. } = self.open()?;
         let facts = RunFacts::named(&run, &setup);
-        serde_json::to_string(&facts).map_err(|e| errors::of_run(&e.into()))
+        serde_json::to_string(&facts).map_err(errors::of_run)
     }
 
     /// Returns the number of bits of a channel label.
@@ -287,7 +287,7 @@ impl Run {
     /// Returns the label of a named channel.
     fn number_of(&self, name: &Bound<'_, PyAny>) -> PyResult<u16> {
         let channel: Channel = options::channel("channel", name)?;
-        self.open()?.setup.channel(&channel).map_err(|e| errors::of_run(&e))
+        self.open()?.setup.channel(&channel).map_err(errors::of_run)
     }
 
     /// Ingests new data; returns whether the commit is another one now.
@@ -358,7 +358,7 @@ impl Setting {
     ) -> Result<RunSetting, tagq::Error> {
         match self {
             Self::Pattern(text) => {
-                text.parse::<SettingOf>().map_err(tagq::Error::Request)?.of(paths)
+                text.parse::<SettingOf>().map_err(RequestError::Invalid)?.of(paths)
             }
             Self::Values((name, values)) => {
                 Ok(RunSetting { name: name.clone(), values: values.clone() })
@@ -393,7 +393,7 @@ fn ask_all(py: Python<'_>, runs: &[Open], asks: &Asks) -> PyResult<Answer> {
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&contexts).collect();
         match asks {
-            Asks::Answer(question) => question.settled(&runs)?.ask(&runs),
+            Asks::Answer(question) => Ok(question.settled(&runs)?.ask(&runs)?),
             Asks::Again(of) => {
                 let settled = if let Some(settled) = of.settled.get() {
                     settled
@@ -401,7 +401,7 @@ fn ask_all(py: Python<'_>, runs: &[Open], asks: &Asks) -> PyResult<Answer> {
                     let settled = of.asked.settled(&runs)?;
                     of.settled.get_or_init(|| settled)
                 };
-                settled.ask(&runs)
+                Ok(settled.ask(&runs)?)
             }
             Asks::Fit(fit, question) => fit.ask(question, &runs),
             Asks::Scan(name, options, setting) => {
@@ -489,7 +489,7 @@ impl Opening {
         } else {
             Setup::of(path, self.setup.as_deref())
         };
-        setup.map_err(|e| errors::of_run(&e))
+        setup.map_err(errors::of_run)
     }
 
     fn options(&self, setup: &Setup) -> PyResult<OpenOptions> {
@@ -553,9 +553,10 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
         match (&paths[..], &options.store) {
             ([path], None) => tagq::ingest(path, &options, told),
             (paths, Some(store)) => tagq::ingest_sources(paths, None, store, &options, told),
-            (_, None) => Err(tagq::Error::Request(
+            (_, None) => Err(RequestError::Invalid(
                 "several sources want a store to be named, as store=\"night.tagq\"".into(),
-            )),
+            )
+            .into()),
         }
     })?;
     let origin = match &paths[..] {

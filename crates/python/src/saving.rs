@@ -6,7 +6,7 @@ use std::{
 };
 
 use pyo3::PyResult;
-use tagq::{Answer, Destination, NewFile, Silent, requests::Listing};
+use tagq::{Answer, Destination, NewFile, RequestError, Silent, requests::Listing};
 use tagq_export::{
     Form,
     report::{Format, table::TableStyle},
@@ -63,9 +63,10 @@ impl Content {
             Self::Rows(format) => {
                 format.write_list(std::slice::from_ref(listing), Form::Arrow, out).map(drop)
             }
-            Self::Figure(_) => {
-                Err(tagq::Error::Request("a list has no figure; save it as a table".into()).into())
-            }
+            Self::Figure(_) => Err(tagq::Error::from(RequestError::Invalid(
+                "a list has no figure; save it as a table".into(),
+            ))
+            .into()),
         }
     }
 }
@@ -76,11 +77,10 @@ pub(crate) fn save(
     replace: bool,
     write: impl FnOnce(&mut (dyn Write + Send)) -> PyResult<()>,
 ) -> PyResult<()> {
-    let of_run = |error: tagq::Error| errors::of_run(&error);
     let new = NewFile::create(&Destination { path, force: replace, reads: &[] }, &Silent);
-    let new = new.map_err(of_run)?;
-    let mut out = BufWriter::with_capacity(1 << 16, new.file().map_err(of_run)?);
+    let new = new.map_err(errors::of_run)?;
+    let mut out = BufWriter::with_capacity(1 << 16, new.file().map_err(errors::of_run)?);
     write(&mut out)?;
     let file = out.into_inner().map_err(|error| errors::of_export(error.into_error().into()))?;
-    new.keep(&file).map_err(of_run)
+    new.keep(&file).map_err(errors::of_run)
 }

@@ -16,7 +16,7 @@ pub(crate) fn simulate(
     out: PathBuf,
     options: Vec<(String, String)>,
 ) -> PyResult<u64> {
-    let options = SimulationOptions::of_texts(&options).map_err(|e| errors::of_run(&e))?;
+    let options = SimulationOptions::of_texts(&options).map_err(errors::of_run)?;
     let format = TagFormat::of_name(&out, Layout::Files);
     let form = format.as_ref().map(TagFormat::as_tag_form);
     wait(py, None, &AtomicBool::default(), |told| {

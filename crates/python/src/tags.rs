@@ -54,12 +54,10 @@ impl PyColumn {
             ColumnKind::Channel => self.store.check_tags(rows.clone()),
             ColumnKind::Micro => self.store.check_micro(rows.clone()),
         };
-        py.detach(check).map_err(|error| errors::of_run(&error.into()))?;
+        py.detach(check).map_err(errors::of_run)?;
         let (address, kind) = match self.kind {
             ColumnKind::Time => {
-                let times = py
-                    .detach(|| self.store.whole_times())
-                    .map_err(|error| errors::of_run(&error.into()))?;
+                let times = py.detach(|| self.store.whole_times()).map_err(errors::of_run)?;
                 (times.as_ptr().expose_provenance(), "<i8")
             }
             ColumnKind::Channel => match tags.channels {

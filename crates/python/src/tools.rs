@@ -9,7 +9,7 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunFacts,
+    Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunError, RunFacts,
     SavedAnswer, StoreChanges, TagSelection, Tags, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
@@ -34,7 +34,7 @@ pub(crate) fn derive(
 ) -> PyResult<Run> {
     let (run, setup) = run.parts()?;
     let of = options::selection(keywords)?.derivation(derived);
-    let of = of.map_err(|error| errors::of_run(&error))?;
+    let of = of.map_err(errors::of_run)?;
     let made = wait(py, None, &AtomicBool::default(), |told| {
         tagq::derive(&run, &setup, &of, store.as_deref(), told)
     })?;
@@ -96,9 +96,9 @@ pub(crate) fn info(py: Python<'_>, run: PyRef<'_, Run>, fast: bool) -> PyResult<
         let is_there = run.store().folder().exists();
         let store_bytes = if is_there { Some(run.store_bytes()?) } else { None };
         let leftovers = if is_there { run.leftovers()? } else { Vec::new() };
-        Ok(Looked { run: (*run).clone(), facts, shortest, store_bytes, leftovers })
+        Ok::<_, RunError>(Looked { run: (*run).clone(), facts, shortest, store_bytes, leftovers })
     })?;
-    json(&[looked]).map_err(|e| errors::of_run(&e.into()))
+    json(&[looked]).map_err(errors::of_run)
 }
 
 /// Verifies the checksums of a run. Returns the numbers of blocks, tags, sources that are the same, sources that were not
@@ -131,7 +131,7 @@ pub(crate) fn export(
     // Times are written as they were recorded.
     let setup = Setup { delays: Vec::new(), ..(*setup).clone() };
     let scope = options::selection(keywords)?.scope(&run, &setup);
-    let scope = scope.map_err(|e| errors::of_run(&e))?;
+    let scope = scope.map_err(errors::of_run)?;
     let selection = TagSelection {
         range: scope.range,
         channels: scope.channels,
@@ -196,7 +196,7 @@ pub(crate) fn convert(
 /// Returns the form that the name of a file means.
 fn format_of(path: &Path, layout: Layout) -> PyResult<TagFormat> {
     TagFormat::of_name(path, layout)
-        .ok_or_else(|| errors::of_run(&tagq::Error::NoForm { path: path.into() }))
+        .ok_or_else(|| errors::of_run(RunError::NoForm { path: path.into() }))
 }
 
 /// Warns of what the file does not hold. Returns the number of tags.
@@ -219,7 +219,7 @@ pub(crate) fn name(
 ) -> PyResult<Vec<(u16, String)>> {
     let named = || {
         if !path.exists() {
-            return Err(tagq::Error::NoSuchPath { path: path.clone() });
+            return Err(RunError::NoSuchPath { path: path.clone() });
         }
         let place: &Path = &Setup::place(&path);
         let mut file = SetupFile::open(place)?;
@@ -231,7 +231,7 @@ pub(crate) fn name(
         }
         Ok(SetupFile::open(place)?.setup().names.clone())
     };
-    named().map_err(|e| errors::of_run(&e))
+    named().map_err(errors::of_run)
 }
 
 /// Changes the tick of a store, or makes or drops its columns of times and gaps.
@@ -250,5 +250,5 @@ pub(crate) fn set(
         tagq::change_store(&path, store.as_deref(), changes, &tagq::Silent)?;
         tick.map_or(Ok(()), |tick| SetupFile::replace_tick(&path, tick, &tagq::Silent))
     };
-    py.detach(change).map_err(|e| errors::of_run(&e))
+    py.detach(change).map_err(errors::of_run)
 }

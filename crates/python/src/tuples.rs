@@ -57,7 +57,7 @@ impl Of {
     ) -> Result<T, tagq_export::Error> {
         let threads = tagq::store::threads(self.threads);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
+        let pool = pool.map_err(|e| tagq::RequestError::Invalid(format!("threads: {e}")))?;
         let context = QueryContext::new(&self.setup, &pool, progress);
         let question = self.question.settled(&[(&self.run, &context)])?;
         job(&question.request()?.listing(&self.run, &context)?)

@@ -64,11 +64,11 @@ impl Progress for PythonProgress {
 /// Runs `work` without the lock of the interpreter. `callback` is called with the name of the source,
 /// the bytes read and its length; an exception in it, or Ctrl-C, sets `cancelled`, cancels queries and
 /// so ends the work.
-pub(crate) fn wait<T: Send>(
+pub(crate) fn wait<T: Send, E: Into<tagq::Error> + Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
     cancelled: &AtomicBool,
-    work: impl FnOnce(&PythonProgress) -> Result<T, tagq::Error> + Send,
+    work: impl FnOnce(&PythonProgress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let (told, is_done) = (PythonProgress::default(), AtomicBool::new(false));
     let result = py.detach(|| {
@@ -101,7 +101,7 @@ pub(crate) fn wait<T: Send>(
         callback.call1(py, (&source.name, source.bytes, source.bytes))?;
     }
     errors::warn(py, &told.take_notes())?;
-    result.map_err(|error| errors::of_run(&error))
+    result.map_err(errors::of_run)
 }
 
 /// Wakes the waiting thread when the work is done, also by a panic.

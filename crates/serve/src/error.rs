@@ -59,18 +59,33 @@ impl Refusal {
     }
 }
 
+impl From<tagq::AskError> for Refusal {
+    fn from(error: tagq::AskError) -> Self {
+        tagq::Error::from(error).into()
+    }
+}
+
+impl From<tagq::RunError> for Refusal {
+    fn from(error: tagq::RunError) -> Self {
+        tagq::Error::from(error).into()
+    }
+}
+
 impl From<tagq::Error> for Refusal {
     /// Mistakes of the request are stated. Other errors may name files, so only the server notes them.
     fn from(error: tagq::Error) -> Self {
-        if matches!(error, tagq::Error::Query(tagq::query::Error::Cancelled)) {
+        if error.is_cancelled() {
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "the query was stopped");
         }
-        if matches!(error, tagq::Error::NoMicroTimes { .. }) {
+        if matches!(error, tagq::Error::Ask(tagq::AskError::NoMicroTimes { .. })) {
             let reason = "the run has no micro times, or their unit is not known";
             return Self::new(StatusCode::BAD_REQUEST, reason);
         }
         let is_mistake = error.names_options()
-            || matches!(error, tagq::Error::NoSuchChannel { .. } | tagq::Error::Unit(_));
+            || matches!(
+                error.run(),
+                Some(tagq::RunError::NoSuchChannel { .. } | tagq::RunError::Unit(_))
+            );
         if is_mistake && error.exit_code() == 2 {
             return Self::new(StatusCode::BAD_REQUEST, error.to_string());
         }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tagq::{
     QUERY_TYPES,
-    requests::{Asking, OptionValues, Setup},
+    requests::{Asking, OptionValues, Setup, renamed},
 };
 use tagq_plot::Look;
 
@@ -109,7 +109,7 @@ impl Question {
             return Err(wrong(format!("a query has {NAMES_MAX} names at most")));
         }
         let setup = |run: usize| match &names {
-            Some(names) => Ok((run, runs.setup(run).renamed(names)?)),
+            Some(names) => Ok((run, renamed(runs.setup(run), names)?)),
             None => Ok((run, runs.setup(run).clone())),
         };
         let runs = numbers.into_iter().map(setup).collect::<Result<_, Refusal>>()?;

@@ -20,102 +20,27 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod counted;
-mod error;
-mod escape;
-mod progress;
-mod work;
-
-mod destination;
-mod merge;
-mod new_file;
-
-mod run;
-
-mod recorded;
-mod remarks;
-
-mod convert;
-mod derive;
-mod details;
-mod input;
-mod new_store;
-mod notes;
-mod recorder;
-
-mod setup;
-
-pub mod requests;
-
-mod cells;
-mod figure;
-mod table;
-
-mod answer;
-mod provenance;
-
-mod cache;
-
-mod catalogue;
-
-mod delays;
-mod peaks;
-mod pulses;
-mod search;
-mod unfinished;
-mod unsteady;
-mod verify;
-
-mod question;
-
-mod fits;
-mod scans;
-
-mod plan;
-mod reproduce;
-
-mod simulate;
-
-pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
-pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
-pub use cells::Cells;
-pub use convert::{
-    Converted, OutForm, Projection, RowsDone, Stretch, TagSelection, Tags, TagsOfRun, Wrote,
-    convert, stretches, write,
+pub use tagq_ask::{
+    Answer, Asked, Cell, CellType, Cells, ChannelFacts, Column, CountedRun, Delays,
+    Error as AskError, FigureKind, FittedSeries, FoundRun, Moment, Priority, Provenance,
+    QUERY_TYPES, Question, Row, RunFacts, RunState, SCHEMA_VERSION, SEARCH_TYPES, Search, Searched,
+    Shown, Table, Together, Unit, Wanted, cases, is_search, lanes, requests, runs,
 };
-pub use counted::{are, counted, grouped, thousands};
-pub use delays::Delays;
-pub use derive::{Derivation, KeptView, derive, lanes};
-pub use destination::Destination;
-pub use details::LeftFile;
-pub use error::Error;
-pub use escape::{escaped, is_shown};
-pub use figure::{FigureKind, FittedSeries};
-pub use fits::{FIT_TYPES, Fit, FitType, OwnModel};
-pub use input::Input;
-pub use merge::{Alignment, Drift, Merged, merge};
-pub use new_file::NewFile;
-pub use new_store::NewStore;
-pub use notes::{ChannelSettings, Notes, Singles};
-pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun, verify_kept};
-pub use progress::{Progress, Silent};
-pub use provenance::{CountedRun, Provenance, Together};
-pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};
-pub use recorded::{Recorded, write_run_file};
-pub use recorder::Recorder;
-pub use remarks::{recorded_remarks, remarks};
-pub use reproduce::{Difference, RELATIVE_TOLERANCE, ReproduceOptions, Reproduced, SavedAnswer};
-pub use run::{
-    follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
-    left_out::LeftOut,
-    open::{Run, StoreChanges, StoreSizes, change_store, ingest, ingest_sources, open, open_input},
-    options::{Bounds, Caching, OpenOptions, Treatment},
+pub use tagq_run::{
+    Alignment, Bounds, Caching, ChannelSettings, Converted, Derivation, Destination, Drift,
+    Error as RunError, FollowChange, FollowLoop, Follower, ForChannel, HOLD_BACK, Input, KeptView,
+    LeftFile, LeftOut, Merged, NewFile, NewStore, Notes, OpenOptions, OutForm, Progress,
+    Projection, Recorded, Recorder, RequestError, RowsDone, Run, Silent, SimulationOptions,
+    Singles, StoreChanges, StoreSizes, Stretch, TagSelection, Tags, TagsOfRun, Treatment, Verified,
+    Waiter, Wrote, are, change_store, convert, counted, derive, escaped, grouped, ingest,
+    ingest_sources, is_shown, merge, open, open_input, recorded_remarks, remarks, stretches,
+    thousands, write, write_run_file,
 };
-pub use scans::{RunSetting, SettingOf, SettingScan};
-pub use search::{Search, Searched};
-pub use simulate::{ForChannel, SimulationOptions};
-pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
-pub use verify::Verified;
+pub use tagq_study::{
+    Difference, Division, Error, FIT_TYPES, Fit, FitType, OwnModel, Part, PartOptions, Parts, Plan,
+    PlannedRun, RELATIVE_TOLERANCE, ReproduceOptions, Reproduced, RunSetting, SavedAnswer,
+    SettingOf, SettingScan, verify_kept,
+};
 
 /// Events of a simulated recorder.
 pub use tagq_simulate::live::{Appended, Event};

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq::{
-    Caching, Delays, Error, OpenOptions, Run, Search as _, Silent,
+    Caching, Delays, Error, OpenOptions, Run, RunError, Search as _, Silent,
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, DelayAsked, Errors, Histogram, Histogram2d,
@@ -125,15 +125,15 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
     let context = QueryContext::new(&setup, &POOL, &Silent);
     for question in questions {
         let question = &bounded(question, &run);
-        check(&run, &question.ask(&run, &context));
-        check(&run, &question.explain(&run, &context));
+        check(&run, question.ask(&run, &context));
+        check(&run, question.explain(&run, &context));
         if let Request::Coincidences(_) = question
             && let Ok(listing) = question.listing(&run, &context)
         {
             let mut batches = 0;
             check(
                 &run,
-                &listing.stream(&mut |_| {
+                listing.stream(&mut |_| {
                     batches += 1;
                     if batches < 20 { Ok(()) } else { Err(std::io::Error::other("enough")) }
                 }),
@@ -142,11 +142,11 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
         if let Request::Histogram(of) = question {
             let channels = of.start.iter().chain(&of.stop).cloned().collect();
             let delays = Delays { channels, range: None, selection: of.selection.clone() };
-            check(&run, &delays.ask(&run, &context));
+            check(&run, delays.ask(&run, &context));
         }
     }
-    check(&run, &POOL.install(|| run.shortest_intervals(None)));
-    check(&run, &run.verify(true, None, &mut |_, _| ()));
+    check(&run, POOL.install(|| run.shortest_intervals(None)));
+    check(&run, run.verify(true, None, &mut |_, _| ()));
     let _: (Vec<_>, i128, i128) = (run.notes(), run.live_ticks(), run.elapsed_ticks());
 }
 
@@ -170,13 +170,14 @@ fn bounded(question: &Request, run: &Run) -> Request {
 
 /// An error that says that rows are out of order is right: they fall, or leave the span of their source. What is refused
 /// as damaged is not verified.
-fn check<T>(run: &Run, found: &Result<T, Error>) {
-    if let Err(Error::Store(error)) = found
+fn check<T>(run: &Run, found: Result<T, impl Into<Error>>) {
+    let Err(error) = found.map_err(Into::into) else { return };
+    if let Some(RunError::Store(error)) = error.run()
         && error.is_damage()
     {
         assert!(run.verify(false, None, &mut |_, _| ()).is_err(), "{error}");
     }
-    let &Err(Error::Unordered { row, block, .. }) = found else { return };
+    let Some(&RunError::Unordered { row, block, .. }) = error.run() else { return };
     assert_eq!(block, row / 65_536);
     let time = run.store().tags().time;
     let is_in_order = run.store().sources().all(|(source, rows)| {

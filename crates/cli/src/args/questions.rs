@@ -40,7 +40,7 @@ pub(crate) trait QuestionArgs: Args + FromArgMatches {
 
     /// Creates the question with this name, or the first of several.
     fn question(name: &str, options: &OptionValues) -> Result<Question, Error> {
-        Question::of_options(name, options.clone())
+        Ok(Question::of_options(name, options.clone())?)
     }
 }
 

@@ -5,7 +5,7 @@ use clap::{
 };
 use serde_json::Value;
 use tagq::{
-    Error, QUERY_TYPES,
+    Error, QUERY_TYPES, RequestError, RunError,
     requests::{OptionValues, RequestOption, Section, Selection, ValueType},
 };
 
@@ -18,7 +18,7 @@ pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<It
 pub(super) fn selection(names: &[&str], matches: &ArgMatches) -> Result<Selection, clap::Error> {
     let options = values(Selection::options().filter(|of| names.contains(&of.name)), matches);
     Selection::of_options(options.clone())
-        .map_err(|error| invalid(&error, Selection::options(), &options))
+        .map_err(|error| invalid(&error.into(), Selection::options(), &options))
 }
 
 /// Returns the argument for an option.
@@ -104,7 +104,8 @@ pub(super) fn invalid(
     known: impl Iterator<Item = &'static RequestOption>,
     options: &OptionValues,
 ) -> clap::Error {
-    let Error::Option { option: name, place, reason } = error else {
+    let Some(RunError::Request(RequestError::Option { option: name, place, reason })) = error.run()
+    else {
         return usage(&with_flags(&error.to_string()));
     };
     let given = || {

@@ -96,8 +96,8 @@ impl WatchedQuestion {
             self.settled.get_or_init(|| Box::new(found))
         };
         match &self.beside {
-            Some(last) => settled.request()?.sum_with_last(runs, last),
-            None => settled.ask_beside_last(runs),
+            Some(last) => Ok(settled.request()?.sum_with_last(runs, last)?),
+            None => Ok(settled.ask_beside_last(runs)?),
         }
     }
 

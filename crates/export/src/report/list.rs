@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tagq::{Provenance, SCHEMA_VERSION, Table, escaped, requests::Listing};
+use tagq::{AskError, Provenance, SCHEMA_VERSION, Table, escaped, requests::Listing};
 
 use super::{
     csv::{about, comment, fields_of, names_of, quoted},
@@ -11,11 +11,11 @@ use super::{
 };
 
 /// Writes one line per coincidence.
-pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
+pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), AskError> {
     let heads = || listings.iter().map(Listing::head);
     let is_several = listings.len() > 1;
     for head in heads() {
-        writeln!(out, "{}", comment(head)).map_err(tagq::Error::Output)?;
+        writeln!(out, "{}", comment(head)).map_err(AskError::Output)?;
     }
     // Runs may have different channels: there is one field for each channel of any run, empty if the run
     // lacks it.
@@ -38,9 +38,9 @@ pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<()
             abouts.push(line);
         }
     }
-    out.write_all(abouts.concat().as_bytes()).map_err(tagq::Error::Output)?;
+    out.write_all(abouts.concat().as_bytes()).map_err(AskError::Output)?;
     let run = if is_several { "run," } else { "" };
-    writeln!(out, "{run}{}", names.join(",")).map_err(tagq::Error::Output)?;
+    writeln!(out, "{run}{}", names.join(",")).map_err(AskError::Output)?;
     for listing in listings {
         let own: Vec<String> = listing
             .head()
@@ -73,7 +73,7 @@ pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<()
 }
 
 /// Writes one object with one line per coincidence.
-pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
+pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), AskError> {
     json_with(listings, None, out)
 }
 
@@ -82,7 +82,7 @@ pub fn json_with(
     listings: &[Listing<'_>],
     notes: Option<&[String]>,
     out: &mut (impl Write + Send),
-) -> Result<(), tagq::Error> {
+) -> Result<(), AskError> {
     let Some(first) = listings.first().map(Listing::head) else { return Ok(()) };
     let is_several = listings.len() > 1;
     let query = text_of(&first.query)?;
@@ -100,7 +100,7 @@ pub fn json_with(
         "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"query\": {query},\n  \"{key}\": {run},\n  \
          \"provenance\": {provenance},\n  \"rows\": ["
     );
-    out.write_all(head.as_bytes()).map_err(tagq::Error::Output)?;
+    out.write_all(head.as_bytes()).map_err(AskError::Output)?;
     let mut separator = "\n";
     for listing in listings {
         let run = &listing.head().run.path;
@@ -118,11 +118,11 @@ pub fn json_with(
     let notes = notes.map_or(Ok(String::new()), |notes| {
         text_of(&notes).map(|notes| format!(",\n  \"notes\": {notes}"))
     });
-    out.write_all(format!("\n  ]{}\n}}\n", notes?).as_bytes()).map_err(tagq::Error::Output)
+    out.write_all(format!("\n  ]{}\n}}\n", notes?).as_bytes()).map_err(AskError::Output)
 }
 
 /// Writes aligned columns; a column grows when a value does not fit.
-pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
+pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), AskError> {
     for (i, listing) in listings.iter().enumerate() {
         let head = listing.head();
         let mut text = String::new();
@@ -133,7 +133,7 @@ pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<
             text = format!("{text}{}\n", escaped(&head.run.path));
         }
         out.write_all(format!("{text}{}\n\n", escaped(&head.header)).as_bytes())
-            .map_err(tagq::Error::Output)?;
+            .map_err(AskError::Output)?;
         let mut widths: Vec<usize> = Vec::new();
         let names = text::names_of(&head.run);
         listing.stream(&mut |columns: Table| {
@@ -160,7 +160,7 @@ pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<
             out.flush()
         })?;
         if widths.is_empty() {
-            writeln!(out, "no tuples").map_err(tagq::Error::Output)?;
+            writeln!(out, "no tuples").map_err(AskError::Output)?;
         }
     }
     Ok(())

@@ -13,7 +13,8 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    Answer, Caching, Error, OpenOptions, Progress, Run, Silent, StoreChanges, change_store, open,
+    Answer, AskError, Caching, OpenOptions, Progress, Run, Silent, StoreChanges, change_store,
+    open,
     query::{Rule, oracle},
     requests::{
         Channel, DelayAsked, Errors, OptionValues, QueryContext, Request, Selection, Setup, cases,
@@ -38,7 +39,7 @@ fn answer_of(request: &Request, run: &Run) -> Answer {
     asked(request, run).unwrap()
 }
 
-fn asked(request: &Request, run: &Run) -> Result<Answer, Error> {
+fn asked(request: &Request, run: &Run) -> Result<Answer, AskError> {
     let setup = Setup::default();
     let context = QueryContext::new(&setup, &POOL, &Silent);
     request.ask(run, &context)

@@ -10,9 +10,9 @@ use std::{
 };
 
 use tagq::{
-    Caching, Destination, Error, OpenOptions, Progress, Question, Run, Silent, TagSelection, Tags,
-    cases, convert, files, open,
-    query::{Error as QueryError, ScanProgress},
+    Caching, Destination, OpenOptions, Progress, Question, Run, RunError, Silent, TagSelection,
+    Tags, cases, convert, files, open,
+    query::ScanProgress,
     requests::{QueryContext, Setup},
     store::{Creation, SourceFacts, Tick, Writer},
 };
@@ -65,7 +65,6 @@ fn writing_and_verifying_end_when_they_are_cancelled() {
     let store = folder.path().join("run.tagq");
     make(&store);
     let run = opened(&store);
-    let is_cancelled = |error: &Error| matches!(error, Error::Files(files::Error::Cancelled));
     let out = folder.path().join("out.tags.zst");
     let to = Destination { path: &out, force: false, reads: &[] };
     let form = files::write::Form::of_name(&out).unwrap();
@@ -81,13 +80,13 @@ fn writing_and_verifying_end_when_they_are_cancelled() {
         let mut done = |_, _| cancelled.store(true, Relaxed);
         let tick = Some(Tick::DEFAULT);
         let converted = convert(tags, (&form, &to), &settings, tick, &Silent, &mut done);
-        assert!(is_cancelled(&converted.unwrap_err()), "{by_file}");
+        assert!(converted.unwrap_err().is_cancelled(), "{by_file}");
         assert!(!out.exists());
     }
     let cancelled = Arc::new(AtomicBool::new(false));
     let verified =
         run.verify(true, Some(Arc::clone(&cancelled)), &mut |_, _| cancelled.store(true, Relaxed));
-    assert!(is_cancelled(&verified.unwrap_err()));
+    assert!(verified.unwrap_err().is_cancelled());
 }
 
 #[test]
@@ -119,7 +118,7 @@ fn every_case_of_every_query_asks_whether_to_stop_and_then_stops() {
             let is_right = match ask(at).0 {
                 // Only notes were looked for.
                 Ok(answer) => at > 1 && query == "coincidences" && answer.rows == whole.rows,
-                Err(error) => matches!(error, Error::Query(QueryError::Cancelled)),
+                Err(error) => error.run().is_some_and(RunError::is_cancelled),
             };
             assert!(is_right, "{query} {options:?} at {at} of {asks}");
         }

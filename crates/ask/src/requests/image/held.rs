@@ -1,0 +1,86 @@
+//! Images that a file holds in place of tags: a decay curve in each pixel.
+
+use tagq_ingest::HeldCounts;
+use tagq_query::{Bins, Image as Query, ImageReport, Imaged, Markers, PixelMicro, Raster};
+
+use super::{counts::ImageCounts, request::Image};
+use crate::{
+    error::Error,
+    requests::{
+        held::{Places, labels},
+        kind::OfRun,
+        selection::Selected,
+    },
+};
+
+/// Nothing reads the markers of an image that a file holds.
+const NO_MARKERS: Markers = Markers { line: 0, line_end: None, frame: None };
+
+impl Image {
+    /// Returns the query for the images of a file that have the size of the first one.
+    pub(super) fn query_of_counts(
+        &self,
+        (run, context): OfRun<'_>,
+        selected: &Selected,
+        counts: &HeldCounts,
+        bins: Option<&Bins>,
+    ) -> Result<Query, Error> {
+        let images = || counts.labels().filter_map(|(label, size)| Some((label, size?)));
+        let scope = selected.scope.clone();
+        let photons = labels(run, scope.channels.as_deref(), images().map(|(label, _)| label))?;
+        let mut sizes = images().filter(|(label, _)| photons.contains(label));
+        let Some((first, [pixels, lines])) = sizes.next() else {
+            return Err(Error::invalid(format!(
+                "{} holds decay curves and no image; ask for its micro times",
+                run.path().display()
+            )));
+        };
+        if let Some((other, _)) = sizes.find(|(_, size)| *size != [pixels, lines]) {
+            return Err(Error::invalid(format!(
+                "the images of channels {first} and {other} have different sizes; name `channels` of one size"
+            )));
+        }
+        let micro = if self.micro {
+            PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)
+        } else {
+            PixelMicro::Mean
+        };
+        let raster = Raster { pixels, lines, is_two_way: false, sine: None };
+        let (markers, is_apart, frames) = (NO_MARKERS, false, 0);
+        Ok(Query { markers, photons, raster, micro, is_apart, frames, scope })
+    }
+}
+
+/// Adds up the images of the channels of a query.
+pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Error> {
+    let every = Bins::linear(0, counts.bins().into(), 1)?;
+    let bins = if let PixelMicro::Bins(bins) = &query.micro { bins } else { &every };
+    let places = Places::new(&query.photons, bins, counts);
+    let stride = query.stride();
+    let has_bins = matches!(query.micro, PixelMicro::Bins(_));
+    let mut numbers = vec![0_u64; query.size().0 * stride];
+    let mut photons = 0;
+    counts.read(|label, pixel, curve| {
+        if places.of(label).is_none() {
+            return;
+        }
+        let numbers = &mut numbers[pixel * stride..(pixel + 1) * stride];
+        for (micro, (&count, bin)) in (0_u64..).zip(curve.iter().zip(&places.bins)) {
+            let count = u64::from(count);
+            photons += count;
+            // Those of `PixelCounts`. A micro time has 16 bits, and a count 32.
+            let squares = count * micro * micro;
+            numbers[0] += count;
+            numbers[1] += count;
+            numbers[2] += count * micro;
+            numbers[3] += squares & u64::from(u32::MAX);
+            numbers[4] += squares >> 32;
+            if let Some(bin) = bin.filter(|_| has_bins) {
+                numbers[5 + bin] += count;
+            }
+        }
+    })?;
+    let report = ImageReport { photons, ..ImageReport::default() };
+    let imaged = Imaged { counts: numbers, stride, lines: Vec::new(), report };
+    Ok(ImageCounts::of(imaged, query.raster))
+}

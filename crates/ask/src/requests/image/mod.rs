@@ -1,0 +1,503 @@
+//! The request for images by markers.
+
+mod counts;
+mod held;
+mod notes;
+mod request;
+
+pub use request::{Frames, IMAGE, Image, ScanPath};
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tagq_ingest::HeldCounts;
+use tagq_query::{
+    Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
+    Raster, Scope, TimeDivision,
+};
+use tagq_run::{Channel, Run, Work, counted};
+use tagq_store::{ScanFacts, Tick, pasted};
+
+use self::counts::{FramesSeen, ImageCounts};
+use super::{
+    context::QueryContext,
+    detectors,
+    header::bin_width,
+    kind::{Finished, OfRun, RequestKind, Resolved},
+    limits,
+    micro::{MicroTimes, micro_tick},
+    options::RequestType,
+    selection::{Selected, Selection},
+    used::{MOVES, SelectionUsed},
+};
+use crate::{error::Error, figure::FigureKind};
+
+/// Bytes of a number while it is counted, in each thread.
+const NUMBER_BYTES: u64 = 8;
+/// Reason why an image is counted from scratch each time.
+const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it and after it";
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+pub(super) struct Used {
+    kind: &'static str,
+    /// The marker of lines; an image that a file holds has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u16>,
+    line_end: Option<u16>,
+    frame: Option<u16>,
+    photons: Vec<u16>,
+    pixels: u32,
+    lines: u32,
+    two_way: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sine_percent: Option<f64>,
+    /// `together` or `apart`.
+    frames: &'static str,
+    /// The side of a pixel in micrometres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pixel_um: Option<f64>,
+    /// The unit of micro times, as a fraction of attoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    micro_tick: Option<String>,
+    /// Width of a bin of micro times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range_ticks: Option<[i64; 2]>,
+    /// The fewest photons of a pixel that has a mean micro time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_photons: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Seen>,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+/// The photons and the markers in the selection.
+#[derive(Debug, Serialize)]
+struct Seen {
+    photons_in_pixels: u64,
+    photons_outside_lines: u64,
+    photons_beyond_lines: u64,
+    line_starts: u64,
+    line_starts_without_end: u64,
+    line_ends_without_start: u64,
+    frames_with_lines: u64,
+    frames_with_fewer_lines: u64,
+    frames_with_more_lines: u64,
+    frames_without_lines: u64,
+    frame_markers_inside_lines: u64,
+    /// The number of a frame with another number of lines, and these: the first 100.
+    frames_of_other_lines: Vec<(usize, u64)>,
+}
+
+impl RequestKind for Image {
+    const TYPES: &'static [&'static RequestType] = &[&IMAGE];
+    const OF_COUNTS: &'static [&'static str] =
+        &["channels", "micro", "bin", "exact_bins", "range", "min_photons"];
+
+    type Query = Query;
+    type Counts = ImageCounts;
+    type Used = Used;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    fn channels(&self) -> Vec<&Channel> {
+        self.line.iter().chain(&self.line_end).chain(&self.frame).collect()
+    }
+
+    fn is_of_named(&self) -> bool {
+        false
+    }
+
+    fn recount_reason(&self) -> Option<&'static str> {
+        Some(if self.selection.moves() { MOVES } else { MARKERS_MATTER })
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        bins: Option<&Bins>,
+    ) -> Result<Query, Error> {
+        if let Some(counts) = run.held_counts()? {
+            return self.query_of_counts((run, context), selected, &counts, bins);
+        }
+        let stated = Stated::of(run)?;
+        let markers = self.markers(run, &stated, context)?;
+        let raster = self.raster(&stated)?;
+        let named: Vec<u16> =
+            [Some(markers.line), markers.line_end, markers.frame].into_iter().flatten().collect();
+        let scope = selected.scope.clone();
+        let facts = run.facts(self.selection.join);
+        let in_use = scope.in_use(&facts);
+        let photons = if let Some(channels) = &scope.channels {
+            if let Some(both) = channels.iter().find(|channel| named.contains(channel)) {
+                return Err(Error::invalid(format!(
+                    "channel {} is a marker; `channels` are those of the photons",
+                    context.setup.name_of(*both)
+                )));
+            }
+            channels.clone()
+        } else {
+            detectors::photons(run, in_use, &named)
+        };
+        context.note_dark(run, named.into_iter().chain(photons.iter().copied()).collect());
+        let micro = if self.micro {
+            PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)
+        } else if run.store().manifest().micro_tick.is_some() {
+            PixelMicro::Mean
+        } else if self.min_photons.is_some() {
+            return Err(Error::invalid(
+                "`min_photons` is for mean micro times, and the run has no micro times".into(),
+            ));
+        } else {
+            PixelMicro::None
+        };
+        let frames = Query::frames_max(&facts, markers, raster.lines);
+        let is_apart = self.frames == Frames::Apart;
+        Ok(Query { markers, photons, raster, micro, is_apart, frames, scope })
+    }
+
+    fn chosen_bins(&self, query: &Query) -> Option<Bins> {
+        match &query.micro {
+            PixelMicro::Bins(bins) if self.range.is_none() => Some(bins.clone()),
+            PixelMicro::Bins(_) | PixelMicro::Mean | PixelMicro::None => None,
+        }
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        // Without `..`: a new field must be compared or ignored on purpose.
+        let alike = |query: &Query| {
+            let Query { markers, photons: _, raster, micro, is_apart, frames: _, scope } = query;
+            (*markers, *raster, micro.clone(), *is_apart, scope.delays.clone())
+        };
+        alike(one) == alike(other)
+    }
+
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
+        let Some((first, others)) = all.split_first() else { return Ok(()) };
+        let unit = |run: &Run| micro_tick(run).ok();
+        if others.iter().any(|other| unit(other.run) != unit(first.run)) {
+            return Err(Error::invalid("the runs have micro times of different units".into()));
+        }
+        Ok(())
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let (pixels, numbers) = query.size();
+        let copies = (context.pool.current_num_threads() + runs) as u64;
+        let of_pixel = copies * NUMBER_BYTES * query.stride() as u64;
+        limits::check(pixels as u128, "pixels", of_pixel, |most| {
+            let fewer = if query.is_apart { "`frames` together, " } else { "" };
+            let bins = if self.micro { ", wider bins" } else { "" };
+            format!("{most} pixels would fit; {fewer}a part of the run{bins} or fewer `pixels`")
+        })?;
+        limits::check(
+            numbers as u128,
+            "frames and numbers of pixels",
+            copies * NUMBER_BYTES,
+            |most| format!("{most} would fit; give a part of the run"),
+        )?;
+        let taken = run.count_as(self.selection.join, None, |recording| {
+            Ok(context.pool.install(|| query.plan(recording, &Execution::best()))?.rows_taken())
+        })?;
+        let bytes = pixels as f64 * of_pixel as f64;
+        Ok(Work { rows: taken as f64, bytes, scans: 1.0, ..Work::default() })
+    }
+
+    fn count(
+        &self,
+        query: &Query,
+        _: Option<&TimeDivision>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<ImageCounts, QueryError> {
+        Ok(ImageCounts::of(query.ask(ledger)?, query.raster))
+    }
+
+    fn take(
+        &self,
+        resolved: &Resolved<'_, Query>,
+        counts: &HeldCounts,
+    ) -> Result<ImageCounts, Error> {
+        held::take(&resolved.query, counts)
+    }
+
+    fn add(
+        &self,
+        _: &[Resolved<'_, Query>],
+        counts: Vec<ImageCounts>,
+    ) -> Result<ImageCounts, Error> {
+        let sum = counts.into_iter().reduce(ImageCounts::added);
+        sum.ok_or_else(|| Error::invalid("a sum is of at least one run".into()))
+    }
+
+    fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
+        let used = self.used(resolved, runs)?;
+        Ok((self.words(resolved, &used), used))
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], counts: ImageCounts) -> Result<Finished, Error> {
+        let first = &all[0];
+        let query = &first.query;
+        let (words, mut used) = self.head(first, all.len())?;
+        notes::note(first, &counts);
+        let is_held = first.run.holds_counts();
+        let frames = if is_held {
+            String::new()
+        } else {
+            format!(" of {}", counted(counts.frames.count, "frame"))
+        };
+        let header = format!(
+            "{words}; {} in pixels{frames}; tick {}",
+            counted(counts.report.photons, "photon"),
+            first.tick()
+        );
+        let figure = FigureKind::Image {
+            title: "Image".into(),
+            pixels: query.raster.pixels,
+            lines: query.raster.lines,
+            pixel_um: used.pixel_um,
+        };
+        used.seen = (!is_held).then(|| Seen::of(&counts));
+        let has_micro = !matches!(query.micro, PixelMicro::None);
+        let micro = has_micro.then(|| micro_tick(first.run)).transpose()?;
+        let micro = micro.map(|unit| (unit, self.min_photons.unwrap_or(1)));
+        let rows = counts.table(query.raster, query.is_apart, micro);
+        let query = serde_json::to_value(used)?;
+        Ok(Finished { header, query, singles: None, rows, total: None, figure })
+    }
+}
+
+/// The scan as the headers of the files state it, all alike, and the channels of its markers.
+struct Stated {
+    scan: ScanFacts,
+    line: Option<u16>,
+    line_end: Option<u16>,
+    frame: Option<u16>,
+}
+
+impl Stated {
+    fn of(run: &Run) -> Result<Self, Error> {
+        let sources = &run.store().manifest().sources;
+        let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
+        let mut scans = recordings().map(ScanFacts::of).filter(|of| *of != ScanFacts::default());
+        let scan = scans.next().unwrap_or_default();
+        if scans.any(|other| other != scan) {
+            return Err(Error::invalid(format!(
+                "the files of {} state different scans; ask each of them alone",
+                run.path().display()
+            )));
+        }
+        let channel = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            let mut names = recordings().flat_map(|of| &of.channel_names);
+            names.find(|(_, of)| of == name).map(|&(channel, _)| channel)
+        };
+        let [line, line_end, frame] = [&scan.line, &scan.line_end, &scan.frame].map(channel);
+        Ok(Self { scan, line, line_end, frame })
+    }
+}
+
+/// Why the header states nothing.
+const OF_HEADER: &str = "the store has none from a file's header; ingest it with `rebuild` if it was made before headers of images \
+                         were read";
+
+/// Returns why a run without markers is no image, and the query that counts it.
+fn of_point(run: &Run) -> String {
+    let path = run.path();
+    let other = match run.store().manifest().micro_tick {
+        Some(_) => format!("`tagq micro {}` counts its micro times", pasted(path)),
+        None => format!("`tagq rates {}` counts it", pasted(path)),
+    };
+    format!("{} has no markers, as of a point that is not scanned; {other}", path.display())
+}
+
+impl Image {
+    /// Returns the markers. If the marker of lines is given, those of the header are of another scan.
+    fn markers(
+        &self,
+        run: &Run,
+        stated: &Stated,
+        context: &QueryContext<'_>,
+    ) -> Result<Markers, Error> {
+        let given = |channel: &Option<Channel>| {
+            channel.as_ref().map(|channel| context.setup.channel(channel)).transpose()
+        };
+        let missing = || {
+            let why = if detectors::has_markers(run) { OF_HEADER.into() } else { of_point(run) };
+            Error::invalid(format!("`line` is missing: the marker at which lines begin; {why}"))
+        };
+        let line = given(&self.line)?;
+        let or = |stated: Option<u16>| stated.filter(|_| line.is_none());
+        let markers = Markers {
+            line: line.or(stated.line).ok_or_else(missing)?,
+            line_end: given(&self.line_end)?.or(or(stated.line_end)),
+            frame: given(&self.frame)?.or(or(stated.frame)),
+        };
+        let Markers { line, line_end, frame } = markers;
+        if line_end == Some(line) || frame == Some(line) || (frame.is_some() && frame == line_end) {
+            return Err(Error::invalid(
+                "`line`, `line_end` and `frame` are different channels".into(),
+            ));
+        }
+        Ok(markers)
+    }
+
+    fn raster(&self, stated: &Stated) -> Result<Raster, Error> {
+        let missing = |option: &str| {
+            Error::invalid(format!("`{option}` is missing: their number; {OF_HEADER}"))
+        };
+        let scan = self.scan;
+        let is_sinusoidal =
+            scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
+        if self.sine.is_some() && !is_sinusoidal {
+            return Err(Error::invalid("`sine` is of a `scan` that is sinusoidal".into()));
+        }
+        let percent = self.sine.map(f64::from).or(stated.scan.sine_percent).unwrap_or(100.0);
+        if is_sinusoidal && !(0.1..=100.0).contains(&percent) {
+            return Err(Error::invalid(format!(
+                "a line covers 1 to 100 percent of a sine, not {percent}"
+            )));
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1,000")]
+        let thousandths = (percent * 10.0).round() as u16;
+        Ok(Raster {
+            pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
+            lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
+            is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
+            sine: is_sinusoidal.then_some(thousandths),
+        })
+    }
+
+    /// Returns the bins of micro times: `bins` in place of those that would be chosen.
+    fn micro_bins(
+        &self,
+        (run, context): OfRun<'_>,
+        photons: &[u16],
+        scope: &Scope,
+        bins: Option<&Bins>,
+    ) -> Result<Bins, Error> {
+        match bins {
+            Some(bins) if self.range.is_none() => Ok(bins.clone()),
+            _ => self.micro_times().bins(run, photons, scope, context),
+        }
+    }
+
+    /// Returns the request for micro times with the same bins.
+    fn micro_times(&self) -> MicroTimes {
+        MicroTimes {
+            bin: self.bin.clone(),
+            exact_bins: self.exact_bins,
+            range: self.range.clone(),
+            selection: self.selection.clone(),
+            ..MicroTimes::default()
+        }
+    }
+
+    fn used(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Used, Error> {
+        let Query { markers, photons, raster, micro, .. } = &resolved.query;
+        let has_micro = !matches!(micro, PixelMicro::None);
+        let unit = has_micro.then(|| micro_tick(resolved.run)).transpose()?;
+        let bins = if let PixelMicro::Bins(bins) = micro { Some(bins) } else { None };
+        let bin = bins.map(|bins| bins.edge(1) - bins.edge(0));
+        let stated = Stated::of(resolved.run)?;
+        // Other numbers of pixels would be of another size.
+        let is_as_stated =
+            |asked: Option<u32>, of: Option<u32>| asked.is_none_or(|n| of == Some(n));
+        let pixel_um = stated.scan.pixel_um.filter(|_| {
+            is_as_stated(self.pixels, stated.scan.pixels)
+                && is_as_stated(self.lines, stated.scan.lines)
+        });
+        Ok(Used {
+            kind: "image",
+            line: (!resolved.run.holds_counts()).then_some(markers.line),
+            line_end: markers.line_end,
+            frame: markers.frame,
+            photons: photons.clone(),
+            pixels: raster.pixels,
+            lines: raster.lines,
+            two_way: raster.is_two_way,
+            sine_percent: raster.sine.map(|sine| f64::from(sine) / 10.0),
+            frames: self.frames.name(),
+            pixel_um,
+            micro_tick: unit.map(Tick::fraction),
+            bin_ticks: bin,
+            bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
+            range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
+            min_photons: self.min_photons.filter(|_| has_micro),
+            seen: None,
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
+                .of_runs(runs),
+        })
+    }
+
+    /// Returns the request as text for the header.
+    fn words(&self, resolved: &Resolved<'_, Query>, used: &Used) -> String {
+        let (context, tick) = (resolved.context, resolved.tick());
+        let name = |channel: u16| context.setup.name_of(channel);
+        let end =
+            used.line_end.map_or(" to the next line".to_owned(), |of| format!(" to {}", name(of)));
+        let frame = used.frame.map_or(String::new(), |of| format!(", frames at {}", name(of)));
+        let (lines, frames) = match used.line {
+            Some(line) => {
+                let lines = format!(", lines from {}{end}{frame}", name(line));
+                (lines, format!("; frames {}", used.frames))
+            }
+            None => (" as the file holds it".to_owned(), String::new()),
+        };
+        let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
+        let mut scan = String::new();
+        if used.two_way {
+            scan.push_str("; two-way");
+        }
+        if let Some(percent) = used.sine_percent {
+            let _ = write!(scan, "; sine of {percent} %");
+        }
+        let micro = match (used.bin_ticks, micro_tick(resolved.run)) {
+            (Some(bin), Ok(unit)) => {
+                format!("; micro times in bins of {}", bin_width(bin, self.bin.as_ref(), unit))
+            }
+            _ => String::new(),
+        };
+        let least = used
+            .min_photons
+            .map_or(String::new(), |least| format!("; mean micro times from {least} photons on"));
+        format!(
+            "image of {} x {} pixels{lines}{scan}{frames}; photons of {}{micro}{least}{}",
+            used.pixels,
+            used.lines,
+            if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
+            used.selection.words(context.setup, tick)
+        )
+    }
+}
+
+impl Seen {
+    fn of(counts: &ImageCounts) -> Self {
+        let (report, frames) = (&counts.report, &counts.frames);
+        let FramesSeen { count, fewer, more, other } = frames;
+        Self {
+            photons_in_pixels: report.photons,
+            photons_outside_lines: report.photons_outside,
+            photons_beyond_lines: report.photons_beyond,
+            line_starts: report.line_starts,
+            line_starts_without_end: report.starts_without_end,
+            line_ends_without_start: report.ends_without_start,
+            frames_with_lines: *count,
+            frames_with_fewer_lines: *fewer,
+            frames_with_more_lines: *more,
+            frames_without_lines: report.frames_empty,
+            frame_markers_inside_lines: report.frames_inside_lines,
+            frames_of_other_lines: other.clone(),
+        }
+    }
+}

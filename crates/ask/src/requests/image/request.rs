@@ -1,0 +1,232 @@
+//! The request and its options.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use tagq_run::{BinWidth, Channel};
+
+use crate::requests::{
+    histogram::Reach,
+    options::{self, RequestOption, RequestType, ValueType},
+    selection::{self, Selection},
+};
+
+/// An image by markers (docs/queries.md, section "Images").
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Image {
+    /// The marker at which a line begins; by default that of the header.
+    pub line: Option<Channel>,
+    /// The marker at which a line ends; by default that of the header.
+    pub line_end: Option<Channel>,
+    /// The marker at which a frame begins; by default that of the header.
+    pub frame: Option<Channel>,
+    /// Pixels of a line; by default as the header says.
+    pub pixels: Option<u32>,
+    /// Lines of a frame; by default as the header says.
+    pub lines: Option<u32>,
+    /// How lines are scanned; by default as the header says.
+    pub scan: Option<ScanPath>,
+    /// The part of the amplitude of a sine that a line covers, in percent; by default as the header says, or 100.
+    pub sine: Option<u32>,
+    /// Whether each frame has pixels of its own.
+    pub frames: Frames,
+    /// Also count the micro times of each pixel, in bins.
+    pub micro: bool,
+    /// Bin width of micro times; by default one unit of them.
+    pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    pub exact_bins: bool,
+    /// Range of micro times; by default from 0 to the largest one.
+    pub range: Option<Reach>,
+    /// Mean micro times are those of pixels with so many photons; by default of all.
+    pub min_photons: Option<u64>,
+    /// The tags that are used: photons are those of its channels.
+    pub selection: Selection,
+}
+
+/// How lines are scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanPath {
+    /// Every line from left to right, at constant speed.
+    OneWay,
+    /// Every other line from right to left.
+    TwoWay,
+    /// Every line from left to right, along a sine.
+    Sinusoidal,
+    /// Every other line from right to left, along a sine.
+    TwoWaySinusoidal,
+}
+
+/// Whether frames are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Frames {
+    /// All frames are added up.
+    #[default]
+    Together,
+    /// Each frame has pixels of its own.
+    Apart,
+}
+
+/// The request as a user states it.
+pub const IMAGE: RequestType = RequestType {
+    name: "image",
+    summary: "Count photons in the pixels of a scan, by the markers of its lines and frames",
+    details: "A line lasts from its start marker to its end marker, and pixel ⌊(t − start)·N/(end − start)⌋ of it counts \
+              the photon at t. Markers and sizes are those of the file's header if it states them.",
+    channels: None,
+    options: &[&OPTIONS, &[options::EXACT_BINS]],
+    selection: &[&selection::COMMON],
+    preset: &[],
+    unlisted: None,
+    examples: &[
+        &[("line", "3"), ("line_end", "4"), ("pixels", "256"), ("lines", "256")],
+        &[
+            ("line", "3"),
+            ("pixels", "64"),
+            ("lines", "64"),
+            ("scan", "two-way"),
+            ("frames", "apart"),
+        ],
+    ],
+    cases,
+};
+
+/// See [`RequestType::cases`].
+fn cases() -> Vec<Value> {
+    vec![
+        json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "channels": ["1", "2"]}),
+        json!({"line": "3", "frame": "4", "pixels": 3, "lines": 2, "scan": "two-way", "frames": "apart"}),
+        json!({"line": "4", "pixels": 3, "lines": 40, "scan": "sinusoidal", "sine": 80}),
+        json!({
+            "line": "4", "line_end": "3", "pixels": 2, "lines": 2, "micro": true, "bin": "9t", "range": "0t..27t",
+        }),
+        json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "min_photons": 13}),
+    ]
+}
+
+const OPTIONS: [RequestOption; 12] = [
+    RequestOption::new(
+        "line",
+        ValueType::Channel("M"),
+        "The marker at which a line begins [default: that of the header]",
+    ),
+    RequestOption::new(
+        "line_end",
+        ValueType::Channel("M"),
+        "The marker at which a line ends [default: that of the header; without one, the next line or frame]",
+    ),
+    RequestOption::new(
+        "frame",
+        ValueType::Channel("M"),
+        "The marker at which a frame begins [default: that of the header; without one, after so many lines]",
+    ),
+    RequestOption::new(
+        "pixels",
+        ValueType::Number("N"),
+        "Pixels of a line [default: as the header says]",
+    ),
+    RequestOption::new(
+        "lines",
+        ValueType::Number("N"),
+        "Lines of a frame [default: as the header says]",
+    ),
+    RequestOption::new(
+        "scan",
+        ValueType::Choice(scans),
+        "How lines are scanned [default: as the header says, or one-way]",
+    ),
+    RequestOption::new(
+        "sine",
+        ValueType::Number("PERCENT"),
+        "The part of the amplitude of the sine that a line covers [default: as the header says, or 100]",
+    ),
+    RequestOption::new("frames", ValueType::Choice(frames), "Whether frames are added up")
+        .default("together"),
+    RequestOption::new(
+        "micro",
+        ValueType::Flag,
+        "Also count the micro times of each pixel, in bins",
+    ),
+    RequestOption::new(
+        "bin",
+        ValueType::Text("W"),
+        "With micro: width of a bin, rounded to units of the micro times [default: one unit]",
+    )
+    .requires("micro"),
+    RequestOption::new(
+        "range",
+        ValueType::Text("R"),
+        "With micro: micro times to count, LO..HI [default: 0 to the largest]",
+    )
+    .requires("micro")
+    .signed(),
+    RequestOption::new(
+        "min_photons",
+        ValueType::Number("N"),
+        "Leave out mean micro times of pixels with fewer photons [default: 1]",
+    ),
+];
+
+const SCANS: [(ScanPath, [&str; 2]); 4] = [
+    (ScanPath::OneWay, ["one-way", "Every line from left to right, at constant speed"]),
+    (ScanPath::TwoWay, ["two-way", "Every other line from right to left"]),
+    (ScanPath::Sinusoidal, ["sinusoidal", "Every line from left to right, along a sine"]),
+    (
+        ScanPath::TwoWaySinusoidal,
+        ["two-way-sinusoidal", "Every other line from right to left, along a sine"],
+    ),
+];
+
+const FRAMES: [(Frames, [&str; 2]); 2] = [
+    (Frames::Together, ["together", "All frames are added up"]),
+    (Frames::Apart, ["apart", "Each frame has pixels of its own"]),
+];
+
+fn scans() -> Vec<[&'static str; 2]> {
+    SCANS.map(|(_, named)| named).to_vec()
+}
+
+fn frames() -> Vec<[&'static str; 2]> {
+    FRAMES.map(|(_, named)| named).to_vec()
+}
+
+impl ScanPath {
+    pub(super) fn is_two_way(self) -> bool {
+        matches!(self, Self::TwoWay | Self::TwoWaySinusoidal)
+    }
+
+    pub(super) fn is_sinusoidal(self) -> bool {
+        matches!(self, Self::Sinusoidal | Self::TwoWaySinusoidal)
+    }
+}
+
+impl Serialize for ScanPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = SCANS.iter().find(|(of, _)| of == self).map_or("", |(_, [name, _])| name);
+        serializer.serialize_str(name)
+    }
+}
+
+impl<'de> Deserialize<'de> for ScanPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        options::choice(deserializer, &SCANS)
+    }
+}
+
+impl Frames {
+    pub(super) fn name(self) -> &'static str {
+        FRAMES.iter().find(|(of, _)| *of == self).map_or("", |(_, [name, _])| name)
+    }
+}
+
+impl Serialize for Frames {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Frames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        options::choice(deserializer, &FRAMES)
+    }
+}

@@ -1,0 +1,235 @@
+//! Asking runs, and fitting what they answer.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use tagq_ask::{
+    Answer, Question, requests::Channel, requests::OptionValues, requests::QueryContext,
+    requests::Request,
+};
+use tagq_fit::{Bin, Data, Noise, models::Response};
+use tagq_run::{OpenOptions, Progress, Run, Silent, open};
+
+use super::{
+    observed::AllObserved,
+    request::{Fit, Instrument},
+};
+
+use crate::error::Error;
+
+/// The largest count of a bin.
+const COUNT_MAX: f64 = 1e18;
+/// The longest file with a response.
+const RESPONSE_BYTES_MAX: u64 = 64 << 20;
+
+impl Fit {
+    /// Asks runs, whose counts are added up, and fits the answer.
+    ///
+    /// # Errors
+    /// Those of the request; [`tagq_run::RequestError`] if its answer has no value for each bin, [`Error::Fit`].
+    pub fn ask(
+        &self,
+        question: &Question,
+        runs: &[(&Run, &QueryContext<'_>)],
+    ) -> Result<Answer, Error> {
+        let question = with_covariance(question)?.settled(runs)?;
+        let name = question.of().name;
+        let answer = question.request()?.sum(runs)?;
+        let mut instrument = self.instrument(&answer)?;
+        let Some(&(run, context)) = runs.first() else {
+            return Err(Error::invalid("a fit is of a run".into()));
+        };
+        if self.of.name == "decay" {
+            if instrument.period.is_none() {
+                instrument.period = run.pulse_period_s().filter(|_| name == "micro");
+            }
+            let of_channel = self.options.irf_channel.as_ref();
+            let other = self.options.irf.as_deref().map(Path::new);
+            instrument.response = match (of_channel, other) {
+                (None, None) => instrument.response,
+                (None, Some(path)) if is_text(path) => instrument.response,
+                (Some(_), Some(path)) if is_text(path) => {
+                    return Err(Error::invalid(
+                        "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out".into(),
+                    ));
+                }
+                (channel, path) => {
+                    let options = with_channel(name, question.options().clone(), channel)?;
+                    let asked = match path {
+                        None => {
+                            // The decay was asked likewise, and said what there is to note.
+                            let quiet: Vec<_> = runs
+                                .iter()
+                                .map(|(_, context)| QueryContext { progress: &Silent, ..**context })
+                                .collect();
+                            let runs: Vec<_> = runs
+                                .iter()
+                                .zip(&quiet)
+                                .map(|((run, _), quiet)| (*run, quiet))
+                                .collect();
+                            Question::of_options(name, options)?.settled(&runs)?.ask(&runs)?
+                        }
+                        Some(path) => {
+                            let open_options = OpenOptions {
+                                tick: Some(run.store().manifest().tick),
+                                ..OpenOptions::default()
+                            };
+                            let opened = open(path, &open_options, context.progress)?;
+                            let own = QueryContext { intervals: None, windows: None, ..*context };
+                            let request = Request::of_options(name, options)?;
+                            request.check_channels(context.setup)?;
+                            request.sum(&[(&opened, &own)])?
+                        }
+                    };
+                    Some(response(&asked)?)
+                }
+            };
+        }
+        self.to(&answer, &instrument, context.progress)
+    }
+
+    /// Fits an answer that was counted before.
+    ///
+    /// # Errors
+    /// [`tagq_run::RequestError`] if it has no value for each bin, or if the fit needs a response from a run; [`Error::Fit`].
+    pub fn answer(&self, answer: &Answer, progress: &dyn Progress) -> Result<Answer, Error> {
+        let is_of_run = self.options.irf.as_deref().is_some_and(|path| !is_text(Path::new(path)));
+        if self.options.irf_channel.is_some() || is_of_run {
+            return Err(Error::invalid(
+                "the response is counted from a run, and this answer is already counted; fit the query itself, or give `irf` as a \
+                 file of counts"
+                    .into(),
+            ));
+        }
+        let instrument = self.instrument(answer)?;
+        self.to(answer, &instrument, progress)
+    }
+
+    /// Creates the fit that a provenance states.
+    pub(crate) fn of_stated(mut stated: OptionValues) -> Result<Self, Error> {
+        let model = stated.shift_remove("model");
+        let model = model.as_ref().and_then(Value::as_str).unwrap_or_default();
+        Self::of_options(model, stated)
+    }
+
+    /// Returns the period that is stated, and the response of a text file.
+    fn instrument(&self, answer: &Answer) -> Result<Instrument, Error> {
+        let mut instrument = Instrument::default();
+        let period = self.options.pulse_period.as_ref();
+        let path = self.options.irf.as_deref().map(Path::new).filter(|path| is_text(path));
+        if period.is_none() && path.is_none() {
+            return Ok(instrument);
+        }
+        let observed = AllObserved::of(answer)?;
+        instrument.period = period.map(|period| observed.axis.length(period)).transpose()?;
+        if instrument.period.is_some_and(|period| period <= 0.0) {
+            return Err(Error::invalid("`pulse_period` is longer than zero".into()));
+        }
+        if let (Some(path), Some(first)) = (path, observed.series.first()) {
+            instrument.response = Some(Response::new(&of_text(path, &first.data)?)?);
+        }
+        Ok(instrument)
+    }
+}
+
+/// Whether a response is a text file: a run is a folder, or has an extension of recorded tags.
+fn is_text(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    path.is_file() && ["txt", "dat", "csv", "tsv", "asc"].contains(&extension)
+}
+
+/// Reads one count a bin from a text file, into bins like those of `like`: one number a line, or the column `count` of a table
+/// with a head. Empty lines and those after # are left out.
+fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
+    let fault = |reason: String| Error::invalid(format!("`irf` {}: {reason}", path.display()));
+    let len = fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
+    if len > RESPONSE_BYTES_MAX {
+        return Err(fault("longer than 64 MB, and a response has one number a line".into()));
+    }
+    let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+    let is_content = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+    let mut lines = text.lines().map(str::trim).enumerate().filter(is_content).peekable();
+    let cells = |line: &'_ str| -> Vec<String> {
+        let cells = line.split([',', ';', '\t', ' ']).map(str::trim);
+        cells.filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+    };
+    let head =
+        lines.next_if(|(_, line)| cells(line).iter().all(|cell| cell.parse::<f64>().is_err()));
+    let column = head.map(|(_, line)| {
+        let names = cells(line);
+        let column = names.iter().position(|name| name == "count");
+        column.or((names.len() == 1).then_some(0)).ok_or_else(|| {
+            fault(format!("no column `count`; its columns are {}", names.join(", ")))
+        })
+    });
+    let column = column.transpose()?;
+    let mut values = Vec::new();
+    for (number, line) in lines {
+        let cells = cells(line);
+        let cell = match (column, &cells[..]) {
+            (Some(column), cells) => cells.get(column),
+            (None, [only]) => Some(only),
+            (None, _) => {
+                return Err(fault(format!(
+                    "line {} has several numbers; a response has one count a line, or a head with a column `count`; recorded tags are \
+                     ingested first, and named by their store",
+                    number + 1
+                )));
+            }
+        };
+        let count = cell.and_then(|cell| cell.parse::<f64>().ok());
+        let count = count.filter(|count| (0.0..=COUNT_MAX).contains(count));
+        values
+            .push(count.ok_or_else(|| fault(format!("line {} is no count: {line}", number + 1)))?);
+    }
+    if values.is_empty() {
+        return Err(fault("no numbers in it".into()));
+    }
+    let width = like.width()?;
+    let first = like.ends().0;
+    let edge = |k: usize| width.mul_add(k as f64, first);
+    let bins = (0..values.len()).map(|k| Bin { from: edge(k), to: edge(k + 1) }).collect();
+    Ok(Data { bins, values, noise: Noise::Poisson, exposure: None })
+}
+
+/// Returns the question with the covariance of its bins if it has errors from blocks: those of neighbours are not independent.
+fn with_covariance(question: &Question) -> Result<Question, Error> {
+    let mut options = question.options().clone();
+    let name = question.of().name;
+    if name == "g2"
+        && options.get("errors").and_then(Value::as_str).is_some_and(|how| how != "formula")
+    {
+        options.entry("covariance").or_insert(true.into());
+    }
+    Ok(Question::of_options(name, options)?)
+}
+
+/// Returns the options with the channel of the response in place of that of the decay.
+fn with_channel(
+    name: &str,
+    mut options: OptionValues,
+    channel: Option<&Channel>,
+) -> Result<OptionValues, Error> {
+    let Some(channel) = channel else { return Ok(options) };
+    let value = serde_json::to_value(channel)?;
+    let key = match name {
+        "micro" => "channels",
+        "histogram" | "g2" => "stop",
+        _ => return Err(Error::invalid(format!("{name} has no response of an instrument"))),
+    };
+    let value = if key == "channels" { vec![value].into() } else { value };
+    options.insert(key.into(), value);
+    Ok(options)
+}
+
+/// Returns the counts of an answer as a response.
+fn response(answer: &Answer) -> Result<Response, Error> {
+    let AllObserved { series, .. } = AllObserved::of(answer)?;
+    let [only] = &series[..] else {
+        return Err(Error::invalid(format!(
+            "a response is of one channel, and {} were counted; name one with `irf_channel`",
+            series.len()
+        )));
+    };
+    Ok(Response::new(&only.data)?)
+}

@@ -1,8 +1,0 @@
-//! User settings of an experiment: `tagq.toml`, names of channels, durations and times.
-
-pub(crate) mod arguments;
-pub(crate) mod definitions;
-pub(crate) mod experiment;
-pub(crate) mod file;
-mod initial;
-pub(crate) mod stated;
