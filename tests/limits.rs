@@ -26,6 +26,8 @@ fn what_takes_more_memory_than_there_is_is_refused_with_what_would_work() {
         "rates --bin 1000t",
         "coincidences --window 1ns --bin 1000t",
         "coincidences --window 1ns --rule cluster --bin 1000t",
+        "coincidences --window 1ns --errors blocks --bin 10000000000t",
+        "rates --errors blocks --bin 100000000t",
         "histogram --start 1 --stop 2 --bin 1t --range 1000000000000t",
         "histogram --start 1 --stop 2 --bin 1t --range 0t..1000000000000t",
         "g2 1,2 --bin 1t --range 67000000t",

@@ -1,12 +1,18 @@
 //! Bodies of requests to the server: each is answered or refused.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use serde_json::Value;
 use tagq::{
     Follower, HOLD_BACK, OpenOptions, Silent,
     requests::Setup,
-    store::{Creation, SourceFacts, Tick, Writer},
+    store::{Creation, SourceFacts, Tick, Writer, os},
 };
 use tagq_serve::{Answerer, Limits, ServedRun};
 
@@ -17,6 +23,8 @@ const FORMS: [&str; 4] = [
     "application/vnd.tagq.figure+json",
     "image/svg+xml",
 ];
+
+static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Two runs of five channels, with names.
 static ANSWERER: LazyLock<Answerer> = LazyLock::new(|| {
@@ -38,7 +46,7 @@ static ANSWERER: LazyLock<Answerer> = LazyLock::new(|| {
         ServedRun { name: name.into(), setup, follower }
     };
     let runs = vec![run("a.tagq"), run("b.tagq")];
-    // Whole answers are in memory here, and a fuzzer ends at 512 MiB.
+    // Whole answers are in memory here.
     let (time, answer) = (Duration::from_secs(2), 16 << 20);
     let limits = Limits { threads: 1, time, answer, ..Limits::default() };
     let answerer = Answerer::new(runs, &limits).unwrap();
@@ -59,6 +67,10 @@ static ANSWERER: LazyLock<Answerer> = LazyLock::new(|| {
 pub fn bodies(input: &[u8]) {
     let Some((&form, body)) = input.split_first() else { return };
     let form = FORMS[usize::from(form) % FORMS.len()];
+    if ASKED.fetch_add(1, Relaxed).is_multiple_of(4_096) {
+        // The server does, too.
+        os::return_memory();
+    }
     for (status, answer) in ANSWERER.answer(body, form) {
         if status == 200 {
             assert!(!answer.is_empty());

@@ -137,6 +137,25 @@ impl Counted {
         best
     }
 
+    /// Returns the surroundings of a peak in at most `most` bins, and the peak in them.
+    pub fn around(&self, peak: &Peak, most: i64) -> (Self, Peak) {
+        let aside = (FLANKS * peak.bins).max(2 * FLANKS);
+        let from = peak.at.saturating_sub(aside);
+        let to = (peak.at + peak.bins + aside).min(self.counts.len());
+        let joined = (to - from).div_ceil(usize::try_from(most).unwrap_or(usize::MAX));
+        let counts = self.counts[from..to].chunks(joined).map(|counts| counts.iter().sum());
+        let steps =
+            |bins: usize| i64::try_from(bins).unwrap_or(i64::MAX).saturating_mul(self.width);
+        let around = Self {
+            low: self.low.saturating_add(steps(from)),
+            width: steps(joined),
+            step: self.step,
+            counts: counts.collect(),
+        };
+        let (at, end) = ((peak.at - from) / joined, (peak.at + peak.bins - from).div_ceil(joined));
+        (around, Peak { at, bins: end - at, ..*peak })
+    }
+
     /// Returns the shape of the peak in a range of bins.
     pub fn shape(&self, peak: &Peak, background: Background<'_>) -> Shape {
         let extent = peak.bins as f64 * self.width as f64;
@@ -199,6 +218,30 @@ mod tests {
             }
         }
         Counted { low, width: 1, step: 1.0, counts }
+    }
+
+    #[test]
+    fn the_surroundings_of_a_peak_hold_it_in_few_bins() {
+        let mut counted = peaked(-500_000, 1_000_000, 0, 26);
+        counted.counts[100_000..700_000].fill(1);
+        let wide = Peak { at: 100_001, bins: 599_990, net: 6e5, sigmas: 9.0 };
+        let (around, peak) = counted.around(&wide, 4_096);
+        assert!(around.counts.len() <= 4_096, "{}", around.counts.len());
+        let sum = |of: &Counted| of.counts.iter().sum::<u64>();
+        assert_eq!(sum(&around), sum(&counted));
+        let ends = |of: &Counted, peak: &Peak| {
+            let end = |at: usize| of.low + i64::try_from(at).unwrap() * of.width;
+            [end(peak.at), end(peak.at + peak.bins)]
+        };
+        let ([from, to], [begin, end]) = (ends(&counted, &wide), ends(&around, &peak));
+        assert!(begin <= from && from < begin + around.width, "{from} {begin}");
+        assert!(to <= end && end < to + around.width, "{to} {end}");
+        // A narrow one keeps its bins.
+        let narrow = Peak { at: 500_024, bins: 5, net: 880.0, sigmas: 9.0 };
+        let (around, peak) = counted.around(&narrow, 4_096);
+        assert_eq!((around.width, around.counts.len(), peak.bins), (1, 45, 5));
+        assert_eq!(around.counts[peak.at..][..5], counted.counts[500_024..][..5]);
+        assert_eq!(ends(&around, &peak), ends(&counted, &narrow));
     }
 
     #[test]

@@ -241,6 +241,7 @@ impl<'a> PeakSearch<'a> {
             let finer = self.counted(grid, [low, high], width, 1.0)?;
             let widest = finer.counts.len() / 3;
             let Some(found) = finer.highest(widest.max(1), |_, _| false) else {
+                (counted, peak) = counted.around(&peak, FINE_BINS);
                 break;
             };
             let is_finest = finer.width >= counted.width;

@@ -47,6 +47,8 @@ use crate::{answer::Answer, error::Error, figure::FigureKind};
 
 /// Bytes of a row of an answer while it is computed.
 const ROW_BYTES: u64 = 560;
+/// Bytes of the part of a row in a block, with the singles of a source.
+const BLOCK_BYTES: u64 = 680;
 /// Bytes of a count with channels moved.
 const MOVED_BYTES: u64 = 24;
 
@@ -381,8 +383,10 @@ impl RequestKind for Coincidences {
             of_shifts + heralds::scans(query, group, shift)
         };
         let scans: u64 = groups.iter().map(scans_of).sum();
-        // A row with its estimates, and with the counts of each scan.
-        let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
+        let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+        // A row with its estimates and its part of each block, and with the counts of each scan.
+        let bytes =
+            ROW_BYTES + blocks * BLOCK_BYTES + (1 + blocks) * MOVED_BYTES * scans / rows.max(1);
         if trace.is_none() {
             limits::check(rows.into(), "groups with shifts", bytes, |most| {
                 format!("{most} groups would fit, or fewer shifts")
@@ -391,9 +395,8 @@ impl RequestKind for Coincidences {
         let bins = resolved.check_trace(span, rows, bytes, "bin")?;
         let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
         let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
-        let blocks = f64::from(self.errors.blocks().unwrap_or(0));
-        let passes = if blocks > 0.0 { 2.0 } else { 1.0 };
-        let scans = (bins + blocks) * (1.0 + scans as f64);
+        let passes = if blocks > 0 { 2.0 } else { 1.0 };
+        let scans = bins * (1 + blocks) as f64 * (1.0 + scans as f64);
         Ok(Work { rows: passes * all, scans, ..Work::default() })
     }
 
