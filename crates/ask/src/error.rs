@@ -50,11 +50,6 @@ lower!(
 );
 
 impl Error {
-    /// Returns what was asked as invalid, for this reason.
-    pub(crate) fn invalid(reason: String) -> Self {
-        RequestError::Invalid(reason).into()
-    }
-
     /// Returns the error of the run or of the request, if it is one.
     pub fn run(&self) -> Option<&tagq_run::Error> {
         match self {

@@ -263,7 +263,7 @@ def test_a_fit_is_that_of_the_command(tmp_path: Path) -> None:
 def test_mistakes_are_named() -> None:
     run = micro_run(6, 2_000, [(1.0, 50.0)])
     for words, wanted in (
-        ({"model": "line"}, "is no model"),
+        ({"model": "line"}, "is none of decay"),
         ({"jitter": "1ns"}, "no option"),
         ({"between": "9ns..3ns"}, "not after"),
         ({"fix": {"sigma": 1}}, "no parameter"),

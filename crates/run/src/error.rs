@@ -19,9 +19,107 @@ pub enum RequestError {
         /// Why it is invalid.
         reason: String,
     },
-    /// It contradicts itself, or the run.
+    /// No query, search or model has this name.
+    #[error("`{name}` is none of {}", known.join(", "))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
+    /// A query or a model has no option of this name.
+    #[error("{of} has no option `{option}`; its options are {}", known.join(", "))]
+    UnknownOption {
+        /// The query or the model.
+        of: String,
+        /// The option.
+        option: String,
+        /// The options that there are.
+        known: Vec<&'static str>,
+    },
+    /// An option is not given that has no default.
+    #[error("`{option}` is missing{what}")]
+    Missing {
+        /// The option.
+        option: String,
+        /// What it says, after a punctuation mark; or nothing.
+        what: String,
+    },
+    /// Only one of two options can be given.
+    #[error("`{option}` excludes `{other}`; give one of them")]
+    Excluded {
+        /// One of them.
+        option: String,
+        /// The other one.
+        other: String,
+    },
+    /// An option is given without another one that it belongs to.
+    #[error("`{option}` needs `{other}`")]
+    Needs {
+        /// The option that is given.
+        option: String,
+        /// The one that is missing.
+        other: String,
+    },
+    /// Options contradict each other, the query, or the run.
+    #[error("{reason}")]
+    Options {
+        /// The options that are to be changed or left out.
+        options: Vec<String>,
+        /// Why, and what would work.
+        reason: String,
+    },
+    /// What an option leaves to be found in the tags is not in them; it can be stated.
+    #[error("{reason}")]
+    NotFound {
+        /// The option.
+        option: String,
+        /// What was looked for, and what to state.
+        reason: String,
+    },
+    /// It would take more than a day; the option `long` allows that.
+    #[error("this would take about {about}: {what}; `long` allows that")]
+    TooLong {
+        /// The time, in words.
+        about: String,
+        /// The work.
+        what: String,
+    },
+    /// It would take more memory, disk or digits than there are, or than are allowed; with what would work.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The runs cannot be merged, added, or asked together.
+    #[error("{0}")]
+    Runs(String),
+    /// Of a file of counts in place of tags: it does not hold what was asked.
+    #[error("{0}")]
+    Held(String),
+    /// Another contradiction.
     #[error("{0}")]
     Invalid(String),
+}
+
+impl RequestError {
+    /// Returns the error for options that contradict each other, the query, or the run.
+    pub fn options(options: &[&str], reason: String) -> Self {
+        let options = options.iter().map(|&option| option.into()).collect();
+        Self::Options { options, reason }
+    }
+
+    /// Returns the error for an option that is not given; `what` says what it says, after a punctuation mark.
+    pub fn missing(option: &str, what: &str) -> Self {
+        Self::Missing { option: option.into(), what: what.into() }
+    }
+
+    /// Returns the error for two options of which one can be given.
+    pub fn excluded(option: &str, other: &str) -> Self {
+        Self::Excluded { option: option.into(), other: other.into() }
+    }
+
+    /// Returns the error for what is not found in the tags, and that the option can state.
+    pub fn not_found(option: &str, reason: String) -> Self {
+        Self::NotFound { option: option.into(), reason }
+    }
 }
 
 /// An error from opening a run or updating its store.
@@ -464,11 +562,6 @@ impl Error {
             }
             error => error,
         }
-    }
-
-    /// Returns what was asked as invalid, for this reason.
-    pub(crate) fn invalid(reason: String) -> Self {
-        RequestError::Invalid(reason).into()
     }
 
     /// Whether the work was cancelled.

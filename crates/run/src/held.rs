@@ -4,7 +4,7 @@ use tagq_ingest::{HeldCounts, is_unchanged};
 use tagq_store::os::FileStamp;
 
 use super::open::Run;
-use crate::error::Error;
+use crate::error::{Error, RequestError};
 
 impl Run {
     /// Whether one of its files holds counts in place of tags.
@@ -30,20 +30,22 @@ impl Run {
             return Ok(None);
         }
         let [source] = &self.store().manifest().sources[..] else {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Held(format!(
                 "{}: a file of counts is a run by itself; ask each of its files alone",
                 self.path().display()
-            )));
+            ))
+            .into());
         };
         // As the notes of a recorder: a store from another user may name files anywhere.
         let name = &source.facts.name;
         let beside = || self.store().folder().with_file_name(name);
         let path = self.files().remove(name).unwrap_or_else(beside);
         let Ok(stamp) = FileStamp::of_path(&path) else {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Held(format!(
                 "{}: not there, and the counts are in it, not in its store; put it there again",
                 path.display()
-            )));
+            ))
+            .into());
         };
         if !is_unchanged(&source.facts, stamp) {
             return Err(Error::Changed {

@@ -10,8 +10,15 @@ use num_traits::{CheckedAdd as _, CheckedMul as _};
 use tagq_store::{Channels, Duration, MicroColumn, Recording, SourceFacts, Tick, TimeReader};
 
 use crate::{
-    Run, counted::are, counted::counted, error::Error, new_store::NewStore, new_store::micro_of,
-    options::OpenOptions, progress::Progress, recorded::Recorded,
+    Run,
+    counted::are,
+    counted::counted,
+    error::{Error, RequestError},
+    new_store::NewStore,
+    new_store::micro_of,
+    options::OpenOptions,
+    progress::Progress,
+    recorded::Recorded,
 };
 
 /// Rows that are appended to the new store at once.
@@ -156,9 +163,10 @@ fn micro_tick(parts: &[AlignedRun<'_>]) -> Result<Option<Tick>, Error> {
     for AlignedRun { run, name, .. } in parts {
         match (found, run.store().manifest().micro_tick) {
             (Some((of_a, a)), Some(of_b)) if of_a != of_b => {
-                return Err(Error::invalid(format!(
+                return Err(RequestError::Runs(format!(
                     "micro times are in units of {of_a} in {a} and of {of_b} in {name}"
-                )));
+                ))
+                .into());
             }
             (None, Some(tick)) => found = Some((tick, name)),
             _ => {}
@@ -191,7 +199,7 @@ impl Moved {
         let factor =
             tick_of(run).in_ticks(tick_of(first)).and_then(|ticks| ticks.checked_mul(&drift));
         let factor = factor.ok_or_else(|| {
-            Error::invalid("the ticks of the runs and the drift have no common unit".into())
+            RequestError::Runs("the ticks of the runs and the drift have no common unit".into())
         })?;
         // Exact: only the moved time is rounded.
         let (numerator, denominator) = alignment.offset.fraction(tick_of(first))?;
@@ -228,11 +236,11 @@ fn aligned<'a>(
         for rows in &run.store().manifest().channels {
             let channel = part.channel(rows.channel)?;
             if let Some(other) = used.insert(channel, number) {
-                return Err(Error::invalid(format!(
+                return Err(RequestError::options(&["channels_b"], format!(
                     "run {other} and {} have tags on channel {channel}; of two runs, `channels_b` adds a \
                      number to the channels of the second",
                     part.name
-                )));
+                )).into());
             }
         }
         parts.push(part);
@@ -243,26 +251,27 @@ fn aligned<'a>(
 fn check_sources(run: &Run, name: &str) -> Result<(), Error> {
     let sources = &run.store().manifest().sources;
     match sources.iter().filter(|source| source.rows > 0).count() {
-        0 => Err(Error::invalid(format!("{name} has no tags"))),
+        0 => Err(RequestError::Runs(format!("{name} has no tags")).into()),
         1 => Ok(()),
-        several => Err(Error::invalid(format!(
+        several => Err(RequestError::Runs(format!(
             "{name} has {several} sources; merge runs of one source each"
-        ))),
+        ))
+        .into()),
     }
 }
 
 impl AlignedRun<'_> {
-    fn channel(&self, channel: u16) -> Result<u16, Error> {
+    fn channel(&self, channel: u16) -> Result<u16, RequestError> {
         u16::try_from(i32::from(channel) + self.channels).map_err(|_| {
-            Error::invalid(format!("channel {channel} of {} leaves 0 to 65535", self.name))
+            RequestError::Runs(format!("channel {channel} of {} leaves 0 to 65535", self.name))
         })
     }
 
     /// Returns a time of the run in ticks of the first one.
-    fn time(&self, time: i64) -> Result<i64, Error> {
+    fn time(&self, time: i64) -> Result<i64, RequestError> {
         let moved = self.moved.as_ref().map_or(Some(time), |moved| moved.time(time));
         moved.ok_or_else(|| {
-            Error::invalid(format!("the time {time} of {} leaves 64 bits", self.name))
+            RequestError::Runs(format!("the time {time} of {} leaves 64 bits", self.name))
         })
     }
 }
@@ -285,11 +294,12 @@ fn overlap(parts: &[AlignedRun<'_>]) -> Result<Option<(i64, i64)>, Error> {
                 format!("{} from {first} to {last}", part.name)
             };
             let all: Vec<String> = parts.iter().zip(&spans).map(of).collect();
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Runs(format!(
                 "{} does not overlap in time with another run; in the times of run 1: {}",
                 part.name,
                 all.join(", ")
-            )));
+            ))
+            .into());
         }
     }
     Ok(spans.into_iter().reduce(meet).filter(is_span))

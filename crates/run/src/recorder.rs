@@ -5,7 +5,10 @@ use std::path::Path;
 use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 
 use crate::{
-    destination::check_outside_stores, error::Error, options::OpenOptions, writer::choose_columns,
+    destination::check_outside_stores,
+    error::{Error, RequestError},
+    options::OpenOptions,
+    writer::choose_columns,
 };
 
 /// Start of the names of the sources that recorders write; a number follows.
@@ -34,11 +37,12 @@ impl Recorder {
         let mut writer = Writer::open(at, &creation)?;
         let sources = &writer.manifest().sources;
         if let Some(file) = sources.iter().find(|source| !source.facts.name.starts_with(NAME)) {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Invalid(format!(
                 "{}: a store with tags of {}; a recorder writes a store of its own",
                 at.display(),
                 file.facts.name
-            )));
+            ))
+            .into());
         }
         let facts = SourceFacts::named(&format!("{NAME}{}", sources.len() + 1));
         choose_columns(&mut writer, &OpenOptions::default())?;

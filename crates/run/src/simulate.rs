@@ -222,7 +222,7 @@ impl SimulationOptions {
         let mut tags = 0;
         for number in 0..files {
             let simulation = following(&first, number, gap).ok_or_else(|| {
-                Error::invalid(format!("{files} files of that length leave 64-bit ticks"))
+                RequestError::TooLarge(format!("{files} files of that length leave 64-bit ticks"))
             })?;
             tags += self.write_one(&simulation, (&path(number), None), progress, wrote)?;
         }
@@ -243,7 +243,8 @@ impl SimulationOptions {
 
     /// Refuses options that exclude each other, and a name that does not fit them.
     fn check(&self, out: &Path, form: Option<&dyn TagForm>) -> Result<(), Error> {
-        let refuse = |why: &str| Err(Error::invalid(why.into()));
+        let refuse =
+            |options: &[&str], why: &str| Err(RequestError::options(options, why.into()).into());
         for (name, number) in [("frames", Some(self.frames)), ("files", self.files)] {
             if number.is_some_and(|number| !(1..=FILES_MAX).contains(&number)) {
                 let reason = format!("a whole number from 1 to {FILES_MAX} is wanted");
@@ -253,10 +254,16 @@ impl SimulationOptions {
             }
         }
         if self.live.is_none() && (self.late.is_some() || self.faults) {
-            return refuse("`late` and `faults` are for a recording with `live`");
+            return refuse(
+                &["late", "faults", "live"],
+                "`late` and `faults` are for a recording with `live`",
+            );
         }
         if self.live.is_some() && (self.frames > 1 || self.files.is_some() || self.checksum) {
-            return refuse("`live` excludes `frames`, `files` and `checksum`");
+            return refuse(
+                &["live", "frames", "files", "checksum"],
+                "`live` excludes `frames`, `files` and `checksum`",
+            );
         }
         // With files or faults, the output is a folder, created if it does not exist.
         let wants_folder = self.files.is_some() || self.live.is_some() && self.faults;
@@ -264,7 +271,7 @@ impl SimulationOptions {
             let inside = out.join("1.tags.zst");
             let message =
                 format!("{} is a folder; name a file, as {}", out.display(), inside.display());
-            return Err(Error::invalid(message));
+            return Err(RequestError::Invalid(message).into());
         }
         let is_recorded = self.live.is_some() || self.frames > 1 || self.checksum;
         if !wants_folder {
@@ -275,11 +282,15 @@ impl SimulationOptions {
             Some(ending)
                 if is_recorded && self.files.is_none() && other_form(out, form).is_some() =>
             {
-                Err(Error::invalid(format!(
-                    "`live`, `frames` and `checksum` are for a .tags.zst, and {} is a .{}",
-                    out.display(),
-                    ending.display()
-                )))
+                Err(RequestError::options(
+                    &["live", "frames", "checksum"],
+                    format!(
+                        "`live`, `frames` and `checksum` are for a .tags.zst, and {} is a .{}",
+                        out.display(),
+                        ending.display()
+                    ),
+                )
+                .into())
             }
             _ => Ok(()),
         }
@@ -489,7 +500,7 @@ fn value_for<T>(values: &[ForChannel<T>], channel: u64) -> Option<&T> {
 }
 
 fn refused(error: &tagq_simulate::Error) -> Error {
-    Error::invalid(error.to_string())
+    RequestError::Invalid(error.to_string()).into()
 }
 
 fn not_written(path: &Path) -> impl Fn(WriteError) -> Error {

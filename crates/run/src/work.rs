@@ -2,7 +2,10 @@
 
 use std::{fmt, ops::Add};
 
-use crate::{error::Error, progress::Progress};
+use crate::{
+    error::{Error, RequestError},
+    progress::Progress,
+};
 
 /// Work that takes longer than this many seconds is announced.
 const LONG_S: f64 = 10.0;
@@ -53,9 +56,7 @@ pub fn check(
     }
     let about = about(seconds);
     if seconds > DAY_S && !is_long {
-        return Err(Error::invalid(format!(
-            "this would take about {about}: {what}; `long` allows that"
-        )));
+        return Err(RequestError::TooLong { about, what: what.to_string() }.into());
     }
     progress.note_long(&format!("this may take about {about}: {what}"));
     Ok(())

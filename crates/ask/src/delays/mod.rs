@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tagq_query::Scope;
-use tagq_run::{Channel, Run};
+use tagq_run::{Channel, RequestError, Run};
 use tagq_store::{Duration, Tick};
 
 use crate::{
@@ -88,9 +88,11 @@ impl Search for Delays {
             channels = detectors(run, None, &[], context).unwrap_or_else(all);
         }
         if channels.len() < 2 {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["channels"],
                 "a delay is between two channels; name them with `channels` A,B".into(),
-            ));
+            )
+            .into());
         }
         context.note_dark(run, channels.clone());
         let range = match &self.range {
@@ -99,10 +101,14 @@ impl Search for Delays {
         };
         let asked = range.ceil(tick)?;
         if asked < 1 {
-            return Err(Error::invalid(format!(
-                "a range of {} is below one tick; delays are searched on both sides of zero",
-                range.asked()
-            )));
+            return Err(RequestError::options(
+                &["range"],
+                format!(
+                    "a range of {} is below one tick; delays are searched on both sides of zero",
+                    range.asked()
+                ),
+            )
+            .into());
         }
         let reach = peaks::within(run, asked);
         if reach < asked {

@@ -4,7 +4,7 @@ mod settle;
 
 use std::sync::Arc;
 
-use tagq_run::Run;
+use tagq_run::{RequestError, Run};
 
 use crate::{
     answer::Answer,
@@ -80,9 +80,9 @@ impl Question {
     /// options.
     pub fn of_options(name: &str, options: OptionValues) -> Result<Self, Error> {
         let found = QUERY_TYPES.into_iter().find(|of| of.name == name);
-        let of = found.ok_or_else(|| {
-            let names = QUERY_TYPES.map(|of| of.name).join(", ");
-            Error::invalid(format!("`{name}` is none of {names}"))
+        let of = found.ok_or_else(|| RequestError::Unknown {
+            name: name.into(),
+            known: QUERY_TYPES.map(|of| of.name).into(),
         })?;
         let asked = match SEARCHES.iter().find(|search| search.of.name == name) {
             Some(search) => Asked::Search((search.of_options)(&options)?),
@@ -124,10 +124,10 @@ impl Question {
     pub fn request(&self) -> Result<&Request, Error> {
         match &self.asked {
             Asked::Request(request) => Ok(request),
-            Asked::Search(_) => Err(Error::invalid(format!(
+            Asked::Search(_) => Err(RequestError::Invalid(format!(
                 "{} is a search: its bins depend on what is found, so it has no list, no parts and no explanation; ask each run",
                 self.of.name
-            ))),
+            )).into()),
         }
     }
 
@@ -139,7 +139,8 @@ impl Question {
         match &self.asked {
             Asked::Search(search) => Ok(&**search),
             Asked::Request(_) => {
-                Err(Error::invalid(format!("{} counts, and is no search", self.of.name)))
+                Err(RequestError::Invalid(format!("{} counts, and is no search", self.of.name))
+                    .into())
             }
         }
     }
@@ -180,7 +181,7 @@ impl Question {
         match (&self.asked, runs) {
             (Asked::Request(request), _) => request.sum(runs),
             (Asked::Search(search), [(run, context)]) => Ok(search.ask(run, context)?.answer),
-            (Asked::Search(_), _) => Err(self.of_one_run(runs.len())),
+            (Asked::Search(_), _) => Err(self.of_one_run(runs.len()).into()),
         }
     }
 
@@ -201,13 +202,13 @@ impl Question {
     /// [`tagq_run::RequestError`].
     pub fn check_runs(&self, runs: usize) -> Result<(), Error> {
         match self.asked {
-            Asked::Search(_) if runs != 1 => Err(self.of_one_run(runs)),
+            Asked::Search(_) if runs != 1 => Err(self.of_one_run(runs).into()),
             Asked::Request(_) | Asked::Search(_) => Ok(()),
         }
     }
 
-    fn of_one_run(&self, runs: usize) -> Error {
-        Error::invalid(format!(
+    fn of_one_run(&self, runs: usize) -> RequestError {
+        RequestError::Runs(format!(
             "{} are those of one run, and {runs} are named; ask once for each",
             self.of.name
         ))

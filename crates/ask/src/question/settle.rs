@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tagq_run::{Error as RunError, Run, Silent};
+use tagq_run::{Error as RunError, RequestError, Run, Silent};
 use tagq_store::{Duration, Tick};
 
 use crate::{
@@ -38,9 +38,9 @@ pub(super) fn settled(
     if request.check_channels(context.setup).is_ok()
         && request.named().iter().any(|of| context.setup.channel(of).is_err())
     {
-        return Err(Error::invalid(
+        return Err(RequestError::options(&["delays"], 
             "delays are found between channels of the run, and derived channels are named; give the delays".into(),
-        ));
+        ).into());
     }
     // All pairs of a run are counted also if only some of its channels belong together.
     let is_every_pair = of.name == COINCIDENCES
@@ -149,12 +149,12 @@ fn with_delays_found(
             continue;
         }
         let names: Vec<String> = group.iter().map(name).collect();
-        return Err(Error::invalid(format!(
+        return Err(RequestError::not_found("delays", format!(
             "no clear peak connects the channels {} within 1 ms, so their delays cannot be found; `tagq delays` shows what \
              there is, and a delay is given as {}=D",
             names.join(" and "),
             names.last().map_or("CH", String::as_str)
-        )));
+        )).into());
     }
     let setup = context.setup;
     let given: Vec<u16> =

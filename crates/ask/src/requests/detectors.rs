@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use tagq_query::Scope;
-use tagq_run::{Channel, Run};
+use tagq_run::{Channel, RequestError, Run};
 
 use crate::{error::Error, requests::context::QueryContext};
 
@@ -95,7 +95,7 @@ pub(super) fn named_or_all<const N: usize>(
     let mut channels = [0; N];
     if named.iter().any(Option::is_some) {
         for ((channel, named), name) in channels.iter_mut().zip(named).zip(names) {
-            let missing = || Error::invalid(format!("`{name}` is missing"));
+            let missing = || RequestError::missing(name, "");
             *channel = context.setup.channel(named.ok_or_else(missing)?)?;
         }
         return Ok(channels);
@@ -111,10 +111,14 @@ pub(super) fn named_or_all<const N: usize>(
         };
         let example =
             if all.len() > N { listed(&all[..N]) } else { ["1", "2", "3"][..N].join(",") };
-        Error::invalid(format!(
-            "{} has channels {}: name {N} of them, as {example}",
-            run.path().display(),
-            listed(&all)
-        ))
+        RequestError::options(
+            &["channels"],
+            format!(
+                "{} has channels {}: name {N} of them, as {example}",
+                run.path().display(),
+                listed(&all)
+            ),
+        )
+        .into()
     })
 }

@@ -2,7 +2,7 @@
 
 use tagq_ingest::HeldCounts;
 use tagq_query::Bins;
-use tagq_run::Run;
+use tagq_run::{RequestError, Run};
 
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ pub(super) fn labels(
     match named.map(|named| (named, named.iter().find(|label| !all.contains(label)))) {
         None => Ok(all),
         Some((named, None)) => Ok(named.to_vec()),
-        Some((_, Some(label))) => Err(Error::invalid(format!(
+        Some((_, Some(label))) => Err(RequestError::Held(format!(
             "channel {label} is not in {}: it holds {}",
             run.path().display(),
             match &all[..] {
@@ -24,7 +24,8 @@ pub(super) fn labels(
                 [first, .., last] => format!("channels {first} to {last}"),
                 [] => "none of this kind".into(),
             }
-        ))),
+        ))
+        .into()),
     }
 }
 

@@ -8,7 +8,7 @@ use tagq_query::{
     Bins, Countable, Counter, Dry, Error as QueryError, Execution, Kind, Ledger, ReadPlan,
     Recording, Scan, Sum, TimeDivision, WindowPlan, Windows,
 };
-use tagq_run::{CacheSettings, Cached, Channel, Error as RunError, Run, Work, work};
+use tagq_run::{CacheSettings, Cached, Channel, Error as RunError, RequestError, Run, Work, work};
 use tagq_store::Tick;
 
 use super::{
@@ -80,7 +80,7 @@ pub(super) trait RequestKind: Serialize + Sync {
 
     /// Returns the groups of channels whose differences it counts.
     fn groups(&self, _: &Resolved<'_, Self::Query>) -> Result<Vec<Vec<u16>>, Error> {
-        Err(Error::invalid(NO_PAIRS.into()))
+        Err(RequestError::options(&["delays"], NO_PAIRS.into()).into())
     }
 
     /// Rejects requests that are invalid for every run.
@@ -280,9 +280,11 @@ pub(super) fn resolve<'a, K: RequestKind>(
     let tick = run.store().manifest().tick;
     let Division { bin, by, is_exact, .. } = kind.division();
     if bin.is_some() && by.is_some() {
-        return Err(Error::invalid(
+        return Err(RequestError::options(
+            &["by"],
             "bins of time are of one width or `by` intervals; give one of them".into(),
-        ));
+        )
+        .into());
     }
     let bin = bin.map(|bin| bin.ticks(tick, is_exact)).transpose()?;
     let trace = by.and(context.intervals).map(|of| TimeDivision::Intervals(Arc::clone(of)));
@@ -300,11 +302,12 @@ fn check_held<K: RequestKind>(kind: &K, run: &Run) -> Result<(), Error> {
     }
     let (_, options) = stated(kind)?;
     match options.keys().find(|name| !K::OF_COUNTS.contains(&name.as_str())) {
-        Some(option) => Err(Error::invalid(format!(
+        Some(option) => Err(RequestError::Held(format!(
             "`{option}` is for tags, and {} holds counts; options for these are {}",
             run.path().display(),
             K::OF_COUNTS.join(", ")
-        ))),
+        ))
+        .into()),
         None => Ok(()),
     }
 }
@@ -316,7 +319,7 @@ fn resolve_all<'a, K: RequestKind>(
     bins: Option<&Bins>,
 ) -> Result<Vec<Resolved<'a, K::Query>>, Error> {
     let Some((&first, others)) = runs.split_first() else {
-        return Err(Error::invalid("a sum is of at least one run".into()));
+        return Err(RequestError::Runs("a sum is of at least one run".into()).into());
     };
     let mut all = vec![resolve(kind, first, bins)?];
     let bins = bins.cloned().or_else(|| kind.chosen_bins(&all[0].query));
@@ -326,12 +329,15 @@ fn resolve_all<'a, K: RequestKind>(
     let first = &all[0];
     for other in &all[1..] {
         if first.tick() != other.tick() || !kind.is_alike(&first.query, &other.query) {
-            return Err(unlike(first.run, other.run));
+            return Err(unlike(first.run, other.run).into());
         }
     }
     let of: Vec<&Run> = all.iter().map(|of| of.run).collect();
     if all.len() > 1 && kind.division().by.is_some() {
-        return Err(Error::invalid("each run has intervals of its own; leave the sum out".into()));
+        return Err(RequestError::Runs(
+            "each run has intervals of its own; leave the sum out".into(),
+        )
+        .into());
     }
     if let Some(note) = unlikely::same_sources(&of) {
         first.context.progress.note(&note);
@@ -464,10 +470,11 @@ fn count_from<K: RequestKind>(
 ) -> Result<K::Counts, Error> {
     let &Resolved { run, context, ref query, ref trace, .. } = resolved;
     if run.holds_counts() {
-        return Err(Error::invalid(format!(
+        return Err(RequestError::Held(format!(
             "{}: it holds counts, which have no parts; ask it as a whole",
             run.path().display()
-        )));
+        ))
+        .into());
     }
     let tick = resolved.tick();
     let count = || {
@@ -601,8 +608,8 @@ pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explain
 }
 
 /// Returns the error for two runs in which the request has different meanings.
-fn unlike(one: &Run, other: &Run) -> Error {
-    Error::invalid(format!(
+fn unlike(one: &Run, other: &Run) -> RequestError {
+    RequestError::Runs(format!(
         "the counts of {} and {} cannot be added, because the runs differ in tick, delays, groups or \
          vetoes; give one setup or one tick for all runs, or answer each run",
         one.path().display(),

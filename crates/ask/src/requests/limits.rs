@@ -1,6 +1,7 @@
 //! Limits of an answer on memory. They are checked before anything is counted.
 
 use tagq_query::{Facts, TimeRange};
+use tagq_run::RequestError;
 use tagq_store::{Tick, os::available_memory};
 
 use crate::error::Error;
@@ -26,12 +27,13 @@ pub(super) fn check(
         return Ok(());
     }
     let gib = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
-    Err(Error::invalid(format!(
+    Err(RequestError::TooLarge(format!(
         "{items} {what} would take {} of memory, and at most {} is used: {}",
         gib(items as f64 * bytes as f64),
         gib(most as f64 * bytes as f64),
         instead(most)
-    )))
+    ))
+    .into())
 }
 
 /// Returns the ticks from the first to the last tag, within a range.

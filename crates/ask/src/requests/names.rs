@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tagq_run::{Channel, Setup, escaped};
+use tagq_run::{Channel, RequestError, Setup, escaped};
 
 use super::{
     options::{OptionValues, RequestType, ValueType},
@@ -22,12 +22,20 @@ pub fn renamed(setup: &Setup, names: &BTreeMap<String, u16>) -> Result<Setup, Er
     for (name, &channel) in names {
         if !matches!(name.parse(), Ok(Channel::Name(of)) if of == *name) {
             let name = escaped(name);
-            return Err(Error::invalid(format!("`names`: `{name}` cannot be a name")));
+            return Err(RequestError::options(
+                &["names"],
+                format!("`names`: `{name}` cannot be a name"),
+            )
+            .into());
         }
         if let Some(other) = by_channel.insert(channel, name) {
-            return Err(Error::invalid(format!(
-                "`names`: channel {channel} has two names, `{other}` and `{name}`; give one"
-            )));
+            return Err(RequestError::options(
+                &["names"],
+                format!(
+                    "`names`: channel {channel} has two names, `{other}` and `{name}`; give one"
+                ),
+            )
+            .into());
         }
     }
     let names = by_channel.into_iter().map(|(channel, name)| (channel, name.clone()));

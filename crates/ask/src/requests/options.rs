@@ -191,21 +191,31 @@ impl RequestType {
     /// [`tagq_run::RequestError`] if it is not a list as the request needs it, or if its options are given, too.
     pub fn add_channels(&self, text: &str, options: &mut OptionValues) -> Result<(), Error> {
         let Some(ChannelArgument { value_name, options: names, .. }) = self.channels else {
-            return Err(Error::invalid(format!("{} takes no channels: `{text}`", self.name)));
+            return Err(RequestError::options(
+                &["channels"],
+                format!("{} takes no channels: `{text}`", self.name),
+            )
+            .into());
         };
         let channels: Vec<Value> = text.split(',').map(|channel| channel.trim().into()).collect();
         let [name] = names else {
             if channels.len() != names.len() {
                 let count = names.len();
-                return Err(Error::invalid(format!(
-                    "`{text}` is not {count} channels; write them as {value_name}"
-                )));
+                return Err(RequestError::options(
+                    &["channels"],
+                    format!("`{text}` is not {count} channels; write them as {value_name}"),
+                )
+                .into());
             }
             for (name, channel) in names.iter().zip(channels) {
                 if options.insert((*name).to_owned(), channel).is_some() {
-                    return Err(Error::invalid(format!(
-                        "`{text}` is the channels, and `{name}` is one of them; leave one out"
-                    )));
+                    return Err(RequestError::options(
+                        &["channels", name],
+                        format!(
+                            "`{text}` is the channels, and `{name}` is one of them; leave one out"
+                        ),
+                    )
+                    .into());
                 }
             }
             return Ok(());
@@ -248,17 +258,16 @@ pub fn check<I: Iterator<Item = &'static RequestOption>>(
 ) -> Result<(), Error> {
     for given in options.keys() {
         let Some(option) = known().find(|option| option.name == given) else {
-            let known: Vec<&str> = known().map(|option| option.name).collect();
-            let known = known.join(", ");
-            return Err(Error::invalid(format!(
-                "{name} has no option `{given}`; its options are {known}"
-            )));
+            let (of, option) = (name.to_owned(), given.clone());
+            let known = known().map(|option| option.name).collect();
+            return Err(RequestError::UnknownOption { of, option, known }.into());
         };
         if let Some(other) = option.excludes.iter().find(|other| options.contains_key(**other)) {
-            return Err(Error::invalid(format!("`{given}` excludes `{other}`; give one of them")));
+            return Err(RequestError::excluded(given, other).into());
         }
         if let Some(other) = option.requires.filter(|other| !options.contains_key(*other)) {
-            return Err(Error::invalid(format!("`{given}` needs `{other}`")));
+            let (option, other) = (given.clone(), other.to_owned());
+            return Err(RequestError::Needs { option, other }.into());
         }
     }
     Ok(())

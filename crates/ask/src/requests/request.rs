@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tagq_query::{Bins, Counter, Sum};
-use tagq_run::{Channel, Run};
+use tagq_run::{Channel, RequestError, Run};
 use tagq_store::Duration;
 
 use super::{
@@ -97,8 +97,8 @@ impl Request {
     pub fn of_options(name: &str, options: OptionValues) -> Result<Self, Error> {
         let found = TYPES.into_iter().find(|(of, _)| of.name == name);
         let (of, make) = found.ok_or_else(|| {
-            let names = REQUEST_TYPES.map(|of| of.name).join(", ");
-            Error::invalid(format!("`{name}` is none of {names}"))
+            let known = REQUEST_TYPES.map(|of| of.name).into();
+            RequestError::Unknown { name: name.into(), known }
         })?;
         make(of.fields(options)?)
     }
@@ -120,7 +120,9 @@ impl Request {
             | Self::Histogram2d(_)
             | Self::Image(_)
             | Self::MicroTimes(_)
-            | Self::Rates(_) => Err(Error::invalid("only coincidences can be listed".into())),
+            | Self::Rates(_) => {
+                Err(RequestError::Invalid("only coincidences can be listed".into()).into())
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{
     de::{self, SeqAccess, Visitor, value::SeqAccessDeserializer},
 };
 use tagq_query::{Delay, Scope, TimeRange};
-use tagq_run::{Channel, Definition, Moment, Run, Setup, definitions};
+use tagq_run::{Channel, Definition, Moment, RequestError, Run, Setup, definitions};
 use tagq_store::{Duration, Tick, UnitError};
 
 use super::{
@@ -236,7 +236,9 @@ impl Selection {
         for delay in &self.delays {
             match delay {
                 DelayAsked::Of(channel, delay) => delays.push((setup.channel(channel)?, delay)),
-                DelayAsked::Auto => return Err(Error::invalid(NO_PAIRS.into())),
+                DelayAsked::Auto => {
+                    return Err(RequestError::options(&["delays"], NO_PAIRS.into()).into());
+                }
             }
         }
         for (channel, delay) in &setup.delays {

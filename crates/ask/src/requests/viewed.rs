@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use tagq_query::TimeInterval;
-use tagq_run::{Channel, Definition, Derivation, Run, Setup, View, intervals_by, view_of};
+use tagq_run::{
+    Channel, Definition, Derivation, RequestError, Run, Setup, View, intervals_by, view_of,
+};
 
 use super::{
     context::QueryContext,
@@ -125,9 +127,9 @@ impl Request {
             if let DelayAsked::Of(channel @ Channel::Name(name), _) = delay
                 && self.is_derived(channel, setup)
             {
-                return Err(Error::invalid(format!(
+                return Err(RequestError::options(&["delays"], format!(
                     "`delays`: `{name}` is derived, and has no delay of its own; delay the channels that it is made from"
-                )));
+                )).into());
             }
         }
         let channels = if self.is_of_named() {
@@ -151,7 +153,7 @@ impl Selection {
     pub fn derivation(&self, derived: Vec<Definition>) -> Result<Derivation, Error> {
         let delay = |delay: &DelayAsked| match delay {
             DelayAsked::Of(channel, delay) => Ok((channel.clone(), delay.clone())),
-            DelayAsked::Auto => Err(Error::invalid(NO_PAIRS.into())),
+            DelayAsked::Auto => Err(RequestError::options(&["delays"], NO_PAIRS.into())),
         };
         Ok(Derivation {
             derived,

@@ -10,7 +10,7 @@ use super::{
     stretches::stretches,
     tags::{TagsOfRun, Wrote},
 };
-use crate::error::Error;
+use crate::error::{Error, RequestError};
 
 /// Rows that are passed on at once.
 const CHUNK_ROWS: usize = 16_384;
@@ -26,9 +26,9 @@ pub(super) fn write(
     let TagsOfRun { run, selection, recording, shown, .. } = of;
     let io_error = |source| Error::Io { path: (*shown).into(), action: "write", source };
     if selection.is_of_tables() {
-        return Err(Error::invalid(
+        return Err(RequestError::options(&["columns", "time"], 
             "only tables have chosen columns and times as floats; write .parquet, .arrow, .csv or .tsv".into(),
-        ));
+        ).into());
     }
     let mut sink = sink.map_err(io_error)?;
     sink.describe(recording);

@@ -4,7 +4,9 @@ use tagq_store::{Duration, Tick};
 use tagq_views::Operand;
 
 use crate::{
-    error::Error, setup::arguments::Channel, setup::definitions::Definition,
+    error::{Error, RequestError},
+    setup::arguments::Channel,
+    setup::definitions::Definition,
     setup::experiment::Setup,
 };
 
@@ -52,9 +54,9 @@ impl Derivation {
             } else {
                 let known: Vec<&str> = setup.gates.iter().map(|(name, _)| name.as_str()).collect();
                 let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-                return Err(Error::invalid(format!(
+                return Err(RequestError::options(&["gates"], format!(
                     "no gate is called `{gate}`; gates of the setup: {known}; or write one, such as `1 .. 2`"
-                )));
+                )).into());
             }
         }
         if wanted.len() < 2 {

@@ -10,7 +10,11 @@ use super::{
     sources::{SourceEvaluation, read_ahead},
 };
 use crate::{
-    Run, error::Error, progress::Progress, setup::arguments::Channel, setup::experiment::Setup,
+    Run,
+    error::{Error, RequestError},
+    progress::Progress,
+    setup::arguments::Channel,
+    setup::experiment::Setup,
 };
 
 /// The labels of tags that begin intervals, and of those that end them.
@@ -82,10 +86,10 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
             let channels = setup.names.iter().map(|(_, name)| name.as_str());
             let channels = listed(channels.chain(derived.iter().map(|of| of.0.as_str())).collect());
             let gates = listed(setup.gates.iter().map(|(name, _)| name.as_str()).collect());
-            Err(Error::invalid(format!(
+            Err(RequestError::options(&["by"], format!(
                 "`by`: `{by}` is neither one channel nor a gate; names of channels: {channels}; gates: {gates}; or write a gate, \
                  such as `1 .. 2`"
-            )))
+            )).into())
         }
     }
 }

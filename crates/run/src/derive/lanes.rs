@@ -5,7 +5,7 @@ use tagq_store::Tags;
 
 use super::{derivation::Derivation, evaluation::Evaluation, intervals::intervals_by, view};
 use crate::{
-    error::Error,
+    error::{Error, RequestError},
     open::Run,
     progress::Progress,
     setup::{arguments::Channel, experiment::Setup},
@@ -57,7 +57,11 @@ impl Lanes {
     ) -> Result<Self, Error> {
         let tick = run.store().manifest().tick;
         let Some((first, last)) = run.store().manifest().span() else {
-            return Err(Error::invalid(format!("{}: no tags to show", run.path().display())));
+            return Err(RequestError::Invalid(format!(
+                "{}: no tags to show",
+                run.path().display()
+            ))
+            .into());
         };
         let gates = gates(run, setup, of, progress)?;
         let derived = derived(run, setup, of, progress)?;
@@ -66,7 +70,11 @@ impl Lanes {
             (from, to) => (from.unwrap_or(first), to.unwrap_or_else(|| last.saturating_add(1))),
         };
         if times.0 >= times.1 {
-            return Err(Error::invalid("there is no time between the start and the end".into()));
+            return Err(RequestError::options(
+                &["from", "to"],
+                "there is no time between the start and the end".into(),
+            )
+            .into());
         }
         let number = gates.len();
         let mut lanes = recorded(run, setup, of, times)?;

@@ -13,7 +13,10 @@ use super::{
     feed::{Feed, Piece, Start},
     merged::{ExpectedRows, Merged},
 };
-use crate::{error::Error, progress::Progress};
+use crate::{
+    error::{Error, RequestError},
+    progress::Progress,
+};
 
 /// The largest number of spans outside of gates in all sources: the evaluation, and every reader of the view, has them in memory.
 const SPANS_MAX: usize = 1 << 22;
@@ -121,10 +124,10 @@ impl Evaluation<'_> {
                 merged.write(done, &evaluation.open[0])?;
                 evaluation.check_waiting(merged.waiting() + piece.waiting)?;
                 if evaluation.open[0].len() > SPANS_MAX {
-                    return Err(self.too_many_spans());
+                    return Err(self.too_many_spans().into());
                 }
                 if before + merged.written() > left {
-                    return Err(self.too_many_tags(&evaluation));
+                    return Err(self.too_many_tags(&evaluation).into());
                 }
                 reached = Start { delayed: piece.until, recorded: done };
                 Ok(!merged.is_other())
@@ -153,17 +156,17 @@ impl Evaluation<'_> {
         VIEW_TAGS.max(tags.saturating_mul(self.run.bounds().view_factor.into()))
     }
 
-    fn too_many_spans(&self) -> Error {
+    fn too_many_spans(&self) -> RequestError {
         let gate = self.gate.map_or("", |gate| &*self.definitions.list()[gate].name);
-        Error::invalid(format!(
+        RequestError::TooLarge(format!(
             "`{gate}` leaves more than {SPANS_MAX} spans of time out, which is the largest number; take a gate that opens and closes less \
              often"
         ))
     }
 
-    fn too_many_tags(&self, evaluation: &SourceEvaluation) -> Error {
+    fn too_many_tags(&self, evaluation: &SourceEvaluation) -> RequestError {
         let name = evaluation.network.growth().1.unwrap_or_default();
-        Error::invalid(format!(
+        RequestError::TooLarge(format!(
             "the view would have more than {} tags, where at most {} times those of the run are written: `{name}` makes the most; \
              take fewer definitions, or a larger `view_factor`",
             self.most_tags(),
@@ -217,7 +220,7 @@ impl Evaluation<'_> {
         let recorded = earlier.iter().filter_map(|source| source.facts.recording.as_ref());
         let spans = recorded.map(|recording| recording.dead.len()).sum::<usize>() + dead.len();
         if spans > SPANS_MAX {
-            return Err(self.too_many_spans());
+            return Err(self.too_many_spans().into());
         }
         let recorded = |time: i64| time.saturating_sub(moved);
         let dead = dead.into_iter().map(|(begin, end)| (recorded(begin), recorded(end)));

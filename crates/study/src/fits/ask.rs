@@ -8,7 +8,7 @@ use tagq_ask::{
     requests::Request,
 };
 use tagq_fit::{Bin, Data, Noise, models::Response};
-use tagq_run::{OpenOptions, Progress, Run, Silent, open};
+use tagq_run::{OpenOptions, Progress, RequestError, Run, Silent, open};
 
 use super::{
     observed::AllObserved,
@@ -37,7 +37,7 @@ impl Fit {
         let answer = question.request()?.sum(runs)?;
         let mut instrument = self.instrument(&answer)?;
         let Some(&(run, context)) = runs.first() else {
-            return Err(Error::invalid("a fit is of a run".into()));
+            return Err(RequestError::Runs("a fit is of a run".into()).into());
         };
         if self.of.name == "decay" {
             if instrument.period.is_none() {
@@ -49,9 +49,9 @@ impl Fit {
                 (None, None) => instrument.response,
                 (None, Some(path)) if is_text(path) => instrument.response,
                 (Some(_), Some(path)) if is_text(path) => {
-                    return Err(Error::invalid(
+                    return Err(RequestError::options(&["irf_channel", "irf"], 
                         "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out".into(),
-                    ));
+                    ).into());
                 }
                 (channel, path) => {
                     let options = with_channel(name, question.options().clone(), channel)?;
@@ -95,11 +95,11 @@ impl Fit {
     pub fn answer(&self, answer: &Answer, progress: &dyn Progress) -> Result<Answer, Error> {
         let is_of_run = self.options.irf.as_deref().is_some_and(|path| !is_text(Path::new(path)));
         if self.options.irf_channel.is_some() || is_of_run {
-            return Err(Error::invalid(
+            return Err(RequestError::options(&["irf", "irf_channel"], 
                 "the response is counted from a run, and this answer is already counted; fit the query itself, or give `irf` as a \
                  file of counts"
                     .into(),
-            ));
+            ).into());
         }
         let instrument = self.instrument(answer)?;
         self.to(answer, &instrument, progress)
@@ -123,7 +123,11 @@ impl Fit {
         let observed = AllObserved::of(answer)?;
         instrument.period = period.map(|period| observed.axis.length(period)).transpose()?;
         if instrument.period.is_some_and(|period| period <= 0.0) {
-            return Err(Error::invalid("`pulse_period` is longer than zero".into()));
+            return Err(RequestError::options(
+                &["pulse_period"],
+                "`pulse_period` is longer than zero".into(),
+            )
+            .into());
         }
         if let (Some(path), Some(first)) = (path, observed.series.first()) {
             instrument.response = Some(Response::new(&of_text(path, &first.data)?)?);
@@ -141,7 +145,10 @@ fn is_text(path: &Path) -> bool {
 /// Reads one count a bin from a text file, into bins like those of `like`: one number a line, or the column `count` of a table
 /// with a head. Empty lines and those after # are left out.
 fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
-    let fault = |reason: String| Error::invalid(format!("`irf` {}: {reason}", path.display()));
+    let fault = |reason: String| {
+        let reason = format!("`irf` {}: {reason}", path.display());
+        Error::from(RequestError::options(&["irf"], reason))
+    };
     let len = fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
     if len > RESPONSE_BYTES_MAX {
         return Err(fault("longer than 64 MB, and a response has one number a line".into()));
@@ -215,7 +222,13 @@ fn with_channel(
     let key = match name {
         "micro" => "channels",
         "histogram" | "g2" => "stop",
-        _ => return Err(Error::invalid(format!("{name} has no response of an instrument"))),
+        _ => {
+            return Err(RequestError::options(
+                &["irf", "irf_channel"],
+                format!("{name} has no response of an instrument"),
+            )
+            .into());
+        }
     };
     let value = if key == "channels" { vec![value].into() } else { value };
     options.insert(key.into(), value);
@@ -226,10 +239,14 @@ fn with_channel(
 fn response(answer: &Answer) -> Result<Response, Error> {
     let AllObserved { series, .. } = AllObserved::of(answer)?;
     let [only] = &series[..] else {
-        return Err(Error::invalid(format!(
-            "a response is of one channel, and {} were counted; name one with `irf_channel`",
-            series.len()
-        )));
+        return Err(RequestError::options(
+            &["irf_channel"],
+            format!(
+                "a response is of one channel, and {} were counted; name one with `irf_channel`",
+                series.len()
+            ),
+        )
+        .into());
     };
     Ok(Response::new(&only.data)?)
 }

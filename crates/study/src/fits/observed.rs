@@ -2,6 +2,7 @@
 
 use tagq_ask::{Answer, Cell, FigureKind, Table, Unit};
 use tagq_fit::{Bin, Data, Noise};
+use tagq_run::RequestError;
 use tagq_store::{Duration, Tick};
 
 use crate::error::Error;
@@ -43,9 +44,9 @@ impl Axis {
     pub fn place(self, text: &str) -> Result<f64, Error> {
         match self {
             Self::Time(_) => self.length(&text.parse::<Duration>()?),
-            Self::Number => {
-                text.parse().map_err(|_| Error::invalid(format!("`{text}` is no number")))
-            }
+            Self::Number => Ok(text
+                .parse()
+                .map_err(|_| RequestError::Invalid(format!("`{text}` is no number")))?),
         }
     }
 
@@ -53,10 +54,11 @@ impl Axis {
     pub fn length(self, duration: &Duration) -> Result<f64, Error> {
         match self {
             Self::Time(tick) => Ok(duration.ticks(tick)? * tick.seconds()),
-            Self::Number => Err(Error::invalid(format!(
+            Self::Number => Err(RequestError::Invalid(format!(
                 "{}: the axis of this answer has no times",
                 duration.asked()
-            ))),
+            ))
+            .into()),
         }
     }
 
@@ -124,11 +126,11 @@ impl AllObserved {
                 }
                 Ok(Self { axis, labels, is_ratio: false, is_logarithmic: false, series })
             }
-            _ => Err(Error::invalid(
+            _ => Err(RequestError::options(&["bin", "trace", "by", "pulsed"], 
                 "a fit needs one value for each bin of time or of a setting: rates and coincidences need `bin`, or a scan; micro, \
                  histogram and g2 have bins, without `trace`, `by` and `pulsed`"
                     .into(),
-            )),
+            ).into()),
         }
     }
 }
@@ -235,7 +237,7 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
         data.noise = Noise::Covariance(of_blocks(rows, &errors, &kept, &exposure));
     }
     if data.bins.is_empty() {
-        return Err(Error::invalid("g2 is defined in no bin".into()));
+        return Err(RequestError::Invalid("g2 is defined in no bin".into()).into());
     }
     data.exposure = Some(exposure);
     Ok(Observed { key: None, group: Vec::new(), data })

@@ -10,7 +10,7 @@ use tagq_fit::{
         Response, Sine,
     },
 };
-use tagq_run::serde_as_text;
+use tagq_run::{RequestError, serde_as_text};
 use tagq_store::Duration;
 
 use super::{
@@ -231,20 +231,26 @@ impl Fit {
     /// # Errors
     /// [`tagq_run::RequestError`] for an unknown model, or an option that it does not have; [`tagq_run::RequestError`] for invalid values.
     pub fn of_options(model: &str, given: OptionValues) -> Result<Self, Error> {
-        let of = FitType::named(model).ok_or_else(|| {
-            let names = FIT_TYPES.map(|of| of.name).join(", ");
-            Error::invalid(format!("`{model}` is no model; the models are {names}"))
+        let of = FitType::named(model).ok_or_else(|| RequestError::Unknown {
+            name: model.into(),
+            known: FIT_TYPES.map(|of| of.name).into(),
         })?;
         options::check(of.name, || of.options(), &given)?;
         let options: FitOptions = options::deserialize(given)?;
         if options.components.is_some_and(|number| !(1..=2).contains(&number)) {
-            return Err(Error::invalid("`components` is 1 or 2".into()));
+            return Err(
+                RequestError::options(&["components"], "`components` is 1 or 2".into()).into()
+            );
         }
         for (all, option) in [(&options.fix, "fix"), (&options.guess, "guess")] {
             let is_again =
                 |(at, of): (usize, &Setting)| all[..at].iter().any(|other| other.name == of.name);
             if all.iter().enumerate().any(is_again) {
-                return Err(Error::invalid(format!("`{option}` has one parameter twice")));
+                return Err(RequestError::options(
+                    &[option],
+                    format!("`{option}` has one parameter twice"),
+                )
+                .into());
             }
         }
         Ok(Self { of, options })
@@ -263,7 +269,11 @@ impl Fit {
         let Some(Between(low, high)) = &self.options.between else { return Ok(None) };
         let (from, to) = (axis.place(low)?, axis.place(high)?);
         if from >= to {
-            return Err(Error::invalid(format!("`between`: {high} is not after {low}")));
+            return Err(RequestError::options(
+                &["between"],
+                format!("`between`: {high} is not after {low}"),
+            )
+            .into());
         }
         Ok(Some((from, to)))
     }
@@ -282,7 +292,10 @@ impl Fit {
             let value = match quantity {
                 Some(tagq_fit::Quantity::Place) => axis.place(&setting.value)?,
                 _ => setting.value.parse().map_err(|_| {
-                    Error::invalid(format!("{setting}: `{}` is no number", setting.value))
+                    RequestError::options(
+                        &["fix", "guess"],
+                        format!("{setting}: `{}` is no number", setting.value),
+                    )
                 })?,
             };
             Ok((setting.name.clone(), value))
@@ -331,9 +344,11 @@ impl Fit {
                 let jitter =
                     options.jitter.as_ref().map(|jitter| axis.length(jitter)).transpose()?;
                 if jitter.is_some_and(|jitter| jitter < 0.0) {
-                    return Err(Error::invalid(
+                    return Err(RequestError::options(
+                        &["jitter"],
                         "`jitter` is a standard deviation, zero or more".into(),
-                    ));
+                    )
+                    .into());
                 }
                 let emission = match options.emission.as_deref() {
                     Some("three-level") => Emission::ThreeLevel,

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use tagq_ask::requests::Gap;
 use tagq_query::Recording;
+use tagq_run::RequestError;
 use tagq_store::TimeReader;
 
 use crate::error::Error;
@@ -36,14 +37,20 @@ impl Division {
             }
         };
         if matches!(self, Self::Parts(0)) {
-            return Err(Error::invalid("`parts` is 0; write 1 or more".into()));
+            return Err(
+                RequestError::options(&["parts"], "`parts` is 0; write 1 or more".into()).into()
+            );
         }
         if parts <= PARTS_MAX {
             return Ok(());
         }
-        Err(Error::invalid(format!(
-            "{parts} parts are too many for a plan, which has at most {PARTS_MAX}: {instead}"
-        )))
+        Err(RequestError::options(
+            &["parts"],
+            format!(
+                "{parts} parts are too many for a plan, which has at most {PARTS_MAX}: {instead}"
+            ),
+        )
+        .into())
     }
 
     /// Returns the rows at which a run of `rows` rows is to be divided; all runs have `rows_of_all`.

@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, path::Path};
 use serde::{Deserialize, Serialize};
 use tagq_ask::{requests::OptionValues, requests::Setup};
 use tagq_query::Bins;
-use tagq_run::{Error as RunError, Run, StatedSetup};
+use tagq_run::{Error as RunError, RequestError, Run, StatedSetup};
 use tagq_store::{Access, Manifest, Store, read_side_file};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -214,7 +214,9 @@ impl PlannedRun {
         })?;
         let store = store.to_str().map(str::to_owned).ok_or_else(|| {
             let path = store.display();
-            Error::invalid(format!("the path {path} is not UTF-8, and cannot stand in a plan"))
+            RequestError::Invalid(format!(
+                "the path {path} is not UTF-8, and cannot stand in a plan"
+            ))
         })?;
         Ok(Self {
             path: run.path().display().to_string(),

@@ -1,7 +1,7 @@
 //! Making a plan: the question is resolved in each run, and each run is divided.
 
 use tagq_ask::{Question, requests::QueryContext, requests::Request, requests::Seams};
-use tagq_run::{Run, Silent};
+use tagq_run::{RequestError, Run, Silent};
 
 use super::{
     cuts::{Division, cuts},
@@ -34,16 +34,18 @@ impl Plan {
         let question = question.settled(runs)?;
         let (query, request) = (question.of().name, question.request()?);
         if request.divided_by().is_some() {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["by"],
                 "`by` is not evaluated in the parts of a plan; ask the run itself".into(),
-            ));
+            )
+            .into());
         }
         if runs.iter().any(|(_, context)| request.needs_views(context.setup)) {
-            return Err(Error::invalid(
+            return Err(RequestError::options(&["derived", "gates"], 
                 "derived channels and gates are not evaluated in the parts of a plan; plan the store that \
                  `tagq derive RUN -o NEW.tagq` makes"
                     .into(),
-            ));
+            ).into());
         }
         let mut plain = question.options().clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
@@ -82,7 +84,8 @@ impl Plan {
         }
         let bins = bins.as_ref().map(|bins| {
             PlannedBins::of(bins).ok_or_else(|| {
-                Error::invalid(
+                RequestError::not_found(
+                    "pulsed",
                     "a plan has no period that is found in the tags; give it: `pulsed` 12.5ns"
                         .into(),
                 )

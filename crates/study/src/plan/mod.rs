@@ -21,7 +21,7 @@ use std::path::Path;
 
 use tagq_ask::{Answer, requests::QueryContext, requests::Request, requests::Setup};
 use tagq_query::{Bins, Dry, Execution, Record, Sum, TimeRange};
-use tagq_run::{Progress, Run, Silent};
+use tagq_run::{Progress, RequestError, Run, Silent};
 use tagq_store::{Access, FileBytes, Store};
 
 use crate::error::Error;
@@ -108,7 +108,7 @@ impl Plan {
                 0 => "its only part is 0".into(),
                 last => format!("its parts are 0 to {last}"),
             };
-            Error::invalid(format!("the plan has no part {part}; {parts}"))
+            RequestError::Invalid(format!("the plan has no part {part}; {parts}")).into()
         })
     }
 
@@ -123,7 +123,7 @@ impl Plan {
         progress: &dyn Progress,
     ) -> Result<Answer, Error> {
         let mut answers = self.of_all(parts, pool, progress, false)?;
-        answers.pop().ok_or_else(|| Error::invalid("the plan is of no run".into()))
+        answers.pop().ok_or_else(|| RequestError::Runs("the plan is of no run".into()).into())
     }
 
     /// Answers for each run by itself, from all parts. Groups of channels are those that occur in any of the runs.

@@ -7,7 +7,7 @@ use tagq_ask::{
     requests::ValueType, requests::windows,
 };
 use tagq_query::{WindowPlan, Windows};
-use tagq_run::{Run, Silent};
+use tagq_run::{RequestError, Run, Silent};
 use tagq_store::{Duration, Tick};
 
 use super::{
@@ -47,15 +47,17 @@ impl SettingScan {
         let of = REQUEST_TYPES.iter().copied().find(|of| of.name == name);
         let of = of.filter(|of| Self::takes(of)).ok_or_else(|| {
             let names = QUERIES.join(" or ");
-            Error::invalid(format!(
+            RequestError::Invalid(format!(
                 "a scan is of {names}, which have one number for each group, not of `{name}`"
             ))
         })?;
         let scanned = OptionScan::of(of, &options)?;
         if setting.is_some() && scanned.is_some() {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["setting"],
                 "an option has several values, and runs have a setting; scan one of them".into(),
-            ));
+            )
+            .into());
         }
         let scan = Self { of, options, scanned, setting };
         scan.questions()?;
@@ -82,7 +84,7 @@ impl SettingScan {
     /// See [`SettingScan::of_options`].
     pub fn first(&self) -> Result<Question, Error> {
         let first = self.questions()?.into_iter().next();
-        first.ok_or_else(|| Error::invalid("a scan has at least one value".into()))
+        first.ok_or_else(|| RequestError::Invalid("a scan has at least one value".into()).into())
     }
 
     /// Answers the scan: of several values, the sum of the runs for each; of a setting, each run.
@@ -91,7 +93,7 @@ impl SettingScan {
     /// Those of the query; [`tagq_run::RequestError`] if nothing is scanned.
     pub fn ask(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         let Some((first, context)) = runs.first() else {
-            return Err(Error::invalid("a scan is of at least one run".into()));
+            return Err(RequestError::Runs("a scan is of at least one run".into()).into());
         };
         let (axis, answers, stated) = match (&self.scanned, &self.setting) {
             (Some(OptionScan { option, channel, steps }), _) => {
@@ -116,11 +118,11 @@ impl SettingScan {
             }
             (None, Some(setting)) => {
                 if setting.values.len() != runs.len() {
-                    return Err(Error::invalid(format!(
-                        "{} settings for {} runs",
-                        setting.values.len(),
-                        runs.len()
-                    )));
+                    return Err(RequestError::options(
+                        &["setting"],
+                        format!("{} settings for {} runs", setting.values.len(), runs.len()),
+                    )
+                    .into());
                 }
                 let answer = |run| Ok(self.settled(&self.options, run)?.sum(run)?);
                 let answers = runs.chunks(1).map(answer);
@@ -133,15 +135,17 @@ impl SettingScan {
                     runs: Some(paths.collect()),
                 };
                 let Value::Object(stated) = serde_json::to_value(setting)? else {
-                    return Err(Error::invalid("a setting has a name and values".into()));
+                    return Err(
+                        RequestError::Invalid("a setting has a name and values".into()).into()
+                    );
                 };
                 (axis, answers, stated)
             }
             (None, None) => {
-                return Err(Error::invalid(format!(
+                return Err(RequestError::options(&["window"], format!(
                     "nothing is scanned: give an option of {} several values, as FIRST..LAST:N (`window` 0.5ns..10ns:20), or runs a setting",
                     self.of.name
-                )));
+                )).into());
             }
         };
         let query = json!({

@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
+use tagq_run::RequestError;
 
 use crate::error::Error;
 
@@ -81,15 +82,25 @@ fn of_name(pattern: &Regex, run: &Path) -> Result<f64, Error> {
         None => found.get(1),
     });
     let text = found
-        .ok_or_else(|| Error::invalid(format!("{path} does not match `{}`", pattern.as_str())))?
+        .ok_or_else(|| {
+            RequestError::options(
+                &["setting"],
+                format!("{path} does not match `{}`", pattern.as_str()),
+            )
+        })?
         .as_str();
-    number(text).ok_or_else(|| Error::invalid(format!("{path}: `{text}` is no number")))
+    number(text).ok_or_else(|| {
+        RequestError::options(&["setting"], format!("{path}: `{text}` is no number")).into()
+    })
 }
 
 fn of_table(column: &str, run: &Path) -> Result<f64, Error> {
     let folder = run.parent().unwrap_or(Path::new(""));
     let table = folder.join(TABLE);
-    let fault = |reason: String| Error::invalid(format!("{}: {reason}", table.display()));
+    let fault = |reason: String| {
+        let reason = format!("{}: {reason}", table.display());
+        Error::from(RequestError::options(&["setting"], reason))
+    };
     let length = fs::metadata(&table).map_err(|error| fault(error.to_string()))?.len();
     if length > TABLE_BYTES_MAX {
         return Err(fault("longer than 16 MB".into()));

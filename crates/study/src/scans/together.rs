@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::Value;
 use tagq_ask::{Answer, Cell, CellType, Column, FigureKind, Provenance, RunFacts, Table, Unit};
-use tagq_run::counted;
+use tagq_run::{RequestError, counted};
 
 use crate::error::Error;
 
@@ -35,18 +35,21 @@ pub(super) fn together(
     query: Value,
     provenance: Provenance,
 ) -> Result<Answer, Error> {
-    let first = answers.first().ok_or_else(|| Error::invalid("a scan has no values".into()))?;
+    let first =
+        answers.first().ok_or_else(|| RequestError::Invalid("a scan has no values".into()))?;
     let Some((label, value)) = value_of(first) else {
-        return Err(Error::invalid(
+        return Err(RequestError::Invalid(
             "a scan has one number for each channel or group: leave bins of time and of differences out".into(),
-        ));
+        ).into());
     };
     let key = axis.key();
     let columns = all_columns(answers);
     if columns.iter().any(|column| column.key == key) || ["run", "live_s"].contains(&&*key) {
-        return Err(Error::invalid(format!(
-            "the setting is called {key}, as a column of the answer; give it another name"
-        )));
+        return Err(RequestError::options(
+            &["setting"],
+            format!("the setting is called {key}, as a column of the answer; give it another name"),
+        )
+        .into());
     }
     let places: Vec<(usize, usize)> = answers
         .iter()

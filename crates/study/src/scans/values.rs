@@ -4,6 +4,7 @@ use serde_json::Value;
 use tagq_ask::{
     requests::OptionValues, requests::RequestOption, requests::RequestType, requests::ValueType,
 };
+use tagq_run::RequestError;
 use tagq_store::Duration;
 
 use crate::error::Error;
@@ -33,9 +34,11 @@ impl OptionScan {
             for (place, channel, values) in several(option, value)? {
                 if let Some(found) = &found {
                     let (one, other) = (found.option.name, option.name);
-                    return Err(Error::invalid(format!(
-                        "`{one}` and `{other}` both have several values; scan one of them"
-                    )));
+                    return Err(RequestError::options(
+                        &[one, other],
+                        format!("`{one}` and `{other}` both have several values; scan one of them"),
+                    )
+                    .into());
                 }
                 let step = |value: Duration| {
                     let mut options = options.clone();
@@ -86,7 +89,7 @@ fn several(option: &RequestOption, value: &Value) -> Result<Vec<Several>, Error>
 fn values(value: &Value) -> Result<Option<Vec<Duration>>, Error> {
     if let Value::Array(list) = value {
         let texts = list.iter().map(|value| {
-            value.as_str().ok_or_else(|| Error::invalid(format!("{value} is no duration")))
+            value.as_str().ok_or_else(|| RequestError::Invalid(format!("{value} is no duration")))
         });
         let parsed = texts.map(|text| Ok(text?.parse::<Duration>()?));
         return parsed.collect::<Result<Vec<_>, Error>>().map(Some);
@@ -97,7 +100,7 @@ fn values(value: &Value) -> Result<Option<Vec<Duration>>, Error> {
     let Some((first, last)) = ends.split_once("..") else { return Ok(None) };
     let count = count.trim().parse().ok().filter(|count| (2..=VALUES_MAX).contains(count));
     let count = count.ok_or_else(|| {
-        Error::invalid(format!(
+        RequestError::Invalid(format!(
             "`{ends}` has no number of values; write FIRST..LAST:N with N from 2 to {VALUES_MAX}"
         ))
     })?;

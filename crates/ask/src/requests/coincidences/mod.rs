@@ -21,7 +21,7 @@ use tagq_query::{
     Bins, Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Ledger,
     ReadPlan, Recording, Rule, Scope, Terms, TimeDivision, Veto,
 };
-use tagq_run::{Channel, Run, Work};
+use tagq_run::{Channel, RequestError, Run, Work};
 use tagq_store::Tick;
 
 use self::{
@@ -95,10 +95,12 @@ impl Coincidences {
         asked: &QueryContext<'a>,
     ) -> Result<Listing<'a>, Error> {
         if self.division().is_trace() || self.accidentals != Accidentals::Formula {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["bin", "by", "accidentals"],
                 "a list has neither bins nor accidentals; leave `bin`, `by` and `accidentals` out"
                     .into(),
-            ));
+            )
+            .into());
         }
         let resolved = resolve(self, (run, context), None)?;
         let Resolved { selected, query, .. } = &resolved;
@@ -164,11 +166,11 @@ impl Coincidences {
         };
         let spans: Vec<bool> = sizes.iter().map(|&size| self.rule.is_span(size)).collect();
         if self.full_width.is_some() && spans.contains(&true) && spans.contains(&false) {
-            return Err(Error::invalid(
+            return Err(RequestError::options(&["full_width", "window"], 
                 "`full_width` means other windows for pairs than for larger groups; give `window`, or \
                  ask for them one after the other"
                     .into(),
-            ));
+            ).into());
         }
         Ok(spans.contains(&true))
     }
@@ -201,7 +203,7 @@ impl Coincidences {
                 .pool
                 .install(|| coarse::window_missing(recording, &pairs, scope, tick, &name_of))
         });
-        said.map_or_else(Into::into, Error::invalid)
+        said.map_or_else(Into::into, |said| RequestError::options(&["window"], said).into())
     }
 }
 
@@ -244,16 +246,24 @@ impl RequestKind for Coincidences {
 
     fn check(&self) -> Result<(), Error> {
         if self.rule == Rule::Cluster && self.accidentals != Accidentals::Formula {
-            return Err(Error::invalid("events by rule cluster have no accidentals".into()));
+            return Err(RequestError::options(
+                &["rule", "accidentals"],
+                "events by rule cluster have no accidentals".into(),
+            )
+            .into());
         }
         if self.shift.is_some() && self.accidentals == Accidentals::Formula {
-            return Err(Error::invalid("`shift` needs `accidentals` shifted".into()));
+            return Err(RequestError::options(
+                &["shift", "accidentals"],
+                "`shift` needs `accidentals` shifted".into(),
+            )
+            .into());
         }
         if self.full_width.is_some() && self.window.is_some() {
-            return Err(Error::invalid("`full_width` excludes `window`; give one of them".into()));
+            return Err(RequestError::excluded("full_width", "window").into());
         }
         if self.division().is_trace() && self.selection.live_time.is_some() {
-            return Err(Error::invalid(LIVE_TIME_OF_BINS.into()));
+            return Err(RequestError::options(&["live_time"], LIVE_TIME_OF_BINS.into()).into());
         }
         Ok(())
     }
@@ -274,14 +284,20 @@ impl RequestKind for Coincidences {
         }
         let is_cluster = self.rule == Rule::Cluster;
         if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["channels", "groups", "choose"],
                 "rule cluster counts every set of the channels in use; name them with `channels`, \
                  and leave `groups` and `choose` out"
                     .into(),
-            ));
+            )
+            .into());
         }
         if !groups.is_empty() && self.choose.is_some() {
-            return Err(Error::invalid("`choose` counts every group; leave `groups` out".into()));
+            return Err(RequestError::options(
+                &["choose", "groups"],
+                "`choose` counts every group; leave `groups` out".into(),
+            )
+            .into());
         }
         if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
             groups.clone_from(&setup.groups);
@@ -319,7 +335,11 @@ impl RequestKind for Coincidences {
         }
         let guard = match &self.guard {
             Some(_) if veto.is_empty() => {
-                return Err(Error::invalid("`guard` goes with `veto`".into()));
+                return Err(RequestError::options(
+                    &["guard", "veto"],
+                    "`guard` goes with `veto`".into(),
+                )
+                .into());
             }
             Some(guard) => guard.floor(tick)?,
             None => window,

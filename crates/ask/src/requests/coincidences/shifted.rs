@@ -1,6 +1,7 @@
 //! Measured accidentals: counts with channels moved by more than any correlation time.
 
 use tagq_query::{Coincidences as Query, Delay, Facts, Groups, LiveTime, Measured, Rule, Shifted};
+use tagq_run::RequestError;
 use tagq_store::{Duration, Tick};
 
 use crate::{error::Error, requests::limits::SHIFTS_MAX};
@@ -63,13 +64,17 @@ impl Shift {
         tick: Tick,
     ) -> Result<Self, Error> {
         if counts == 0 {
-            return Err(Error::invalid("`accidentals` shifted:K wants at least one count".into()));
+            return Err(RequestError::options(
+                &["accidentals"],
+                "`accidentals` shifted:K wants at least one count".into(),
+            )
+            .into());
         }
         if counts > SHIFTS_MAX {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::options(&["accidentals"], format!(
                 "`accidentals` shifted:{counts}: at most {SHIFTS_MAX} counts are made, which leave no error \
                  but that of the singles; try shifted:100"
-            )));
+            )).into());
         }
         let full_width = rule.full_width(window);
         let (numerator, denominator) = if let Some(shift) = shift {
@@ -80,12 +85,12 @@ impl Shift {
         };
         if numerator < full_width.saturating_mul(denominator) {
             let asked = shift.map_or("", Duration::asked);
-            return Err(Error::invalid(format!(
+            return Err(RequestError::options(&["shift"], format!(
                 "`shift` {asked} is shorter than the full width of the window, {}, so that true \
                  coincidences would count as accidentals; the smallest shift is {full_width}t, for \
                  pulsed light the next multiple of its period",
                 crate::requests::header::in_ticks(full_width, tick)
-            )));
+            )).into());
         }
         Ok(Self { counts, numerator, denominator })
     }

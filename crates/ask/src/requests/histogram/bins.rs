@@ -1,7 +1,7 @@
 //! The bins of a histogram: as requested, or chosen from the tags of the channels.
 
 use tagq_query::{Bins, Fold, Histogram as Query, Mode, Period};
-use tagq_run::{Error as RunError, Run};
+use tagq_run::{Error as RunError, RequestError, Run};
 use tagq_store::{Duration, Tick};
 
 use super::request::{Histogram, PulsePeriod, Reach};
@@ -73,12 +73,18 @@ impl Histogram {
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick, self.exact_bins))?;
         if let Some(per_decade) = self.log {
             let Some(Reach::Between(low, high)) = &self.range else {
-                return Err(Error::invalid(
+                return Err(RequestError::options(
+                    &["log", "range"],
                     "`log` wants a range with both ends above zero: `range` 1ns..1ms".into(),
-                ));
+                )
+                .into());
             };
             if self.bin.is_some() {
-                return Err(Error::invalid("`log` makes its own bins; leave `bin` out".into()));
+                return Err(RequestError::options(
+                    &["log", "bin"],
+                    "`log` makes its own bins; leave `bin` out".into(),
+                )
+                .into());
             }
             return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
         }
@@ -227,16 +233,22 @@ impl Histogram {
     pub(super) fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
         match (&self.period, self.sync_divider) {
             (None, None) => Ok(None),
-            (Some(_), Some(_)) => Err(Error::invalid(
+            (Some(_), Some(_)) => Err(RequestError::options(
+                &["period", "sync_divider"],
                 "`period` and `sync_divider` say the same in two ways; give one".into(),
-            )),
+            )
+            .into()),
             (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
             (Some(period), None) => {
                 let (numerator, denominator) = period.fraction(tick)?;
                 let fits = u64::try_from(numerator).ok().zip(u64::try_from(denominator).ok());
                 let Some((numerator, denominator)) = fits.filter(|&(ticks, _)| ticks > 0) else {
                     let text = period.asked();
-                    return Err(Error::invalid(format!("`{text}` cannot be a period")));
+                    return Err(RequestError::options(
+                        &["period"],
+                        format!("`{text}` cannot be a period"),
+                    )
+                    .into());
                 };
                 Ok(Some(Fold::Period(Period { numerator, denominator })))
             }
@@ -309,9 +321,11 @@ fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
     let ticks = reach.ceil(tick)?;
     if ticks < 0 {
         let text = reach.asked();
-        return Err(Error::invalid(format!(
-            "`{text}` is negative; `range` D reaches as far on both sides of zero"
-        )));
+        return Err(RequestError::options(
+            &["range"],
+            format!("`{text}` is negative; `range` D reaches as far on both sides of zero"),
+        )
+        .into());
     }
     Ok(ticks)
 }

@@ -15,7 +15,7 @@ use tagq_query::{
     Binned, Bins, Error as QueryError, Execution, Facts, Fold, Histogram as Query, Kind as _,
     Ledger, Period, ReadPlan, Recording, Scope, TimeBin, TimeDivision, TimeRange,
 };
-use tagq_run::{Channel, Run, Work};
+use tagq_run::{Channel, RequestError, Run, Work};
 use tagq_store::Tick;
 
 use self::{
@@ -128,23 +128,27 @@ impl RequestKind for Histogram {
 
     fn check(&self) -> Result<(), Error> {
         if self.selection.live_time.is_some() {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["live_time"],
                 "a histogram has the live time that was recorded; leave `live_time` out".into(),
-            ));
+            )
+            .into());
         }
         if self.by.is_some() && (self.pulsed.is_some() || self.errors() != Errors::Formula) {
-            return Err(Error::invalid(
+            return Err(RequestError::options(&["pulsed", "errors"], 
                 "intervals have errors by formula, and no `pulsed`; leave `pulsed` and `errors` out"
                     .into(),
-            ));
+            ).into());
         }
         if self.pulsed.is_some()
             && (!self.g2 || self.mode != tagq_query::Mode::All || self.covariance)
         {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["pulsed", "mode", "covariance"],
                 "`pulsed` is of g2, without its covariance; leave `mode` and `covariance` out"
                     .into(),
-            ));
+            )
+            .into());
         }
         Ok(())
     }
@@ -193,9 +197,9 @@ impl RequestKind for Histogram {
 
     fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
         if all.len() > 1 && self.sync_divider.is_some() {
-            return Err(Error::invalid(
+            return Err(RequestError::options(&["period"], 
                 "each run has a sync period of its own; for the sum of several runs give it with `period`".into(),
-            ));
+            ).into());
         }
         Ok(())
     }
@@ -269,7 +273,7 @@ impl RequestKind for Histogram {
         counts: Vec<HistogramCounts>,
     ) -> Result<HistogramCounts, Error> {
         let sum = counts.into_iter().reduce(HistogramCounts::added);
-        sum.ok_or_else(|| Error::invalid("a sum is of at least one run".into()))
+        sum.ok_or_else(|| RequestError::Runs("a sum is of at least one run".into()).into())
     }
 
     fn finish(
@@ -407,13 +411,13 @@ impl Histogram {
     fn check_covariance(&self, bins: usize) -> Result<(), Error> {
         let has_blocks = self.g2 && self.errors() != Errors::Formula;
         match self.covariance {
-            true if !has_blocks => Err(Error::invalid(
+            true if !has_blocks => Err(RequestError::options(&["covariance", "errors"], 
                 "`covariance` is that of g2 from blocks; it goes with g2 and `errors` blocks"
                     .into(),
-            )),
-            true if bins > COVARIANCE_BINS_MAX => Err(Error::invalid(format!(
+            ).into()),
+            true if bins > COVARIANCE_BINS_MAX => Err(RequestError::TooLarge(format!(
                 "the covariance of {bins} bins is too large; take at most {COVARIANCE_BINS_MAX} bins"
-            ))),
+            )).into()),
             true | false => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use tagq_query::{
     Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger,
     TimeDivision,
 };
-use tagq_run::{Channel, Run, Work};
+use tagq_run::{Channel, RequestError, Run, Work};
 use tagq_store::Tick;
 
 use super::{
@@ -146,7 +146,7 @@ impl RequestKind for Histogram2d {
             both.for_each(|(expected, more)| *expected += more);
             (sum, expected)
         });
-        sum.ok_or_else(|| Error::invalid("a sum is of at least one run".into()))
+        sum.ok_or_else(|| RequestError::Runs("a sum is of at least one run".into()).into())
     }
 
     fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
@@ -224,10 +224,11 @@ impl Histogram2d {
         match (&self.range, width) {
             (Some(range), _) => range.bins(width_of, tick, context),
             (None, Some(width)) => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
-            (None, None) => Err(Error::invalid(
-                "`range` is missing; state the differences to count, as 20ns for both sides of zero"
-                    .into(),
-            )),
+            (None, None) => Err(RequestError::missing(
+                "range",
+                "; state the differences to count, as 20ns for both sides of zero",
+            )
+            .into()),
         }
     }
 }

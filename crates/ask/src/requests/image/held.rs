@@ -2,6 +2,7 @@
 
 use tagq_ingest::HeldCounts;
 use tagq_query::{Bins, Image as Query, ImageReport, Imaged, Markers, PixelMicro, Raster};
+use tagq_run::RequestError;
 
 use super::{counts::ImageCounts, request::Image};
 use crate::{
@@ -30,15 +31,16 @@ impl Image {
         let photons = labels(run, scope.channels.as_deref(), images().map(|(label, _)| label))?;
         let mut sizes = images().filter(|(label, _)| photons.contains(label));
         let Some((first, [pixels, lines])) = sizes.next() else {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Held(format!(
                 "{} holds decay curves and no image; ask for its micro times",
                 run.path().display()
-            )));
+            ))
+            .into());
         };
         if let Some((other, _)) = sizes.find(|(_, size)| *size != [pixels, lines]) {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::options(&["channels"], format!(
                 "the images of channels {first} and {other} have different sizes; name `channels` of one size"
-            )));
+            )).into());
         }
         let micro = if self.micro {
             PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)

@@ -15,7 +15,7 @@ use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
     Raster, Scope, TimeDivision,
 };
-use tagq_run::{Channel, Run, Work, counted};
+use tagq_run::{Channel, RequestError, Run, Work, counted};
 use tagq_store::{ScanFacts, Tick, pasted};
 
 use self::counts::{FramesSeen, ImageCounts};
@@ -139,10 +139,14 @@ impl RequestKind for Image {
         let in_use = scope.in_use(&facts);
         let photons = if let Some(channels) = &scope.channels {
             if let Some(both) = channels.iter().find(|channel| named.contains(channel)) {
-                return Err(Error::invalid(format!(
-                    "channel {} is a marker; `channels` are those of the photons",
-                    context.setup.name_of(*both)
-                )));
+                return Err(RequestError::options(
+                    &["channels"],
+                    format!(
+                        "channel {} is a marker; `channels` are those of the photons",
+                        context.setup.name_of(*both)
+                    ),
+                )
+                .into());
             }
             channels.clone()
         } else {
@@ -154,9 +158,11 @@ impl RequestKind for Image {
         } else if run.store().manifest().micro_tick.is_some() {
             PixelMicro::Mean
         } else if self.min_photons.is_some() {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["min_photons"],
                 "`min_photons` is for mean micro times, and the run has no micro times".into(),
-            ));
+            )
+            .into());
         } else {
             PixelMicro::None
         };
@@ -185,7 +191,9 @@ impl RequestKind for Image {
         let Some((first, others)) = all.split_first() else { return Ok(()) };
         let unit = |run: &Run| micro_tick(run).ok();
         if others.iter().any(|other| unit(other.run) != unit(first.run)) {
-            return Err(Error::invalid("the runs have micro times of different units".into()));
+            return Err(
+                RequestError::Runs("the runs have micro times of different units".into()).into()
+            );
         }
         Ok(())
     }
@@ -237,7 +245,7 @@ impl RequestKind for Image {
         counts: Vec<ImageCounts>,
     ) -> Result<ImageCounts, Error> {
         let sum = counts.into_iter().reduce(ImageCounts::added);
-        sum.ok_or_else(|| Error::invalid("a sum is of at least one run".into()))
+        sum.ok_or_else(|| RequestError::Runs("a sum is of at least one run".into()).into())
     }
 
     fn head(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(String, Used), Error> {
@@ -292,10 +300,11 @@ impl Stated {
         let mut scans = recordings().map(ScanFacts::of).filter(|of| *of != ScanFacts::default());
         let scan = scans.next().unwrap_or_default();
         if scans.any(|other| other != scan) {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::Runs(format!(
                 "the files of {} state different scans; ask each of them alone",
                 run.path().display()
-            )));
+            ))
+            .into());
         }
         let channel = |name: &Option<String>| {
             let name = name.as_ref()?;
@@ -334,7 +343,7 @@ impl Image {
         };
         let missing = || {
             let why = if detectors::has_markers(run) { OF_HEADER.into() } else { of_point(run) };
-            Error::invalid(format!("`line` is missing: the marker at which lines begin; {why}"))
+            RequestError::missing("line", &format!(": the marker at which lines begin; {why}"))
         };
         let line = given(&self.line)?;
         let or = |stated: Option<u16>| stated.filter(|_| line.is_none());
@@ -345,28 +354,35 @@ impl Image {
         };
         let Markers { line, line_end, frame } = markers;
         if line_end == Some(line) || frame == Some(line) || (frame.is_some() && frame == line_end) {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["line", "line_end", "frame"],
                 "`line`, `line_end` and `frame` are different channels".into(),
-            ));
+            )
+            .into());
         }
         Ok(markers)
     }
 
     fn raster(&self, stated: &Stated) -> Result<Raster, Error> {
-        let missing = |option: &str| {
-            Error::invalid(format!("`{option}` is missing: their number; {OF_HEADER}"))
-        };
+        let missing =
+            |option: &str| RequestError::missing(option, &format!(": their number; {OF_HEADER}"));
         let scan = self.scan;
         let is_sinusoidal =
             scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
         if self.sine.is_some() && !is_sinusoidal {
-            return Err(Error::invalid("`sine` is of a `scan` that is sinusoidal".into()));
+            return Err(RequestError::options(
+                &["sine", "scan"],
+                "`sine` is of a `scan` that is sinusoidal".into(),
+            )
+            .into());
         }
         let percent = self.sine.map(f64::from).or(stated.scan.sine_percent).unwrap_or(100.0);
         if is_sinusoidal && !(0.1..=100.0).contains(&percent) {
-            return Err(Error::invalid(format!(
-                "a line covers 1 to 100 percent of a sine, not {percent}"
-            )));
+            return Err(RequestError::options(
+                &["sine"],
+                format!("a line covers 1 to 100 percent of a sine, not {percent}"),
+            )
+            .into());
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1,000")]
         let thousandths = (percent * 10.0).round() as u16;

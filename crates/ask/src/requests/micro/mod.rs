@@ -13,7 +13,7 @@ use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, Scope, TimeBin,
     TimeDivision,
 };
-use tagq_run::{Channel, Run, Work, counted};
+use tagq_run::{Channel, RequestError, Run, Work, counted};
 use tagq_store::Tick;
 
 use self::counts::{MicroBins, MicroCounts, Units};
@@ -115,7 +115,10 @@ impl RequestKind for MicroTimes {
         let micro = micro_tick(first.run)?;
         for other in others {
             if micro_tick(other.run)? != micro {
-                return Err(Error::invalid("the runs have micro times of different units".into()));
+                return Err(RequestError::Runs(
+                    "the runs have micro times of different units".into(),
+                )
+                .into());
             }
             if other.query.channels != first.query.channels && !other.run.holds_counts() {
                 other.context.note_dark(other.run, first.query.channels.clone());
@@ -269,9 +272,11 @@ impl MicroTimes {
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro, self.exact_bins))?;
         match &self.range {
             Some(range @ Reach::Between(..)) => range.bins(|_| width, micro, context),
-            Some(Reach::Around(_)) => Err(Error::invalid(
+            Some(Reach::Around(_)) => Err(RequestError::options(
+                &["range"],
                 "a range of micro times has two ends, as `range` 0ns..12ns".into(),
-            )),
+            )
+            .into()),
             None if let Some(counts) = run.held_counts()? => {
                 Ok(Bins::linear(0, counts.bins().into(), width)?)
             }

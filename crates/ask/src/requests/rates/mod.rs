@@ -10,7 +10,7 @@ use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, Ledger, Rated, Rates as Query, ReadPlan,
     Recording, Scope, TimeBin, TimeDivision, TimeRange,
 };
-use tagq_run::{Channel, Run, Work};
+use tagq_run::{Channel, RequestError, Run, Work};
 use tagq_store::Tick;
 
 use self::counts::{Block, RateCounts, add_to};
@@ -72,7 +72,7 @@ impl RequestKind for Rates {
 
     fn check(&self) -> Result<(), Error> {
         if self.division().is_trace() && self.selection.live_time.is_some() {
-            return Err(Error::invalid(LIVE_TIME_OF_BINS.into()));
+            return Err(RequestError::options(&["live_time"], LIVE_TIME_OF_BINS.into()).into());
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use tagq_query::Bins;
+use tagq_run::RequestError;
 
 use super::Peaks;
 
@@ -74,7 +75,8 @@ impl Peaks {
                 [((middle - width / 2.0).ceil(), 0), ((middle + width / 2.0).floor(), 1)]
             {
                 if time.abs() >= (1_i64 << 62) as f64 {
-                    return Err(Error::invalid(
+                    return Err(RequestError::options(
+                        &["sides"],
                         "the last peak is beyond 2^62 ticks; take fewer `sides`".into(),
                     ));
                 }

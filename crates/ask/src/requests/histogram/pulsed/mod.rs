@@ -9,7 +9,7 @@ mod overlap;
 
 use serde::Serialize;
 use tagq_query::{Histogram as Query, mean_spacing};
-use tagq_run::Run;
+use tagq_run::{RequestError, Run};
 use tagq_store::{Duration, Tick};
 
 use super::request::{Histogram, PulsePeriod};
@@ -75,9 +75,11 @@ impl Histogram {
         };
         let (sides, skip) = (self.sides.unwrap_or(SIDES), self.skip.unwrap_or(0));
         if sides == 0 || sides.saturating_add(skip) > PEAKS_MAX {
-            return Err(Error::invalid(format!(
-                "`sides` is at least 1, and at most {PEAKS_MAX} with `skip`"
-            )));
+            return Err(RequestError::options(
+                &["sides", "skip"],
+                format!("`sides` is at least 1, and at most {PEAKS_MAX} with `skip`"),
+            )
+            .into());
         }
         let (period, period_err) = match (pulsed, run.pulse_period()) {
             (PulsePeriod::Stated(period), _) => (in_ticks(period)?, 0.0),
@@ -92,21 +94,27 @@ impl Histogram {
         };
         let width = self.peak.as_ref().map_or(Ok(period / 2.0), in_ticks)?;
         if period.is_nan() || period <= 0.0 {
-            return Err(Error::invalid("`pulsed` is a period above 0, or `auto`".into()));
+            return Err(RequestError::options(
+                &["pulsed"],
+                "`pulsed` is a period above 0, or `auto`".into(),
+            )
+            .into());
         }
         if width.is_nan() || width < 1.0 {
-            return Err(Error::invalid(
+            return Err(RequestError::options(
+                &["peak"],
                 "`peak` is the full width of a peak, at least one tick".into(),
-            ));
+            )
+            .into());
         }
         // A valley has a tick.
         if width > period - layout::BETWEEN {
-            return Err(Error::invalid(format!(
+            return Err(RequestError::options(&["peak"], format!(
                 "a peak of {} is too wide for the period of {}: between peaks are 8 ticks at least, for the background; \
                  `peak` W is the full width of a peak",
                 in_seconds(width, width / 1e4, tick),
                 in_seconds(period, period / 1e4, tick)
-            )));
+            )).into());
         }
         let is_same = query.start == query.stop;
         let is_stated = self.peak.is_some();
@@ -125,7 +133,7 @@ impl Histogram {
             Ok(context.pool.install(|| mean_spacing(recording, channel, divider)))
         })?;
         let spacing = spacing.ok_or_else(|| {
-            Error::invalid(format!(
+            RequestError::not_found("pulsed", format!(
                 "channel {} has no two tags in a file: it is no sync; state the period: `pulsed` 12.5ns",
                 context.setup.name_of(channel)
             ))
@@ -159,7 +167,7 @@ impl Histogram {
         };
         let key = ("pulsed", ends, peaks, self.selection.join);
         let found = run.memo().get(&key, find)?.ok_or_else(|| {
-            Error::invalid(
+            RequestError::not_found("pulsed", 
                 "no period is found in the differences of the two channels; give it: `pulsed` 12.5ns".into(),
             )
         })?;
