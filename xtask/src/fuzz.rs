@@ -24,8 +24,8 @@ const TARGETS: [Target; 9] = [
 ];
 /// Default run time per target in seconds.
 const SECONDS: u32 = 60;
-/// Limit of the resident memory, in MiB: a question holds at most 1 GiB.
-const MEMORY: u32 = 1_536;
+/// Limit of the resident memory, in MiB: the counts of a question take at most 1 GiB.
+const MEMORY: u32 = 2_048;
 
 const INSTALL: &str = "cargo-fuzz is not installed: cargo install cargo-fuzz --locked";
 
