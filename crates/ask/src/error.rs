@@ -9,7 +9,7 @@ use tagq_store::pasted;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The run cannot be opened or read, or what was asked is invalid.
+    /// The run cannot be opened or read, or the request is invalid.
     #[error(transparent)]
     Run(#[from] tagq_run::Error),
     /// A run has no micro times whose unit is known.
@@ -30,24 +30,7 @@ pub enum Error {
     Output(#[source] std::io::Error),
 }
 
-/// Errors of lower layers.
-macro_rules! lower {
-    ($($of:ty),*) => {
-        $(impl From<$of> for Error {
-            fn from(error: $of) -> Self {
-                Self::Run(error.into())
-            }
-        })*
-    };
-}
-
-lower!(
-    RequestError,
-    tagq_ingest::Error,
-    tagq_query::Error,
-    tagq_store::Error,
-    tagq_store::UnitError
-);
+tagq_run::from_lower_errors!(Error::Run: RequestError, tagq_ingest::Error, tagq_query::Error, tagq_store::Error, tagq_store::UnitError);
 
 impl Error {
     /// Returns the error of the run or of the request, if it is one.

@@ -41,18 +41,7 @@ pub enum Error {
     NoText(arrow_schema::DataType),
 }
 
-/// Errors of lower layers.
-macro_rules! lower {
-    ($($of:ty),*) => {
-        $(impl From<$of> for Error {
-            fn from(error: $of) -> Self {
-                Self::Run(error.into())
-            }
-        })*
-    };
-}
-
-lower!(tagq::AskError, tagq::RunError, tagq::RequestError, tagq::store::Error);
+tagq::from_lower_errors!(Error::Run: tagq::AskError, tagq::RunError, tagq::RequestError, tagq::store::Error);
 
 impl Error {
     /// Returns whether the reader of a pipe has closed it.

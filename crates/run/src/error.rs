@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tagq_ingest::FormatName;
 use tagq_store::{pasted, quoted};
 
-/// What was asked cannot be answered as it is stated. Texts have names of options in backticks: `live_time`.
+/// A request is invalid, for any run or for this one. Texts have names of options in backticks: `live_time`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -42,7 +42,7 @@ pub enum RequestError {
     Missing {
         /// The option.
         option: String,
-        /// What it says, after a punctuation mark; or nothing.
+        /// What the option means, with a punctuation mark in front; or nothing.
         what: String,
     },
     /// Only one of two options can be given.
@@ -69,15 +69,15 @@ pub enum RequestError {
         /// Why, and what would work.
         reason: String,
     },
-    /// What an option leaves to be found in the tags is not in them; it can be stated.
+    /// A value that was to be found in the tags is not found: a delay, a period. The option can state it.
     #[error("{reason}")]
     NotFound {
         /// The option.
         option: String,
-        /// What was looked for, and what to state.
+        /// What was not found, and how to state it.
         reason: String,
     },
-    /// It would take more than a day; the option `long` allows that.
+    /// The request would take more than a day. The option `long` allows that.
     #[error("this would take about {about}: {what}; `long` allows that")]
     TooLong {
         /// The time, in words.
@@ -85,13 +85,14 @@ pub enum RequestError {
         /// The work.
         what: String,
     },
-    /// It would take more memory, disk or digits than there are, or than are allowed; with what would work.
+    /// The request needs more memory or space on the disk than is allowed, or numbers that are too large. The text says what
+    /// would work.
     #[error("{0}")]
     TooLarge(String),
     /// The runs cannot be merged, added, or asked together.
     #[error("{0}")]
     Runs(String),
-    /// Of a file of counts in place of tags: it does not hold what was asked.
+    /// A file that holds counts in place of tags does not have the counts for this request.
     #[error("{0}")]
     Held(String),
     /// Another contradiction.
@@ -106,17 +107,17 @@ impl RequestError {
         Self::Options { options, reason }
     }
 
-    /// Returns the error for an option that is not given; `what` says what it says, after a punctuation mark.
+    /// Returns the error for an option that is not given; `what` says what the option means, with a punctuation mark in front.
     pub fn missing(option: &str, what: &str) -> Self {
         Self::Missing { option: option.into(), what: what.into() }
     }
 
-    /// Returns the error for two options of which one can be given.
+    /// Returns the error for two options that are given and exclude each other.
     pub fn excluded(option: &str, other: &str) -> Self {
         Self::Excluded { option: option.into(), other: other.into() }
     }
 
-    /// Returns the error for what is not found in the tags, and that the option can state.
+    /// Returns the error for a value that is not found in the tags, and that the option can state.
     pub fn not_found(option: &str, reason: String) -> Self {
         Self::NotFound { option: option.into(), reason }
     }
@@ -514,7 +515,7 @@ pub enum Error {
     /// A definition of a channel or a gate is invalid.
     #[error(transparent)]
     View(Box<tagq_views::Error>),
-    /// What was asked cannot be answered as it is stated.
+    /// The request is invalid.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// A source cannot be read.
@@ -529,6 +530,19 @@ pub enum Error {
     /// The query is invalid.
     #[error(transparent)]
     Query(#[from] tagq_query::Error),
+}
+
+/// Implements `From` of errors of lower layers for the error of a layer, of which one variant holds them.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! from_lower_errors {
+    ($error:ident::$variant:ident: $($lower:ty),*) => {
+        $(impl From<$lower> for $error {
+            fn from(error: $lower) -> Self {
+                Self::$variant(error.into())
+            }
+        })*
+    };
 }
 
 impl From<tagq_views::Error> for Error {

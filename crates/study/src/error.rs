@@ -72,25 +72,7 @@ pub enum Error {
     },
 }
 
-/// Errors of lower layers.
-macro_rules! lower {
-    ($($of:ty),*) => {
-        $(impl From<$of> for Error {
-            fn from(error: $of) -> Self {
-                Self::Ask(error.into())
-            }
-        })*
-    };
-}
-
-lower!(
-    RequestError,
-    tagq_run::Error,
-    tagq_query::Error,
-    tagq_store::Error,
-    tagq_store::UnitError,
-    serde_json::Error
-);
+tagq_run::from_lower_errors!(Error::Ask: RequestError, tagq_run::Error, tagq_query::Error, tagq_store::Error, tagq_store::UnitError, serde_json::Error);
 
 impl Error {
     /// Returns the error of the run or of the request, if it is one.

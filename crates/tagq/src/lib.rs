@@ -42,6 +42,9 @@ pub use tagq_study::{
     SettingOf, SettingScan, verify_kept,
 };
 
+#[doc(hidden)]
+pub use tagq_run::from_lower_errors;
+
 /// Events of a simulated recorder.
 pub use tagq_simulate::live::{Appended, Event};
 

@@ -408,8 +408,8 @@ impl RequestKind for Coincidences {
         let bytes =
             ROW_BYTES + blocks * BLOCK_BYTES + (1 + blocks) * MOVED_BYTES * scans / rows.max(1);
         if trace.is_none() {
-            limits::check(rows.into(), "groups with shifts", bytes, |most| {
-                format!("{most} groups would fit, or fewer shifts")
+            limits::check(rows.into(), "groups", bytes, |most| {
+                format!("{most} groups would fit, or fewer shifts or blocks")
             })?;
         }
         let bins = resolved.check_trace(span, rows, bytes, "bin")?;
