@@ -66,6 +66,9 @@ pub enum Error {
     /// A function of the caller that is the model failed.
     #[error("the model failed: {0}")]
     Callback(String),
+    /// The caller wants the fit no longer.
+    #[error("cancelled")]
+    Cancelled,
     /// The search for the largest likelihood did not end.
     #[error("the fit did not converge; give starting values, or fix parameters")]
     NoConvergence,

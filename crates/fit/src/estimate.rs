@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     information::information,
     model::{Model, Parameter, Quantity},
-    problem::Problem,
+    problem::{Problem, Stop},
 };
 
 /// How a model is fitted.
@@ -144,6 +144,7 @@ pub(crate) fn most_likely(
     model: &dyn Model,
     data: &Data,
     settings: &Settings,
+    stop: Stop<'_>,
 ) -> Result<Fitted, Error> {
     data.check()?;
     if data.values.iter().all(|&value| value == 0.0) {
@@ -169,7 +170,7 @@ pub(crate) fn most_likely(
     // Starts that differ only in parameters that the caller gave are the same now.
     starts.dedup();
     for values in starts {
-        let problem = Problem::new(model, data, &parameters, &free, values);
+        let problem = Problem::new(model, data, &parameters, &free, values, stop);
         let problem = minimised(problem, settings.search);
         if let Some(error) = problem.failure.take() {
             return Err(error);
@@ -185,7 +186,7 @@ pub(crate) fn most_likely(
     if fixed.iter().all(Option::is_none) {
         model.arrange(&mut values);
     }
-    let problem = Problem::new(model, data, &parameters, &free, values);
+    let problem = Problem::new(model, data, &parameters, &free, values, stop);
     result(&problem, deviance, &fixed)
 }
 

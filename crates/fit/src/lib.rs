@@ -11,7 +11,7 @@
 //! let counts = [10.0, 9.0, 11.0, 37.0, 84.0, 82.0, 38.0, 10.0, 11.0, 8.0];
 //! let bins = (0..10).map(|k| Bin { from: f64::from(k), to: f64::from(k + 1) }).collect();
 //! let data = Data { bins, values: counts.to_vec(), noise: Noise::Poisson, exposure: None };
-//! let fitted = fit(&Peak::of(&data), &data, &Settings::default())?;
+//! let fitted = fit(&Peak::of(&data), &data, &Settings::default(), &|| false)?;
 //! let centre = fitted.get("centre").unwrap();
 //! assert!((centre.value - 5.0).abs() < 3.0 * centre.err.unwrap());
 //! # Ok::<(), tagq_fit::Error>(())
@@ -35,3 +35,4 @@ pub use error::Error;
 pub use estimate::{CLEAR, Estimate, FOUND, Fitted, Intervals, Search, Settings, Significance};
 pub use fit::{derived_nearby, fit};
 pub use model::{Derived, Model, Parameter, Quantity, Structure};
+pub use problem::Stop;

@@ -27,9 +27,14 @@ pub(crate) struct Problem<'a> {
     means: Option<Vec<f64>>,
     /// A number that follows from the parameters and is held at a value.
     held: Option<Held>,
+    /// Asked before each prediction.
+    stop: Stop<'a>,
     /// The first failure of the model.
     pub failure: RefCell<Option<Error>>,
 }
+
+/// Whether the caller wants the fit no longer. It is asked often; once it says so, it must go on to do so.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// A derived number that is held at a value, as if it had been measured with a very small error.
 #[derive(Debug, Clone, Copy)]
@@ -47,12 +52,23 @@ impl<'a> Problem<'a> {
         parameters: &'a [Parameter],
         free: &'a [usize],
         values: Vec<f64>,
+        stop: Stop<'a>,
     ) -> Self {
         let internal = free.iter().map(|&of| parameters[of].internal(values[of]));
         let point = DVector::from_iterator(free.len(), internal);
         let failure = RefCell::new(None);
-        let mut problem =
-            Self { model, data, parameters, free, values, point, means: None, held: None, failure };
+        let mut problem = Self {
+            model,
+            data,
+            parameters,
+            free,
+            values,
+            point,
+            means: None,
+            held: None,
+            stop,
+            failure,
+        };
         problem.means = problem.predict(&problem.values);
         problem
     }
@@ -81,7 +97,7 @@ impl<'a> Problem<'a> {
         &self.values
     }
 
-    /// Returns the prediction of each value; `None` if it is not finite, or if the model failed.
+    /// Returns the prediction of each value; `None` if it is not finite, if the model failed, or after a stop.
     pub fn predict(&self, values: &[f64]) -> Option<Vec<f64>> {
         self.predict_by(self.model, values)
     }
@@ -89,7 +105,12 @@ impl<'a> Problem<'a> {
     /// Same as [`Problem::predict`], by another model with the same parameters.
     pub fn predict_by(&self, model: &dyn Model, values: &[f64]) -> Option<Vec<f64>> {
         let mut means = vec![0.0; self.data.bins.len()];
-        if let Err(error) = model.predict(values, &self.data.bins, &mut means) {
+        let predicted = if (self.stop)() {
+            Err(Error::Cancelled)
+        } else {
+            model.predict(values, &self.data.bins, &mut means)
+        };
+        if let Err(error) = predicted {
             self.failure.borrow_mut().get_or_insert(error);
             return None;
         }
@@ -101,7 +122,9 @@ impl<'a> Problem<'a> {
 
     /// Returns the derivatives of the predictions by a parameter.
     pub fn slope(&self, of: usize) -> Option<Vec<f64>> {
-        if let Some(mut slope) = self.model.slope(&self.values, of, &self.data.bins) {
+        if !(self.stop)()
+            && let Some(mut slope) = self.model.slope(&self.values, of, &self.data.bins)
+        {
             for (k, slope) in slope.iter_mut().enumerate() {
                 *slope *= self.data.exposure(k);
             }

@@ -7,7 +7,7 @@ use crate::{
     estimate::{CLEAR, Estimate, Fitted, Intervals, Search, Settings, minimised},
     information::information,
     model::{Model, Parameter},
-    problem::{Held, Problem},
+    problem::{Held, Problem, Stop},
 };
 
 /// A parameter that is nearer to a bound, in standard errors, has no symmetric error, and the others neither.
@@ -36,6 +36,7 @@ pub(crate) fn profiled(
     data: &Data,
     settings: &Settings,
     fitted: Fitted,
+    stop: Stop<'_>,
 ) -> ControlFlow<Fitted, Start> {
     let parameters = model.parameters(data);
     if settings.intervals == Intervals::Never {
@@ -62,7 +63,7 @@ pub(crate) fn profiled(
     let free: Vec<usize> = (0..parameters.len()).filter(is_open).collect();
     let best: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
     let profile =
-        Profile { model, data, parameters: &parameters, free: &free, best, fitted: &fitted };
+        Profile { model, data, parameters: &parameters, free: &free, best, fitted: &fitted, stop };
     let ratios = profile.ratios();
     let mut intervals: Vec<_> = fitted.parameters.iter().map(|of| of.interval).collect();
     for &of in free.iter().filter(|_| is_profiled) {
@@ -121,6 +122,7 @@ struct Profile<'a> {
     free: &'a [usize],
     best: Vec<f64>,
     fitted: &'a Fitted,
+    stop: Stop<'a>,
 }
 
 impl Profile<'_> {
@@ -159,8 +161,14 @@ impl Profile<'_> {
         let is_open = |of: &usize| !self.fitted.parameters[*of].is_at_bound;
         let open: Vec<usize> = self.free.iter().copied().filter(is_open).collect();
         let curve = &self.fitted.curve;
-        let problem =
-            Problem::new(self.model, self.data, self.parameters, &open, self.best.clone());
+        let problem = Problem::new(
+            self.model,
+            self.data,
+            self.parameters,
+            &open,
+            self.best.clone(),
+            self.stop,
+        );
         let (information, _) = information(&problem, &open, curve);
         let widening = information.map_or(Vec::new(), |of| of.widening);
         let most = widening.iter().copied().fold(0.0, f64::max);
@@ -195,16 +203,16 @@ impl Profile<'_> {
     /// Returns the values at the lowest deviance for a value of the parameter or the number, and that deviance.
     fn lowest(&self, of: Of, value: f64, mut start: Vec<f64>) -> (Vec<f64>, f64) {
         let others: Vec<usize>;
-        let Self { model, data, parameters, free, .. } = *self;
+        let Self { model, data, parameters, free, stop, .. } = *self;
         let problem = match of {
             Of::Parameter(of) => {
                 start[of] = value;
                 others = free.iter().copied().filter(|&free| free != of).collect();
-                Problem::new(model, data, parameters, &others, start)
+                Problem::new(model, data, parameters, &others, start, stop)
             }
             Of::Derived(number) => {
                 let err = HELD * self.known(of, 1.0).1;
-                let problem = Problem::new(model, data, parameters, free, start);
+                let problem = Problem::new(model, data, parameters, free, start, stop);
                 problem.holding(Held { number, value, err })
             }
         };
@@ -220,6 +228,9 @@ impl Profile<'_> {
         let mut values = self.best.clone();
         let (mut within, mut beyond) = (0.0, f64::INFINITY);
         for _ in 0..STEPS {
+            if (self.stop)() {
+                break;
+            }
             let place = sign.mul_add(distance, best);
             let place = if sign > 0.0 { place.min(bound) } else { place.max(bound) };
             let (found, deviance) = self.lowest(of, place, values.clone());

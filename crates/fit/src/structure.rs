@@ -14,7 +14,7 @@ use crate::{
     },
     information::measured_offsets,
     model::{Model, Parameter, Structure},
-    problem::Problem,
+    problem::{Problem, Stop},
     residual::variance,
     special::log_erfc,
 };
@@ -53,6 +53,7 @@ pub(crate) fn tested(
     data: &Data,
     settings: &Settings,
     fitted: Fitted,
+    stop: Stop<'_>,
 ) -> Result<ControlFlow<Fitted, Absent>, Error> {
     let parameters = model.parameters(data);
     let is_fixed = |of: usize| settings.fixed.iter().any(|(name, _)| *name == parameters[of].name);
@@ -68,8 +69,9 @@ pub(crate) fn tested(
     };
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
     let null_settings = Settings { fixed, start: Vec::new(), ..settings.clone() };
-    let null = most_likely(&*structure.null, data, &null_settings)?;
-    let search = Places { model, data, settings, parameters: &parameters, structure: &structure };
+    let null = most_likely(&*structure.null, data, &null_settings, stop)?;
+    let search =
+        Places { model, data, settings, parameters: &parameters, structure: &structure, stop };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);
     let places = search.places();
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
@@ -222,6 +224,7 @@ struct Places<'a> {
     settings: &'a Settings,
     parameters: &'a [Parameter],
     structure: &'a Structure,
+    stop: Stop<'a>,
 }
 
 impl Places<'_> {
@@ -294,6 +297,9 @@ impl Places<'_> {
         }
         let (mut shapes, mut seen) = (Vec::new(), Vec::new());
         for place in places {
+            if (self.stop)() {
+                return Err(Error::Cancelled);
+            }
             let mut shape = in_errors(self.template(place, null, each)?);
             if remove(&mut shape, &nuisance) {
                 shapes.push(shape);
@@ -329,6 +335,9 @@ impl Places<'_> {
             off(values)
         };
         while ratios.len() < count {
+            if (self.stop)() {
+                return Err(Error::Cancelled);
+            }
             let drawn = (0..AT_ONCE).flat_map(|_| drawn());
             let drawn = DMatrix::from_vec(means.len(), AT_ONCE, drawn.collect());
             let products = &shapes * drawn;
@@ -389,7 +398,7 @@ impl Places<'_> {
     /// Returns the model without the structure at its best parameters.
     fn null_problem<'a>(&'a self, null: &Fitted, parameters: &'a [Parameter]) -> Problem<'a> {
         let values = null.parameters.iter().map(|of| of.value).collect();
-        Problem::new(&*self.structure.null, self.data, parameters, &[], values)
+        Problem::new(&*self.structure.null, self.data, parameters, &[], values, self.stop)
     }
 
     /// Returns the upper limit of the amplitude at a place, at 95 %.
@@ -403,7 +412,8 @@ impl Places<'_> {
         let with_amplitude: Vec<usize> = [*amplitude].into_iter().chain(shared.clone()).collect();
         let deviance = |free: &[usize], value: f64| {
             let values = self.with(place, null, value);
-            let problem = Problem::new(self.model, self.data, self.parameters, free, values);
+            let problem =
+                Problem::new(self.model, self.data, self.parameters, free, values, self.stop);
             let problem = minimised(problem, Search::Exact);
             Some((problem.deviance()?, problem.values()[*amplitude]))
         };
@@ -413,7 +423,7 @@ impl Places<'_> {
             |value: f64| deviance(&shared, value).is_none_or(|(of, _)| of > least + LIMIT);
         let (mut low, mut high) = (best, best.max(1e-3 * scale));
         while !is_above(high) {
-            if high >= upper {
+            if high >= upper || (self.stop)() {
                 return Some(upper);
             }
             (low, high) = (high, (2.0 * high).min(upper));

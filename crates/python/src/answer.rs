@@ -3,7 +3,7 @@
 use std::{
     cell::RefCell,
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 use arrow_array::RecordBatchIterator;
@@ -28,7 +28,7 @@ use crate::{
     errors, options,
     saving::{self, Content},
     stream,
-    waiting::PythonProgress,
+    waiting::{PythonProgress, wait},
 };
 
 /// An answer: a header, the query as it was counted, the run, and columns of rows.
@@ -299,10 +299,8 @@ impl Answer {
     fn fit(&self, py: Python<'_>, model: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Self> {
         self.check_rows()?;
         let fit = options::fit(model, keywords)?;
-        let progress = PythonProgress::default();
-        let fitted = py.detach(|| fit.answer(&self.content, &progress));
-        errors::warn(py, &progress.take_notes())?;
-        Self::new(fitted.map_err(errors::of_run)?)
+        let cancelled = AtomicBool::new(false);
+        Self::new(wait(py, None, &cancelled, |progress| fit.answer(&self.content, progress))?)
     }
 
     /// Fits a function to the answer: of the bytes of the places and the parameters, it returns those of one value for each

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -303,25 +305,40 @@ def test_every_case_is_drawn_saved_pickled_and_streamed(dense: tagq.Run, kind: s
         plt.close(panels[0].figure)
 
 
-@needs_signals
-def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
-    """Each shift is a separate pass over all tags."""
-    rows = 200_000
-    made = tagq.from_arrays(
-        numpy.arange(rows) * 640, numpy.arange(rows) % 2, tick="156.25ps", store=tmp_path / "made.tagq"
-    )
+@contextmanager
+def interrupted(seconds: float) -> Iterator[None]:
+    """Press Ctrl-C after this time, and expect that it ends the work."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         with pytest.raises(KeyboardInterrupt):
-            made.coincidences(window="2ns", accidentals="shifted:10000", shift="25t", groups=[(0, 1)])
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@needs_signals
+def test_control_c_ends_a_query_that_would_take_hours_and_a_fit(tmp_path: Path) -> None:
+    """Each shift is a separate pass over all tags; three exponentials in 300,000 bins take minutes."""
+    rows = 200_000
+    made = tagq.from_arrays(
+        numpy.arange(rows) * 640, numpy.arange(rows) % 2, tick="156.25ps", store=tmp_path / "made.tagq"
+    )
+    with interrupted(0.2):
+        made.coincidences(window="2ns", accidentals="shifted:10000", shift="25t", groups=[(0, 1)])
+    random = numpy.random.default_rng(1)
+    starts = numpy.arange(rows, dtype=numpy.int64) * 10_000_000
+    times = numpy.stack([starts, starts + 1_000 + random.exponential(100_000, rows).astype(numpy.int64)], 1)
+    decay = tagq.from_arrays(
+        times.ravel(), numpy.tile([0, 1], rows), tick="1ps", store=tmp_path / "decay.tagq"
+    ).histogram(start=0, stop=1, bin="2ps", range="0ns..600ns")
+    with interrupted(0.2):
+        decay.fit("decay", exponentials=3, intervals="profile")
     # The run is unchanged.
     with pytest.warns(tagq.TagqWarning, match="its pulses are 100 ns from the middle of the window"):
         assert made.coincidences(window="2ns", groups=[(0, 1)]).rows[0]["count"] == 0

@@ -85,7 +85,8 @@ impl Error {
 
     /// Whether the work was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.run().is_some_and(tagq_run::Error::is_cancelled)
+        matches!(self, Self::Fit(tagq_fit::Error::Cancelled))
+            || self.run().is_some_and(tagq_run::Error::is_cancelled)
     }
 
     /// Whether another process is writing the store.

@@ -85,7 +85,7 @@ fn mean(counted: &Counted, background: Background<'_>, near: f64) -> Option<(f64
     (net > 0.0).then_some((mean, err))
 }
 
-/// Fits a Gaussian to bins over a background. Returns `None` if there is nothing to fit.
+/// Fits a Gaussian to bins over a background: few bins, which takes no time that is worth a stop. Returns `None` if there is nothing to fit.
 pub(crate) fn gaussian(
     counted: &Counted,
     background: Background<'_>,
@@ -118,12 +118,12 @@ pub(crate) fn gaussian(
         // background factor.
         settings.fixed.push(("background".into(), factor));
     }
-    let mut fitted = fit(&model, &data, &settings).ok()?;
+    let mut fitted = fit(&model, &data, &settings, &|| false).ok()?;
     let is_narrow = fitted.get("sigma")?.value <= narrowest * 1.01;
     if is_narrow {
         // The width is held fixed if it does not affect the counts.
         settings.fixed.push(("sigma".into(), fitted.get("sigma")?.value));
-        fitted = fit(&model, &data, &settings).ok()?;
+        fitted = fit(&model, &data, &settings, &|| false).ok()?;
     }
     let [net, centre, sigma, _] = &fitted.parameters[..] else { return None };
     // Zero for a value at a bound.

@@ -49,7 +49,7 @@ impl Case {
 }
 
 fn fitted(model: &dyn Model, data: &Data) -> Fitted {
-    fit(model, data, &Settings::default()).expect("the fit ends")
+    fit(model, data, &Settings::default(), &|| false).expect("the fit ends")
 }
 
 /// Returns all cases.
@@ -404,7 +404,7 @@ fn full_visibility() -> Case {
             let data = scanned(&mut Random(160_000 + seed), 41, 20.0, &mean);
             let settings =
                 Settings { fixed: vec![("period".into(), 360.0)], ..Settings::default() };
-            fit(&Sine, &data, &settings).unwrap()
+            fit(&Sine, &data, &settings, &|| false).unwrap()
         }),
     }
 }

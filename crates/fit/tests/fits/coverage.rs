@@ -73,7 +73,7 @@ fn a_wrong_response_is_told_by_the_deviance() {
     let data = histogram(grid(), places.into_iter());
     let excess = |response: Response| {
         let model = Decay::new(1, Some(response), Some(period)).unwrap();
-        let fitted = fit(&model, &data, &Settings::default()).unwrap();
+        let fitted = fit(&model, &data, &Settings::default(), &|| false).unwrap();
         (fitted.deviance - fitted.deviance_expected) / (2.0 * fitted.degrees as f64).sqrt()
     };
     let (right, wrong) = (excess(response(period, count)), excess(wrong));
@@ -93,7 +93,8 @@ fn pile_up_shortens_lifetimes() {
             places.extend(first);
         }
         let data = histogram(bins(0.0, 0.05, 400), places.into_iter());
-        let fitted = fit(&Decay::new(1, None, None).unwrap(), &data, &Settings::default());
+        let fitted =
+            fit(&Decay::new(1, None, None).unwrap(), &data, &Settings::default(), &|| false);
         fitted.unwrap().get("tau").unwrap().value
     };
     // Of a pulse with one photon or two, the first of two comes after half of the lifetime on average.
@@ -115,7 +116,7 @@ fn fringes_in_long_traces_and_peaks_far_away() {
         };
         let values = bins.iter().map(|bin| random.poisson(mean(bin))).collect();
         let data = Data { bins, values, noise: Noise::Poisson, exposure: None };
-        let fitted = fit(&Sine, &data, &Settings::default()).unwrap();
+        let fitted = fit(&Sine, &data, &Settings::default(), &|| false).unwrap();
         let found = fitted.get("period").unwrap();
         assert!((found.value - period).abs() < 4.0 * found.err.unwrap(), "{bins_} {found:?}");
         assert!(fitted.get("visibility").unwrap().value > 0.35, "{bins_} {period}");
@@ -123,7 +124,7 @@ fn fringes_in_long_traces_and_peaks_far_away() {
     let far = 3e7;
     let places: Vec<f64> = (0..2_000).map(|_| 3.0f64.mul_add(random.gaussian(), far)).collect();
     let data = histogram(bins(far - 30.0, 1.0, 60), places.into_iter());
-    let fitted = fit(&Peak::of(&data), &data, &Settings::default()).unwrap();
+    let fitted = fit(&Peak::of(&data), &data, &Settings::default(), &|| false).unwrap();
     let centre = fitted.get("centre").unwrap();
     // 3 over the root of 2,000.
     let (low, high) = centre.interval.expect("the background is at its bound");
@@ -144,7 +145,7 @@ fn as_many_parameters_as_values_have_no_ratio_of_the_deviance() {
             Data { bins, values: values[..count].into(), noise: Noise::Poisson, exposure: None };
         // With a fixed amplitude there is no test of the structure.
         let settings = Settings { fixed: vec![("net".into(), 10.0)], ..Settings::default() };
-        fit(&Peak::of(&data), &data, &settings).unwrap()
+        fit(&Peak::of(&data), &data, &settings, &|| false).unwrap()
     };
     let (none, two) = (of(3), of(5));
     assert_eq!((none.degrees, none.deviance_ratio(), none.is_off()), (0, None, false));

@@ -11,4 +11,5 @@ mod cases;
 mod coverage;
 mod outside;
 mod simulated;
+mod stops;
 mod structure;

@@ -30,7 +30,7 @@ fn likelihood_and_least_squares_agree_for_many_counts() {
         return;
     };
     let model = Decay::new(2, None, None).unwrap();
-    let of = |data: &Data| fit(&model, data, &Settings::default()).unwrap();
+    let of = |data: &Data| fit(&model, data, &Settings::default(), &|| false).unwrap();
     let (likely, squared) = (of(&counted), of(&squared));
     for name in ["tau_1", "tau_2"] {
         let (one, other) = (likely.get(name).unwrap(), squared.get(name).unwrap());

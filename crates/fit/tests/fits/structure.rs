@@ -9,15 +9,15 @@ use tagq_fit::{
 };
 use tagq_sampling::some;
 
-type OfData = dyn Fn(&Data) -> Box<dyn Model> + Sync;
-type Draw = dyn Fn(&mut Random, f64) -> Data + Sync;
+pub(crate) type OfData = dyn Fn(&Data) -> Box<dyn Model> + Sync;
+pub(crate) type Draw = dyn Fn(&mut Random, f64) -> Data + Sync;
 
 /// A model with data of it, whose structure has a factor: none, or about five standard deviations with its search.
-struct Case {
-    name: &'static str,
-    model: Box<OfData>,
-    data: Box<Draw>,
-    five: f64,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) model: Box<OfData>,
+    pub(crate) data: Box<Draw>,
+    pub(crate) five: f64,
 }
 
 fn drawn(random: &mut Random, mut data: Data, mean: impl Fn(f64) -> f64) -> Data {
@@ -45,7 +45,7 @@ fn g2(name: &'static str, emission: Emission, pairs: f64, five: f64) -> Case {
     }
 }
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     vec![
         g2("g2 of 240 pairs a bin", Emission::TwoLevel, 240.0, 0.155),
         g2("g2 of 4 pairs a bin", Emission::TwoLevel, 4.0, 0.98),
@@ -98,7 +98,7 @@ fn all(case: &Case, factor: f64, seeds: u64) -> Vec<(Fitted, f64)> {
     let one = |seed: u64| {
         let data = (case.data)(&mut Random(20_000 + seed), factor);
         let model = (case.model)(&data);
-        let fitted = fit(&*model, &data, &Settings::default()).unwrap();
+        let fitted = fit(&*model, &data, &Settings::default(), &|| false).unwrap();
         let sigmas = fitted.significance.as_ref().unwrap().sigmas;
         (fitted, sigmas)
     };

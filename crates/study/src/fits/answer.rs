@@ -100,7 +100,8 @@ impl OwnModel<'_> {
             if let Some((from, to)) = self.between {
                 observed.data = observed.data.between(from, to)?;
             }
-            let fitted = fit(self.model, &observed.data, &self.settings)?;
+            let fitted =
+                fit(self.model, &observed.data, &self.settings, &|| progress.is_cancelled())?;
             all.push(FittedOne::of(self.model, observed, fitted));
         }
         let named = |settings: &[(String, f64)]| -> Map<String, Value> {
@@ -160,7 +161,7 @@ impl Fit {
         let fitted = |exponentials: usize, data: &Data| -> Result<_, Error> {
             let model = self.model(data, axis, exponentials, instrument)?;
             let settings = self.settings(&*model, data, axis)?;
-            let fitted = fit(&*model, data, &settings)?;
+            let fitted = fit(&*model, data, &settings, &|| progress.is_cancelled())?;
             Ok((model, fitted))
         };
         let exponentials = match self.exponentials() {
@@ -191,7 +192,7 @@ impl Fit {
                     intervals: Intervals::Never,
                     ..self.settings(&*model, &other, axis)?
                 };
-                let other = fit(&*model, &other, &settings)?;
+                let other = fit(&*model, &other, &settings, &|| progress.is_cancelled())?;
                 progress.note(&pile_up_note(per_pulse, &fitted_one, &other));
             }
             let fitted = fitted_one;

@@ -286,13 +286,14 @@ impl RequestKind for Histogram {
         let live = tallied.live();
         let binned = &tallied.binned;
         let peaks = self.peaks(first.run, query, context)?;
-        let found = peaks.map(|peaks| {
+        let found = peaks.map(|peaks| -> Result<_, Error> {
             for one in all {
                 peaks.note_afterpulses(one.run, &one.query, self.selection.join, context);
             }
             let low = peaks.note_aside(query, binned, tick, context);
-            (peaks, low, peaks.found(&tallied, low.is_some(), context))
+            Ok((peaks, low, peaks.found(&tallied, low.is_some(), context)?))
         });
+        let found = found.transpose()?;
         let is_even = self.log.is_none() && peaks.is_none();
         let bin = is_even.then(|| binned.bins.edge(1) - binned.bins.edge(0));
         let used = Used {

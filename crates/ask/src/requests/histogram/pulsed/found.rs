@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     cells::Cells,
+    error::Error,
     figure::FigureKind,
     requests::{
         columns::{DelayCells, MIDDLE},
@@ -31,19 +32,23 @@ pub(in super::super) struct Found {
 
 impl Peaks {
     /// Returns g2 of each peak, with errors by formula or from blocks.
+    ///
+    /// # Errors
+    /// After cancellation, which ends fits.
     pub(in super::super) fn found(
         &self,
         tallied: &HistogramCounts,
         is_elsewhere: bool,
         context: &QueryContext<'_>,
-    ) -> Found {
+    ) -> Result<Found, Error> {
         let HistogramCounts { binned, expected, blocks, .. } = tallied;
         let none = vec![None; binned.counts.len()];
         let expected = expected.as_deref().unwrap_or(&none);
         let counts: Vec<f64> = binned.counts.iter().map(|&count| count as f64).collect();
         let counted = Counted { bins: &binned.bins, counts: &counts, expected };
         let areas = self.apart(&counts, expected, blocks);
-        let overlap = self.overlap(&counted, blocks, &areas);
+        let overlap = self.overlap(&counted, blocks, &areas, &|| context.progress.is_cancelled());
+        context.progress.check()?;
         let values = match &overlap {
             Overlap::None(_) => areas,
             Overlap::Fitted(heights) => heights.values.clone(),
@@ -63,7 +68,7 @@ impl Peaks {
             let (counts, expected) = (self.by_section(&counts), self.expected_by_section(expected));
             self.note_bunching(&counts, &expected, context);
         }
-        Found { values, overlap }
+        Ok(Found { values, overlap })
     }
 
     /// Returns g2 of each peak, if they do not overlap.

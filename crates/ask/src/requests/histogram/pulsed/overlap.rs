@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tagq_fit::{
-    Bin, CLEAR, Data, Estimate, Fitted, Intervals, Model as _, Noise, Search, Settings,
+    Bin, CLEAR, Data, Estimate, Fitted, Intervals, Model as _, Noise, Search, Settings, Stop,
     derived_nearby, fit,
     models::{Comb, PeakShape},
 };
@@ -112,9 +112,10 @@ impl Peaks {
         counted: &Counted<'_>,
         blocks: &[Block],
         areas: &[PeakValue],
+        stop: Stop<'_>,
     ) -> Overlap {
         let data = counted.data();
-        let Some((shape, folded)) = self.shape(&self.folded(&data)) else {
+        let Some((shape, folded)) = self.shape(&self.folded(&data), stop) else {
             return Overlap::None(None);
         };
         let Some(&Estimate { value: valley, err, .. }) = folded.get("valley") else {
@@ -181,7 +182,7 @@ impl Peaks {
         heights.weigh(&data);
         for _ in 0..ROUNDS {
             heights.fitted =
-                match heights.again(&Data { noise: heights.noise.clone(), ..data.clone() }) {
+                match heights.again(&Data { noise: heights.noise.clone(), ..data.clone() }, stop) {
                     Ok(fitted) => fitted,
                     Err(error) => {
                         return undetermined(&format!("heights cannot be fitted: {error}"));
@@ -205,13 +206,13 @@ impl Peaks {
                 "the counts do not tell the tails of peaks from a steady background",
             );
         }
-        let left_out = heights.without_blocks(counted, blocks);
+        let left_out = heights.without_blocks(counted, blocks, stop);
         heights.values = self.heights(&heights, &data, left_out.as_deref(), areas);
         Overlap::Fitted(Box::new(heights))
     }
 
     /// Returns the simplest shape that describes the side peaks, and its fit; `None` if there are no counts.
-    fn shape(&self, folded: &Data) -> Option<(PeakShape, Fitted)> {
+    fn shape(&self, folded: &Data, stop: Stop<'_>) -> Option<(PeakShape, Fitted)> {
         let of = |shape: PeakShape, start: Vec<(String, f64)>| {
             let comb = Comb { shape, period: self.period, aside: 0, skip: 0 };
             let settings = Settings {
@@ -220,7 +221,7 @@ impl Peaks {
                 search: Search::Rough,
                 ..Settings::default()
             };
-            Some((shape, fit(&comb, folded, &settings).ok()?))
+            Some((shape, fit(&comb, folded, &settings, stop).ok()?))
         };
         let simplest = of(PeakShape::TwoSided, Vec::new())?;
         let is_apart = simplest.1.get("valley").is_none_or(|of| of.value < APART);
@@ -303,12 +304,13 @@ impl Heights {
         self.noise = Noise::Normal(curve.iter().enumerate().map(mean).map(err).collect());
     }
 
-    fn again(&self, data: &Data) -> Result<Fitted, tagq_fit::Error> {
+    fn again(&self, data: &Data, stop: Stop<'_>) -> Result<Fitted, tagq_fit::Error> {
         let (start, fixed) = (self.start.clone(), self.fixed.clone());
         fit(
             &self.comb,
             data,
             &Settings { start, fixed, intervals: Intervals::Never, search: Search::Rough },
+            stop,
         )
     }
 
@@ -323,7 +325,12 @@ impl Heights {
     }
 
     /// Returns g2 of all peaks without each block; `None` without blocks.
-    fn without_blocks(&self, counted: &Counted<'_>, blocks: &[Block]) -> Option<Vec<Vec<f64>>> {
+    fn without_blocks(
+        &self,
+        counted: &Counted<'_>,
+        blocks: &[Block],
+        stop: Stop<'_>,
+    ) -> Option<Vec<Vec<f64>>> {
         let without = |block: &Block| -> Option<Vec<f64>> {
             let left = block.expected_without.as_deref()?;
             let of = |bin: usize| {
@@ -336,7 +343,7 @@ impl Heights {
         let values: Option<Vec<Vec<f64>>> = blocks.iter().map(without).collect();
         let values = values.filter(|values| values.len() > 1)?;
         let data = Data { noise: self.noise.clone(), ..counted.data() };
-        let all = derived_nearby(&self.comb, &data, &self.fitted, &values)?;
+        let all = derived_nearby(&self.comb, &data, &self.fitted, &values, stop)?;
         // The first number is the mean height.
         Some(all.into_iter().map(|of| of[1..].to_vec()).collect())
     }
