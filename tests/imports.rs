@@ -119,7 +119,7 @@ const FLOORS: [Floors; 16] = [
         ],
     },
     Floors {
-        of: "views",
+        of: "derived",
         floors: &[
             &["error", "frontier", "search"],
             &["intervals", "tags", "units"],

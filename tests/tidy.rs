@@ -42,11 +42,11 @@ fn crates_know_only_those_below_them() {
     assert_eq!(ours("fit"), ["tagq-spectrum"]);
     assert_eq!(ours("ingest"), ["tagq-store"]);
     assert_eq!(ours("query"), ["tagq-store"]);
-    assert_eq!(ours("views"), ["tagq-query", "tagq-store"]);
+    assert_eq!(ours("derived"), ["tagq-query", "tagq-store"]);
     assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
     assert_eq!(
         ours("run"),
-        ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-views"]
+        ["tagq-ingest", "tagq-query", "tagq-simulate", "tagq-store", "tagq-derived"]
     );
     assert_eq!(
         ours("ask"),
@@ -204,7 +204,7 @@ fn unsafe_code_stands_in_few_files() {
 
 #[test]
 fn queries_and_views_open_no_file_and_read_no_environment() {
-    for folder in ["crates/query/src", "crates/views/src"] {
+    for folder in ["crates/query/src", "crates/derived/src"] {
         let mut files = Vec::new();
         sources_below(&root().join(folder), &mut files);
         assert!(files.len() > 5);

@@ -15,7 +15,7 @@ import scipy.optimize
 import tagq
 from conftest import cli_json
 from tagq import _tagq
-from tagq._fit import OPTIONS
+from tagq._fit_options import OPTIONS
 
 #: Ticks of common instruments, of a recorder, and of a file of mode T3.
 TICKS = ("1ps", "156.25ps", "96.97ps")

@@ -514,7 +514,7 @@ pub enum Error {
     },
     /// A definition of a channel or a gate is invalid.
     #[error(transparent)]
-    View(Box<tagq_views::Error>),
+    View(Box<tagq_derived::Error>),
     /// The request is invalid.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -545,8 +545,8 @@ macro_rules! from_lower_errors {
     };
 }
 
-impl From<tagq_views::Error> for Error {
-    fn from(error: tagq_views::Error) -> Self {
+impl From<tagq_derived::Error> for Error {
+    fn from(error: tagq_derived::Error) -> Self {
         Self::View(Box::new(error))
     }
 }

@@ -36,8 +36,9 @@ from ._making import from_arrays, from_table
 from ._recorder import Recorder
 from ._sum import Sum, sum
 from ._result import Result, Tuples
-from ._run import Run, Tags, ingest, open
-from ._scan import ScanCounters, scan
+from ._open import ingest, open
+from ._run import Run, Tags, scan
+from ._scan import ScanCounters
 from ._simulating import simulate
 from ._tagq import __version__
 from ._reproduce import reproduce

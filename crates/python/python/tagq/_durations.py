@@ -54,6 +54,15 @@ def text_of_seconds(name: str, value: Any, is_range: bool = False) -> str:
     return _text(Fraction(Decimal(repr(seconds))))
 
 
+def text_of_either(name: str, own: object, seconds: object) -> str | None:
+    """Returns the text of a duration that is given in one of two ways, or not at all."""
+    if own is not None and seconds is not None:
+        raise QuestionError(f"{name}: `{name}` and `{name}_s` are one option; give one of them")
+    if seconds is not None:
+        return text_of_seconds(f"{name}_s", seconds)
+    return None if own is None else text_of(name, own)
+
+
 def _of_numpy(name: str, value: Any) -> Fraction:
     import numpy
 

@@ -15,7 +15,6 @@ from ._result import PLAIN, Result
 if TYPE_CHECKING:
     import anywidget
 
-    from ._run import Run
 
 #: The shortest time in seconds between two figures that are sent to a notebook.
 EVERY_S = 0.2
@@ -29,15 +28,15 @@ class Live:
     of a ``with`` block or closing the widget ends it; the last figure stays.
     """
 
-    def __init__(self, run: Run, ask: Callable[[Run], Result], follower: _tagq.Follower) -> None:
+    def __init__(self, run: _tagq.Run, ask: Callable[[], Result], follower: _tagq.Follower) -> None:
         self._run, self._ask, self._follower = run, ask, follower
         self._widget: anywidget.AnyWidget | None = None
         self._is_stopped = threading.Event()
         self._error: BaseException | None = None
         try:
-            if not follower.next(run._run):
+            if not follower.next(run):
                 raise QuestionError("timeout: there was no answer before it")
-            self._result = ask(run)
+            self._result = ask()
         except BaseException:
             self._close()
             raise
@@ -103,8 +102,8 @@ class Live:
         """Shows each new answer, until it is stopped."""
         try:
             # Commits that come in between are in the next answer.
-            while not self._is_stopped.wait(EVERY_S) and self._follower.next(self._run._run):
-                self._result = self._ask(self._run)
+            while not self._is_stopped.wait(EVERY_S) and self._follower.next(self._run):
+                self._result = self._ask()
                 self._show()
         except ClosedError as error:
             # Closing the follower in the middle of a call is a way to stop.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ._errors import QuestionError, WrongTypeError, unexpected
 
 if TYPE_CHECKING:
-    from ._result import Result
+    from . import _tagq
 
 #: Points of an inch.
 INCH = 72.0
@@ -26,8 +26,8 @@ INK, FAINT, GRID = "#1a1a1a", "#595959", "#dddddd"
 class Picture:
     """The figure of a result as the program draws it, for a notebook and for files."""
 
-    def __init__(self, result: Result, look: dict[str, Any]) -> None:
-        self._answer = result._answer
+    def __init__(self, answer: _tagq.Answer, look: dict[str, Any]) -> None:
+        self._answer = answer
         self._look = look
 
     def _repr_svg_(self) -> str:
@@ -94,16 +94,18 @@ def _pair(name: str, pair: object, example: str) -> tuple[float, float]:
     raise WrongTypeError(f"{name}: two numbers are wanted, as {example}, not {pair!r}")
 
 
-def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[str, Any], style: dict[str, Any]) -> Any:
-    """Draws a result on ``ax``, or on new axes, and returns the axes; without matplotlib, returns a picture."""
-    if len(result) == 0:
+def plot(
+    answer: _tagq.Answer, ax: Any, size: tuple[float, float] | None, look: dict[str, Any], style: dict[str, Any]
+) -> Any:
+    """Draws an answer on ``ax``, or on new axes, and returns the axes; without matplotlib, returns a picture."""
+    if len(answer) == 0:
         raise QuestionError("there is nothing to draw: the result has no rows")
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         if ax is not None:
             raise
-        return Picture(result, look)
+        return Picture(answer, look)
     given: list[Any] | None = None
     if ax is not None:
         # Axes alone, a list of them, or an array as of `subplots`.
@@ -115,7 +117,7 @@ def plot(result: Result, ax: Any, size: tuple[float, float] | None, look: dict[s
     wide = 0.8 * INCH * (inches or SIZE)[0]
     if given:
         wide = INCH * given[0].get_window_extent().width / given[0].figure.dpi
-    figure = json.loads(result._answer.figure(look, wide))
+    figure = json.loads(answer.figure(look, wide))
     ((kind, content),) = figure["plot"].items()
     panels = len(content["series"]) if kind == "chart" and content["has_panels"] else 1
     if given is not None:

@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, NoReturn
 
 from . import _tagq
+from ._durations import text_of_either
 from ._errors import QuestionError, unexpected
 from ._making import _append, _check_tick, _delays_of, _whole
 from ._paths import path_of as _path
-from ._run import _duration
 
 if TYPE_CHECKING:
     from ._making import Array
-    from ._requests import Duration
+    from ._types import Duration
 
 
 class Recorder:
@@ -54,7 +54,7 @@ class Recorder:
         if micro_tick is not None:
             _check_tick(micro_tick, "micro_tick")
         self._path = _path(path)
-        wait = _duration("every", every, every_s)
+        wait = text_of_either("every", every, every_s)
         self._recorder = _tagq.Recorder(self._path, tick, micro_tick, "1s" if wait is None else wait)
 
     @property

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from . import _tagq
 from ._errors import MissingLibraryError, QuestionError, unexpected
-from ._fit import given, own
+from ._fit_options import given, own
 from ._paths import path_of as _path
+from ._plot import look_of, plot
 from ._show import html_table, text_table
 from ._table import Table
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     import numpy
     import pandas
 
-    from ._fit import Function, Values
-    from ._requests import Channel, Duration
+    from ._fit_options import Function, Values
+    from ._types import Channel, Duration
 
 #: Maximum number of rows to print; longer tables are cut in the middle.
 ROWS_SHOWN = 24
@@ -165,8 +166,6 @@ class Result(Table):
         allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
         pixels, ``dark`` draws for a dark background, and without ``caption`` header and note are left out, and the title
         unless it is given."""
-        from ._plot import look_of
-
         if unknown:
             raise unexpected("save", unknown, Result.save.__kwdefaults__ or ())
         self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark, caption))
@@ -311,9 +310,7 @@ class Result(Table):
 
         Values are in the units of the labels, such as ns; on a logarithmic axis in seconds, hertz or counts.
         """
-        from ._plot import look_of, plot
-
-        return plot(self, ax, size, look_of(title, log_y, limits, quantity, caption=caption), style)
+        return plot(self._answer, ax, size, look_of(title, log_y, limits, quantity, caption=caption), style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return self._answer.fields(ROWS_SHOWN)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from ._errors import MissingLibraryError, WrongTypeError
-from ._run import Run
+from ._errors import MissingLibraryError
 
 if TYPE_CHECKING:
     import polars
+
+    from . import _tagq
 
 TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
 
@@ -35,25 +36,16 @@ class ScanCounters:
         return f"ScanCounters({self.blocks_read:,} of {self.blocks:,} blocks)"
 
 
-def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
-    """Returns the tags of a run as a lazy frame of Polars: ``time`` (Int64, ticks), ``channel`` (UInt8 or
-    UInt16), and ``micro`` (UInt16 or UInt32, null for none) if the run has micro times.
-
-    Filters of ``time`` and ``channel`` by comparisons, ``is_between``, ``is_in``, ``&`` and ``|`` use the
-    index: blocks of 65,536 tags without a match are not read, and neither are unused columns. Polars
-    applies all other filters. ``counters`` counts the blocks that are read.
-    """
+def frame_of(run: _tagq.Run, counters: ScanCounters | None) -> polars.LazyFrame:
+    """Returns the tags of a run as a lazy frame; filters use the index."""
     try:
         import polars
         from polars.io.plugins import register_io_source
     except ImportError:
         raise MissingLibraryError("a lazy frame wants Polars: pip install polars") from None
-    if not isinstance(run, Run):
-        raise WrongTypeError(f"tagq.scan wants a run, as tagq.open gives it, not {type(run).__name__}")
-    inner = run._run
-    wide = polars.UInt16 if inner.channel_bits() == 16 else polars.UInt8
+    wide = polars.UInt16 if run.channel_bits() == 16 else polars.UInt8
     schema = polars.Schema({"time": polars.Int64(), "channel": wide()})
-    micro_bits = inner.micro_bits()
+    micro_bits = run.micro_bits()
     if micro_bits is not None:
         schema["micro"] = polars.UInt32() if micro_bits == 32 else polars.UInt16()
 
@@ -78,7 +70,7 @@ def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
         time, micro = "time" in read, "micro" in read
         channel = "channel" in read or not (time or micro)
         # Polars numbers rows before it filters them.
-        batches = inner.scan(low, high, channels, n_rows, time, channel, micro)
+        batches = run.scan(low, high, channels, n_rows, time, channel, micro)
         counted = 0
         if counters is not None:
             counters.blocks += batches.blocks

@@ -13,7 +13,7 @@ from ._errors import QuestionError, WrongTypeError, unexpected
 from ._paths import path_of as _path
 
 if TYPE_CHECKING:
-    from ._requests import Duration
+    from ._types import Duration
 
 
 def simulate(

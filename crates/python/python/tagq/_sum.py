@@ -11,10 +11,10 @@ from ._errors import QuestionError, WrongTypeError
 from ._fit import Fits
 from ._requests import Requests, with_channels
 from ._result import Result
+from ._run import Run
 
 if TYPE_CHECKING:
-    from ._requests import Channels
-    from ._run import Run
+    from ._types import Channels
 
 
 class Sum(Requests, Fits):
@@ -82,8 +82,6 @@ class Sum(Requests, Fits):
 def sum(runs: Iterable[Run]) -> Sum:
     """Several runs to be asked as one, as ``--sum`` does: ``tagq.sum([monday, tuesday]).g2(1, 2)``. They have
     the same tick."""
-    from ._run import Run
-
     try:
         runs = list(runs)
     except TypeError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 from . import _tagq
 from ._errors import WrongTypeError, unexpected
 from ._paths import path_of as _path
-from ._run import opening_of
+from ._opening import opening_of
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]

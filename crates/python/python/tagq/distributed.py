@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _tagq
 from ._errors import DamageError, NotFoundError, QuestionError, WrongTypeError
 from ._requests import Requests
+from ._open import ingest as ingest_here
 from ._run import Run
-from ._run import ingest as ingest_here
 from .objects import count as count_copied
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import Any
 
 from . import _tagq
 from ._errors import DamageError, MissingLibraryError, NotFoundError, QuestionError, TagqError
+from ._opening import opening_of
 from ._paths import path_of
 
 #: How a file begins.
@@ -58,9 +59,7 @@ def convert(path: str | os.PathLike[str], store: str | os.PathLike[str]) -> None
         with builtins.open(records, "xb") as out:
             for piece in _records(file):
                 out.write(piece)
-        from ._run import ingest
-
-        ingest(records, store=made, source_format="swabian").close()
+        _tagq.ingest([records], opening_of(store=made, source_format="swabian")).close()
         os.rename(made, target)
 
 

@@ -1,7 +1,7 @@
 //! What a derived run has.
 
+use tagq_derived::Operand;
 use tagq_store::{Duration, Tick};
-use tagq_views::Operand;
 
 use crate::{
     error::{Error, RequestError},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use tagq_views::{Definitions, GateNetwork, LabelledOrigin, Network, Operand, Origin, TimeUnits};
+use tagq_derived::{Definitions, GateNetwork, LabelledOrigin, Network, Operand, Origin, TimeUnits};
 
 use crate::{
     Run, error::Error, setup::arguments::Channel, setup::definitions::Definition,

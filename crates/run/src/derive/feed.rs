@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use tagq_derived::{LabelledTags, TagBatch};
 use tagq_store::{Channels, Store};
-use tagq_views::{LabelledTags, TagBatch};
 
 use super::queue::Queue;
 use crate::new_store::micro_of;

@@ -1,7 +1,7 @@
 //! The intervals of a gate, and those from one tag of a channel to the next: a division of the time of a run.
 
+use tagq_derived::{LabelledOrigin, LabelledTags, Origin};
 use tagq_query::TimeInterval;
-use tagq_views::{LabelledOrigin, LabelledTags, Origin};
 
 use super::{
     derivation::Derivation,

@@ -1,7 +1,7 @@
 //! The tags of a source of the derived run: those of the run and derived ones in order of time, inside of the gate.
 
+use tagq_derived::{Intervals, LabelledTags};
 use tagq_store::{Rows, Store, Writer};
-use tagq_views::{Intervals, LabelledTags};
 
 use super::queue::Queue;
 use crate::{error::Error, new_store::micro_of};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_views::LabelledTags;
+use tagq_derived::LabelledTags;
 
 /// Tags in order. Taking some of them costs as much as they are, however many wait.
 #[derive(Debug, Default)]

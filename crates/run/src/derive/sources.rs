@@ -2,11 +2,11 @@
 
 use std::{ops::Range, sync::mpsc, thread};
 
-use tagq_store::{Recording, Source, SourceFacts, Store, Writer};
-use tagq_views::{
+use tagq_derived::{
     Error as ViewError, Frontier, GateNetwork, Intervals, LabelledTags, Network, Origin,
     WAITING_MAX,
 };
+use tagq_store::{Recording, Source, SourceFacts, Store, Writer};
 
 use super::{
     evaluation::Evaluation,
@@ -319,7 +319,7 @@ impl SourceEvaluation {
     /// Takes the tags before `until`. Returns the time before which the output is complete, whatever follows.
     pub(super) fn advance(
         &mut self,
-        batch: tagq_views::TagBatch<'_>,
+        batch: tagq_derived::TagBatch<'_>,
         until: i64,
     ) -> Result<i64, Error> {
         let done = self.network.advance(batch, Frontier::Before(until), &mut self.out)?;

@@ -59,7 +59,7 @@ impl NamedDefinition {
 /// Definitions of channels and gates, all by names.
 ///
 /// ```
-/// use tagq_views::{Definitions, Operand, Origin};
+/// use tagq_derived::{Definitions, Operand, Origin};
 ///
 /// // Channel numbers are labels, and one channel has a name.
 /// let resolve = |operand: &Operand| match operand {

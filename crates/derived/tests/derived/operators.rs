@@ -1,8 +1,8 @@
 //! Each operator of the list alone, for all channels as operands.
 
 use proptest::prelude::*;
+use tagq_derived::{Definitions, OPERATORS, Role};
 use tagq_sampling::random_cases;
-use tagq_views::{Definitions, OPERATORS, Role};
 
 use crate::scenario::{self, CHANNELS, Choices};
 

@@ -1,8 +1,8 @@
 //! Texts of definitions: every form of every operator, and every error.
 
 use proptest::prelude::*;
+use tagq_derived::{Definitions, Error, Expression, OPERATORS, Operand, Origin, Role, TimeUnits};
 use tagq_store::Tick;
-use tagq_views::{Definitions, Error, Expression, OPERATORS, Operand, Origin, Role, TimeUnits};
 
 use crate::scenario;
 

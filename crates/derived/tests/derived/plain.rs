@@ -1,7 +1,7 @@
 //! The definitions of docs/queries.md, "Derived channels and gates", as loops that are as plain as possible.
 
+use tagq_derived::{Definitions, NamedDefinition, Origin, Setting};
 use tagq_store::format::MICRO_NONE;
-use tagq_views::{Definitions, NamedDefinition, Origin, Setting};
 
 /// A tag of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

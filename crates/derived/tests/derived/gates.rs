@@ -1,12 +1,12 @@
 //! Gates in batches and from saved states against plain loops.
 
 use proptest::prelude::*;
-use tagq_sampling::random_cases;
-use tagq_store::{Tick, sealed};
-use tagq_views::{
+use tagq_derived::{
     Definitions, Error, Frontier, GateNetwork, Intervals, LabelledOrigin, LabelledTags, Network,
     Role, TimeUnits,
 };
+use tagq_sampling::random_cases;
+use tagq_store::{Tick, sealed};
 
 use crate::scenario::{self, PlainColumns};
 
@@ -23,7 +23,7 @@ proptest! {
         let run = scenario::recording(&mut choices);
         let definitions = scenario::definitions(&mut choices, &run, 9);
         let gates = gates_of(&definitions);
-        let wanted: Vec<_> = gates.iter().map(|&gate| tagq_views::Origin::Definition(gate)).collect();
+        let wanted: Vec<_> = gates.iter().map(|&gate| tagq_derived::Origin::Definition(gate)).collect();
         let markers = definitions.closure(&wanted).markers;
         let label = |(origin, label)| LabelledOrigin { origin, label };
         let markers: Vec<LabelledOrigin> = markers.into_iter().zip(50..).map(label).collect();
@@ -88,7 +88,7 @@ fn a_marker_at_both_ends_keeps_the_gate_open() {
     );
     let definitions = definitions.unwrap();
     let markers =
-        [1, 2].map(|label| LabelledOrigin { origin: tagq_views::Origin::Channel(label), label });
+        [1, 2].map(|label| LabelledOrigin { origin: tagq_derived::Origin::Channel(label), label });
     let mut network = GateNetwork::new(&definitions, &[0, 1, 2], &markers, &UNITS).unwrap();
     let mut gates = vec![Intervals::never(); 3];
     let (times, labels) = ([5, 10, 15, 15, 20, 30, 40], [2, 1, 2, 1, 2, 1, 1]);

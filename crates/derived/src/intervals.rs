@@ -7,7 +7,7 @@ use crate::search::gallop;
 /// Half-open intervals of time, in order and apart from each other; the last one may have no end.
 ///
 /// ```
-/// use tagq_views::Intervals;
+/// use tagq_derived::Intervals;
 ///
 /// let gate = Intervals::from_bounds(vec![10, 20, 30]).ok_or("not in order")?;
 /// assert_eq!(gate.iter().collect::<Vec<_>>(), [(10, Some(20)), (30, None)]);

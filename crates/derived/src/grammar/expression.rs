@@ -25,12 +25,12 @@ pub enum Operand {
 /// A definition as it is written: an operator with its operands.
 ///
 /// ```
-/// use tagq_views::Expression;
+/// use tagq_derived::Expression;
 ///
 /// let expression: Expression = "Alice&\"second arm\" within 2 ns".parse()?;
 /// assert_eq!(expression.operator().key(), "coincide");
 /// assert_eq!(expression.to_string(), "Alice & \"second arm\" within 2 ns");
-/// # Ok::<(), tagq_views::Error>(())
+/// # Ok::<(), tagq_derived::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Expression {

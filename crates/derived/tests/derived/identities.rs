@@ -1,10 +1,10 @@
 //! Relations between operators, and rule `once` of the query crate.
 
 use proptest::prelude::*;
+use tagq_derived::{Definitions, LabelledOrigin, Origin};
 use tagq_query::{Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope};
 use tagq_sampling::random_cases;
 use tagq_store::{Channels, Tags};
-use tagq_views::{Definitions, LabelledOrigin, Origin};
 
 use crate::{plain::PlainRun, scenario};
 

@@ -1,12 +1,12 @@
 //! Networks of several definitions in batches, from saved states, and in pieces.
 
 use proptest::prelude::*;
-use tagq_sampling::random_cases;
-use tagq_store::{Tick, sealed};
-use tagq_views::{
+use tagq_derived::{
     Definitions, Error, Frontier, LabelledOrigin, LabelledTags, Network, Origin, TagBatch,
     TimeUnits, WAITING_MAX,
 };
+use tagq_sampling::random_cases;
+use tagq_store::{Tick, sealed};
 
 use crate::{
     plain::PlainTag,

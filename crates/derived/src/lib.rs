@@ -6,7 +6,7 @@
 //! and gates"; [`OPERATORS`] is the list of operators.
 //!
 //! ```
-//! use tagq_views::{Definitions, LabelledOrigin, LabelledTags, Network, Operand, Origin, TagBatch, TimeUnits};
+//! use tagq_derived::{Definitions, LabelledOrigin, LabelledTags, Network, Operand, Origin, TagBatch, TimeUnits};
 //!
 //! let resolve = |operand: &Operand| match operand {
 //!     Operand::Number(number) => Some(*number),
@@ -18,10 +18,10 @@
 //! let mut network = Network::new(&definitions, &outputs, &units)?;
 //! let batch = TagBatch { times: &[0, 2, 9, 12], rows: &[0, 1, 2, 3], labels: &[1, 2, 1, 2], micro: None };
 //! let mut out = LabelledTags::default();
-//! network.advance(batch, tagq_views::Frontier::Before(13), &mut out)?;
+//! network.advance(batch, tagq_derived::Frontier::Before(13), &mut out)?;
 //! network.finish(&mut out)?;
 //! assert_eq!((out.times, out.rows, out.labels), (vec![2], vec![1], vec![100]));
-//! # Ok::<(), tagq_views::Error>(())
+//! # Ok::<(), tagq_derived::Error>(())
 //! ```
 
 mod error;

@@ -1,11 +1,11 @@
 //! Random recordings and definitions.
 
 use proptest::{collection, prelude::*};
-use tagq_store::{Tick, format::MICRO_NONE};
-use tagq_views::{
+use tagq_derived::{
     Definitions, Form, Frontier, LabelledOrigin, LabelledTags, Network, OPERATORS, Operand,
     Operator, Origin, Role, TagBatch, TimeUnits,
 };
+use tagq_store::{Tick, format::MICRO_NONE};
 
 use crate::plain::{PlainRun, PlainTag};
 
