@@ -32,6 +32,35 @@ fn the_first_command_of_the_readme_prints_what_it_shows() {
     assert_eq!(printed[..shown.len()], shown);
 }
 
+/// Files, folders and functions that the page about the architecture names in backticks are there.
+#[test]
+fn the_architecture_names_what_exists() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let folders = [
+        "",
+        "crates",
+        "crates/ask/src/requests",
+        "crates/ingest/src",
+        "crates/query/src",
+        "crates/run/src",
+    ];
+    let mut sources = Vec::new();
+    sources_below(&root().join("crates"), &mut sources);
+    let code: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let (mut paths, mut functions) = (0, 0);
+    for named in text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)) {
+        if named.contains('/') && !named.contains([' ', '.']) || named.ends_with(".rs") {
+            let is_there = folders.iter().any(|folder| root().join(folder).join(named).exists());
+            assert!(is_there, "{named}");
+            paths += 1;
+        } else if let Some((_, function)) = named.rsplit_once("::") {
+            assert!(code.contains(&format!("fn {function}")), "{named}");
+            functions += 1;
+        }
+    }
+    assert!(paths > 40 && functions > 8, "{paths} {functions}");
+}
+
 /// The chart of speeds in the README has the numbers of the table that was measured, and bars of their lengths.
 #[test]
 fn the_chart_of_the_readme_is_that_of_the_benchmarks() {
