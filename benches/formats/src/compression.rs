@@ -35,11 +35,6 @@ impl Compression {
         Self::Zstd(19),
     ];
 
-    /// Whether it is too slow to be timed over a whole run: a few MB/s on one core.
-    pub fn is_slow(self) -> bool {
-        matches!(self, Self::Zstd(10..))
-    }
-
     /// Starts to compress into `out`. The stream must be finished with `finish`.
     pub fn compress<'a, W: Write + 'a>(self, out: W) -> io::Result<Compressor<'a, W>> {
         Ok(match self {

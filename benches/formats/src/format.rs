@@ -52,9 +52,6 @@ pub trait Format: Sync {
         };
         Err(format!("{} at {}: {reason}", self.name(), path.display()).into())
     }
-
-    /// Where writing and reading can pause.
-    fn pause(&self) -> &'static str;
 }
 
 /// The compressions that make sense for a format.

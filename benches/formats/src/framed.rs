@@ -47,10 +47,6 @@ pub trait FramedMessage: Message {
     }
     /// How single tags are found, with the functions that find them.
     fn in_place(&self) -> InPlace<'_>;
-    /// Where writing and reading can pause.
-    fn pause(&self) -> &'static str {
-        "between messages"
-    }
 }
 
 /// How tags of messages are used without decoding them.
@@ -138,10 +134,6 @@ impl<M: FramedMessage + Clone + 'static> Format for Framed<M> {
 
     fn open(&self, path: &Path) -> Result<Box<dyn Rows>> {
         Ok(Box::new(MessageRows::open(self.0.clone(), path)?))
-    }
-
-    fn pause(&self) -> &'static str {
-        self.0.pause()
     }
 }
 

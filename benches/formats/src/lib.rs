@@ -1,4 +1,4 @@
-//! Compares formats for time tags: their sizes, speeds, memory and what can be found in them in place.
+//! Compares formats for time tags: their sizes, latencies, and how fast tags are found and counted in them.
 //!
 //! All formats get the same tags and must give the same answers. Each measurement runs in a child process of its own,
 //! so that its peak memory is its own, and all formats take turns in each round.
@@ -8,7 +8,6 @@ mod compression;
 pub mod format;
 pub mod formats;
 mod framed;
-mod gaps;
 mod generated;
 mod map;
 pub mod measure;

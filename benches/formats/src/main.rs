@@ -92,7 +92,6 @@ fn compare(args: &Args) -> Result<()> {
         runs: if args.quick { 1 } else { args.runs.into() },
         lookups: if args.quick { 100 } else { 1_000_000 },
         messages: if args.quick { 100 } else { 20_000 },
-        decoded: if args.quick { 0 } else { 50_000_000 },
     };
     if plan.formats.is_empty() {
         return Err("no format has such a name".into());

@@ -70,8 +70,4 @@ impl Format for TagsZst {
     fn access(&self) -> Access {
         Access::Refused("compressed; tagq makes a store of it")
     }
-
-    fn pause(&self) -> &'static str {
-        "between frames; tagq reads and resumes inside messages, too"
-    }
 }

@@ -94,10 +94,6 @@ impl Format for TagqStore {
     fn open(&self, path: &Path) -> Result<Box<dyn Rows>> {
         Ok(Box::new(StoreRows::open(path)?))
     }
-
-    fn pause(&self) -> &'static str {
-        "at every commit, also after a crash"
-    }
 }
 
 fn labels(channels: Channels<'_>) -> Result<&[u8]> {

@@ -25,8 +25,6 @@ pub trait Chunk: Sync {
     fn name(&self) -> &'static str;
     /// See [`crate::format::Format::settings`].
     fn settings(&self) -> String;
-    /// See [`crate::format::Format::pause`].
-    fn pause(&self) -> &'static str;
     /// Appends a chunk of at most [`CHUNK_TAGS`] tags.
     fn encode(&self, tags: &[Tag], out: &mut Vec<u8>);
     /// Appends the tags of a chunk, `count` of them.
@@ -48,10 +46,6 @@ impl<C: Chunk> FramedMessage for Chunked<C> {
 
     fn in_place(&self) -> InPlace<'_> {
         InPlace::Lists("by the table of chunks; a chunk of 1,024 tags is decoded", self)
-    }
-
-    fn pause(&self) -> &'static str {
-        self.0.pause()
     }
 }
 

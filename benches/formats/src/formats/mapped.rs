@@ -87,10 +87,6 @@ impl Format for Mapped {
     fn open(&self, path: &Path) -> Result<Box<dyn Rows>> {
         Ok(Box::new(MappedRows::open(path)?))
     }
-
-    fn pause(&self) -> &'static str {
-        "between rows"
-    }
 }
 
 /// A file of rows, mapped.

@@ -1,4 +1,4 @@
-//! Protocol Buffers by prost: an array of structs, and parallel arrays.
+//! Protocol Buffers by prost: an array of structs.
 
 use prost::Message as _;
 use tagq_store::Tag;
@@ -7,18 +7,12 @@ use crate::{
     Result,
     format::Message,
     framed::{FramedMessage, InPlace},
-    generated::tags_proto::{self, TagBatch, TagColumns},
+    generated::tags_proto::{self, TagBatch},
 };
 
 /// An array of structs.
 #[derive(Debug, Clone, Copy)]
 pub struct Structs;
-
-/// An array of times and an array of channels.
-#[derive(Debug, Clone, Copy)]
-pub struct Arrays;
-
-const VARINTS: &str = "numbers differ in length";
 
 impl FramedMessage for Structs {
     fn name(&self) -> &'static str {
@@ -30,21 +24,7 @@ impl FramedMessage for Structs {
     }
 
     fn in_place(&self) -> InPlace<'_> {
-        InPlace::Refused(VARINTS)
-    }
-}
-
-impl FramedMessage for Arrays {
-    fn name(&self) -> &'static str {
-        "protobuf-arrays"
-    }
-
-    fn settings(&self) -> String {
-        "prost 0.14, parallel packed arrays (int64, uint32)".into()
-    }
-
-    fn in_place(&self) -> InPlace<'_> {
-        InPlace::Refused(VARINTS)
+        InPlace::Refused("numbers differ in length")
     }
 }
 
@@ -57,23 +37,6 @@ impl Message for Structs {
     fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
         let batch = TagBatch::decode(message)?;
         tags.extend(batch.tags.iter().map(|t| Tag { time: t.time, channel: t.channel.into() }));
-        Ok(())
-    }
-}
-
-impl Message for Arrays {
-    fn encode(&self, tags: &[Tag], out: &mut Vec<u8>) -> Result<()> {
-        let time = tags.iter().map(|tag| tag.time).collect();
-        Ok(TagColumns { time, channel: tags.iter().map(channel).collect() }.encode(out)?)
-    }
-
-    fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
-        let TagColumns { time, channel } = TagColumns::decode(message)?;
-        if time.len() != channel.len() {
-            return Err("arrays differ in length".into());
-        }
-        let rows = time.into_iter().zip(channel);
-        tags.extend(rows.map(|(time, channel)| Tag { time, channel: channel.into() }));
         Ok(())
     }
 }

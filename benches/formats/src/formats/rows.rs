@@ -1,4 +1,4 @@
-//! Rows of fixed length: a time, i64, and a channel in one byte or in eight.
+//! Rows of nine bytes: a time, i64, and a channel in one byte.
 
 use tagq_store::Tag;
 
@@ -41,10 +41,6 @@ impl Rows9 {
     }
 }
 
-/// Rows of sixteen bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows16;
-
 impl FramedMessage for Rows9 {
     fn name(&self) -> &'static str {
         if self.big_endian { "rows9-be" } else { "rows9" }
@@ -61,10 +57,6 @@ impl FramedMessage for Rows9 {
 
     fn in_place(&self) -> InPlace<'_> {
         InPlace::Lists("rows of 9 bytes, mapped", self)
-    }
-
-    fn pause(&self) -> &'static str {
-        "between rows"
     }
 }
 
@@ -102,66 +94,4 @@ impl Lists for Rows9 {
         walk.batch(0..rows.len(), |row| self.split(&rows[row]));
         Ok(())
     }
-}
-
-impl FramedMessage for Rows16 {
-    fn name(&self) -> &'static str {
-        "rows16"
-    }
-
-    fn settings(&self) -> String {
-        "i64, u64; copied by bytemuck 1".into()
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Rows(16)
-    }
-
-    fn in_place(&self) -> InPlace<'_> {
-        InPlace::Lists("rows of 16 bytes, mapped", self)
-    }
-
-    fn pause(&self) -> &'static str {
-        "between rows"
-    }
-}
-
-impl Message for Rows16 {
-    fn encode(&self, tags: &[Tag], out: &mut Vec<u8>) -> Result<()> {
-        out.extend_from_slice(bytemuck::cast_slice(tags));
-        Ok(())
-    }
-
-    fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
-        if !message.len().is_multiple_of(16) {
-            return Err("a torn row".into());
-        }
-        // The bytes may lie at any address.
-        let start = tags.len();
-        tags.resize(start + message.len() / 16, Tag { time: 0, channel: 0 });
-        bytemuck::cast_slice_mut(&mut tags[start..]).copy_from_slice(message);
-        Ok(())
-    }
-}
-
-impl Lists for Rows16 {
-    fn head(&self, message: &[u8]) -> Result<(usize, i64)> {
-        let rows = rows16(message)?;
-        Ok((rows.len(), rows.first().map_or(0, |tag| tag.time)))
-    }
-
-    fn first_at(&self, message: &[u8], time: i64) -> Result<Option<Tag>> {
-        let rows = rows16(message)?;
-        Ok(rows.get(rows.partition_point(|tag| tag.time < time)).copied())
-    }
-
-    fn scan(&self, message: &[u8], walk: &mut Walk) -> Result<()> {
-        let rows = rows16(message)?;
-        walk.batch(0..rows.len(), |row| (rows[row].time, channel_byte(&rows[row])));
-        Ok(())
-    }
-}
-
-fn rows16(message: &[u8]) -> Result<&[Tag]> {
-    bytemuck::try_cast_slice(message).map_err(|error| format!("rows of 16 bytes: {error}").into())
 }

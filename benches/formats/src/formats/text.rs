@@ -38,10 +38,6 @@ impl FramedMessage for Text {
     fn in_place(&self) -> InPlace<'_> {
         InPlace::Refused("lines differ in length")
     }
-
-    fn pause(&self) -> &'static str {
-        "between lines"
-    }
 }
 
 impl Message for Text {

@@ -21,10 +21,6 @@ impl Chunk for Varint {
         "our own: LEB128 of differences, channel byte; chunks of 1,024".into()
     }
 
-    fn pause(&self) -> &'static str {
-        "at every byte"
-    }
-
     fn encode(&self, tags: &[Tag], out: &mut Vec<u8>) {
         let mut before = None;
         for tag in tags {

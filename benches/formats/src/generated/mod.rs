@@ -9,8 +9,3 @@ pub mod tags_proto;
 #[rustfmt::skip]
 #[allow(warnings, unsafe_code, clippy::all, clippy::pedantic, reason = "generated")]
 pub mod tags_planus;
-
-/// Simple Binary Encoding, by the generator of Real Logic.
-#[rustfmt::skip]
-#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
-pub mod sbe;

@@ -12,11 +12,3 @@ pub struct TagBatch {
     #[prost(message, repeated, tag = "1")]
     pub tags: ::prost::alloc::vec::Vec<Tag>,
 }
-/// Parallel arrays. Repeated numbers are packed in proto3.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct TagColumns {
-    #[prost(int64, repeated, tag = "1")]
-    pub time: ::prost::alloc::vec::Vec<i64>,
-    #[prost(uint32, repeated, tag = "2")]
-    pub channel: ::prost::alloc::vec::Vec<u32>,
-}

@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, path::PathBuf};
 
-use super::{codecs, latency, lookups, steps};
+use super::{latency, lookups, steps};
 use crate::{Compression, Failure, Result, Source, formats};
 
 /// What a child process measures.
@@ -10,8 +10,6 @@ use crate::{Compression, Failure, Result, Source, formats};
 pub enum Step {
     /// Writes a file.
     Write,
-    /// Reads a file.
-    Read,
     /// Reads a file of varints, and suspends after every byte.
     SuspendBytes,
     /// Reads a file of varints, and suspends after every 4,093 bytes.
@@ -26,8 +24,6 @@ pub enum Step {
     QueryOne,
     /// Counts by a query on all cores.
     QueryAll,
-    /// Encodes and decodes blocks.
-    Codec,
 }
 
 /// The arguments of a child process.
@@ -45,7 +41,7 @@ pub struct Task {
     pub source: Source,
     /// The file or folder of the format
     pub path: PathBuf,
-    /// How many look-ups, messages or decoded tags
+    /// How many look-ups or messages
     pub count: usize,
 }
 
@@ -90,13 +86,9 @@ pub fn run(task: &Task) -> Result<()> {
 }
 
 fn measure(task: &Task) -> Result<Measured> {
-    if task.step == Step::Codec {
-        return codecs::run(&task.format, &task.source, task.count);
-    }
     let format = formats::of_name(&task.format)?;
     match task.step {
         Step::Write => steps::write(format, task),
-        Step::Read => steps::read(format, task),
         Step::SuspendBytes => steps::suspend(task, 1),
         Step::SuspendPieces => steps::suspend(task, 4_093),
         Step::Latency => latency::run(format, task),
@@ -104,6 +96,5 @@ fn measure(task: &Task) -> Result<Measured> {
         Step::Scan => steps::scan(format, task),
         Step::QueryOne => steps::query(format, task, 1),
         Step::QueryAll => steps::query(format, task, 0),
-        Step::Codec => Err("codecs are no formats".into()),
     }
 }

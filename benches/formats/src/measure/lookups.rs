@@ -35,7 +35,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
     let mut answers = Answers::default();
     let mut jobs = Vec::new();
     for &format in &opened {
-        super::scans::ensure(plan, format, Compression::None)?;
+        super::rows::ensure(plan, format)?;
         let job = || Job {
             count: plan.lookups,
             ..Job::of(plan, Step::Lookups, format, Compression::None)

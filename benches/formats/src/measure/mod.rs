@@ -1,14 +1,13 @@
 //! The measurements: each part makes tables of what its child processes measured.
 
 pub mod child;
-mod codecs;
-mod files;
 mod latency;
 mod lookups;
 mod parent;
-mod scans;
+mod rows;
 mod sizes;
 mod steps;
+mod suspend;
 
 pub use parent::Rounds;
 
@@ -34,8 +33,6 @@ pub struct Plan {
     pub lookups: usize,
     /// Messages of each size whose latency is measured in a round.
     pub messages: usize,
-    /// Tags that each block codec decodes at least, over and over if there are fewer.
-    pub decoded: usize,
 }
 
 /// Tags whose sizes are compared: the slowest compressions take seconds for so many.
@@ -48,32 +45,29 @@ const WINDOW: i64 = 12;
 pub enum Part {
     /// Bytes of each format and compression.
     Sizes,
-    /// Writing and reading whole files, with peak memory.
-    Files,
     /// Latency of messages of 1, 10 and 100 tags.
     Latency,
     /// Random look-ups from 4 threads.
     Lookups,
-    /// Scans of all tags, and the query of 32-byte mapped rows against tagq's.
-    Scans,
-    /// Block codecs for the store.
-    Codecs,
+    /// Rows a second of a pass over packed rows, and of tagq's query.
+    Rows,
+    /// Suspending and resuming a stream after every byte.
+    Suspend,
 }
 
 impl Part {
     /// All parts, in the order in which they run.
-    pub const ALL: [Self; 6] =
-        [Self::Sizes, Self::Files, Self::Latency, Self::Lookups, Self::Scans, Self::Codecs];
+    pub const ALL: [Self; 5] =
+        [Self::Sizes, Self::Latency, Self::Lookups, Self::Rows, Self::Suspend];
 
     /// Measures it, and checks that all formats give the same answers.
     pub fn measure(self, plan: &Plan) -> Result<Vec<Table>> {
         match self {
             Self::Sizes => sizes::measure(plan),
-            Self::Files => files::measure(plan),
             Self::Latency => latency::measure(plan),
             Self::Lookups => lookups::measure(plan),
-            Self::Scans => scans::measure(plan),
-            Self::Codecs => codecs::measure(plan),
+            Self::Rows => rows::measure(plan),
+            Self::Suspend => suspend::measure(plan),
         }
     }
 }

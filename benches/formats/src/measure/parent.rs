@@ -28,7 +28,7 @@ pub struct Job<'a> {
     pub source: &'a Source,
     /// The file or folder of the format.
     pub path: std::path::PathBuf,
-    /// How many look-ups, messages or decoded tags.
+    /// How many look-ups or messages.
     pub count: usize,
     /// Whether the file is removed from the memory of the system before.
     pub cold: bool,

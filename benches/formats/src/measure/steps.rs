@@ -8,8 +8,7 @@ use super::{
 };
 use crate::{
     Result,
-    format::{Access, Format},
-    framed::channel_byte,
+    format::Format,
     source::sum_of,
     suspend::Suspended,
     walk::{Counts, Walk},
@@ -22,19 +21,6 @@ pub fn write(format: &dyn Format, task: &Task) -> Result<Measured> {
     format.write(&task.path, task.compression, &mut tags)?;
     let taken = start.elapsed().saturating_sub(tags.taken());
     Ok(Measured::value("seconds", taken.as_secs_f64()))
-}
-
-/// Reads all tags batch by batch.
-pub fn read(format: &dyn Format, task: &Task) -> Result<Measured> {
-    let (mut count, mut sum) = (0_u64, 0_u64);
-    let start = Instant::now();
-    format.read(&task.path, task.compression, &mut |tags| {
-        count += tags.len() as u64;
-        sum = sum.wrapping_add(sum_of(tags));
-        Ok(())
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
-    Ok(Measured::value("seconds", seconds).with_answer("tags", format!("{count},{sum}")))
 }
 
 /// Reads a stream of varints in pieces, and goes on from a copy of the state after each.
@@ -67,18 +53,11 @@ pub fn suspend(task: &Task, piece: usize) -> Result<Measured> {
     Ok(measured.with_answer("tags", format!("{count},{sum}")))
 }
 
-/// Counts all tags by a plain walk: in place, or else while they are read.
+/// Counts all tags by a plain walk in place.
 pub fn scan(format: &dyn Format, task: &Task) -> Result<Measured> {
     let mut walk = Walk::new(WINDOW);
     let start = Instant::now();
-    if let Access::Refused(_) = format.access() {
-        format.read(&task.path, task.compression, &mut |tags| {
-            walk.batch(0..tags.len(), |row| (tags[row].time, channel_byte(&tags[row])));
-            Ok(())
-        })?;
-    } else {
-        format.open(&task.path)?.scan(&mut walk)?;
-    }
+    format.open(&task.path)?.scan(&mut walk)?;
     let counts = walk.finish();
     let seconds = start.elapsed().as_secs_f64();
     Ok(answer(seconds, &counts))
