@@ -94,7 +94,7 @@ fn every_model_has_every_form() {
     }
 }
 
-/// The deviance residual of a count (docs/queries.md, "Fits").
+/// The deviance residual of a count (docs/estimates.md, "Fits").
 fn deviance_residual(count: f64, mean: f64) -> f64 {
     let of = if count > 0.0 { count * (count / mean).ln() } else { 0.0 };
     (2.0 * (mean - count + of)).max(0.0).sqrt().copysign(count - mean)

@@ -18,7 +18,7 @@ pub const SCHEMA_VERSION: u32 = 4;
 pub struct Answer {
     /// The query and how it was counted, on one line.
     pub header: String,
-    /// The query as it was counted, key by key (docs/queries.md, section "Output").
+    /// The query as it was counted, key by key (docs/outputs.md, section "Output").
     pub query: serde_json::Value,
     /// The run that was counted.
     pub run: RunFacts,

@@ -18,7 +18,7 @@ pub struct Table {
 /// One column: one cell per row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// The key in JSON, CSV and Arrow (docs/queries.md, section "Output").
+    /// The key in JSON, CSV and Arrow (docs/outputs.md, section "Output").
     pub key: Cow<'static, str>,
     /// The type of a cell, or of each item of its list.
     pub of: CellType,

@@ -336,7 +336,7 @@ fn check_section(expression: &Expression, section: Role) -> Result<(), Error> {
     })
 }
 
-/// Returns whether a definition can have a name: the rule of names of channels (docs/queries.md, "Setup").
+/// Returns whether a definition can have a name: the rule of names of channels (docs/runs.md, "Setup").
 fn is_name(name: &str) -> bool {
     let is_bad_first = |letter: char| letter.is_ascii_digit() || letter == '-';
     !name.trim().is_empty()

@@ -3,7 +3,7 @@
 //! [`Batches::of`] returns the tags of a run as record batches that are views of the
 //! memory-mapped store: nothing is copied, and the mapping lives as long as a batch. [`write_tags`]
 //! writes tags to a file or a pipe with bounded memory, [`write_answers`] writes answers. Times stay in
-//! ticks, and the tick is in the metadata of schema and field (docs/queries.md, section "Arrow").
+//! ticks, and the tick is in the metadata of schema and field (docs/outputs.md, section "Arrow").
 //!
 //! ```no_run
 //! use tagq::{OpenOptions, Silent, TagSelection, open};

@@ -2,7 +2,7 @@
 //!
 //! A [`Model`] predicts the value of each bin from its parameters. [`fit`] finds the parameters with the largest likelihood
 //! of the counts, with the Levenberg–Marquardt method on deviance residuals, and errors from the Fisher information
-//! (docs/queries.md, section "Fits").
+//! (docs/estimates.md, section "Fits").
 //!
 //! ```
 //! use tagq_fit::{Bin, Data, Noise, Settings, fit, models::Peak};

@@ -1,4 +1,4 @@
-//! Errors from blocks of time: each value is computed again without one block (docs/queries.md, "Block
+//! Errors from blocks of time: each value is computed again without one block (docs/estimates.md, "Block
 //! errors").
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};

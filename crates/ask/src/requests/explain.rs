@@ -23,7 +23,7 @@ pub struct Explained {
     pub plan: PlanFacts,
 }
 
-/// The data that a request would read (docs/queries.md, section "Explained").
+/// The data that a request would read (docs/outputs.md, section "Explained").
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanFacts {
     /// The level of SIMD instructions.

@@ -15,7 +15,7 @@ use crate::{Error, Form, tiff::write_tiff, write_answers, write_listings};
 pub enum Format {
     /// Aligned, for a person.
     Table,
-    /// One object with the keys of docs/queries.md.
+    /// One object with the keys of docs/outputs.md.
     Json,
     /// One line for each row, after a comment.
     Csv,
@@ -31,7 +31,7 @@ impl Format {
     /// All formats, each with its name, the ending of its files and a description in one line.
     pub const ALL: [(Self, &'static str, &'static str, &'static str); 6] = [
         (Self::Table, "table", "txt", "Aligned for a person"),
-        (Self::Json, "json", "json", "One object, keys as in docs/queries.md"),
+        (Self::Json, "json", "json", "One object, keys as in docs/outputs.md"),
         (Self::Csv, "csv", "csv", "One line per row, after a comment line"),
         (Self::Arrow, "arrow", "arrow", "Arrow: a stream to a pipe, a file with --output"),
         (Self::Parquet, "parquet", "parquet", "Parquet"),

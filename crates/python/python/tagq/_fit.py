@@ -48,7 +48,7 @@ class Fits:
         ``query`` is the name of a query that has one value for each bin (``micro``, ``histogram``, ``g2``, ``rates`` and
         ``coincidences`` with ``bin``), ``channels`` are its channels, and further keywords its options. The result has one row
         for each channel or group: the parameters with their standard errors (``tau_s``, ``tau_s_err``), times in seconds, and
-        the deviance. Its figure shows the curve and the residuals. docs/queries.md, section "Fits", has the formulas.
+        the deviance. Its figure shows the curve and the residuals. docs/estimates.md, section "Fits", has the formulas.
 
         - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``, ``pile_up``: of a decay. ``irf`` is a run, or a text file with one
           count a bin; ``irf_channel`` a channel of the same run, or of ``irf``.

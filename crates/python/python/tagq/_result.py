@@ -49,7 +49,7 @@ class Result(Table):
     ``result["count"]`` is a column as a NumPy array, ``result[0]`` a row as a named tuple, and iterating gives the rows.
     ``numpy.asarray(result)`` is a structured array of all columns.
     ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves:
-    it has the Arrow PyCapsule stream interface. docs/queries.md describes the columns.
+    it has the Arrow PyCapsule stream interface. docs/outputs.md describes the columns.
     """
 
     def __init__(self, answer: _tagq.Answer) -> None:

@@ -1,4 +1,4 @@
-//! The heralded g2 of two arms (docs/queries.md, "Heralded g2").
+//! The heralded g2 of two arms (docs/estimates.md, "Heralded g2").
 
 use super::{
     measured::{Measured, limit_of_none},

@@ -1,6 +1,6 @@
 //! Derived values of a count: errors, rates, accidentals, CAR, heralding. Floats are used for estimates only.
 //!
-//! Definitions and derivations: docs/queries.md, section "What is reported with a count".
+//! Definitions and derivations: docs/estimates.md, section "What is reported with a count".
 
 mod blocks;
 mod heralded;

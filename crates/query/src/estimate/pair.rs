@@ -1,4 +1,4 @@
-//! The scatter of counts of pairs (docs/queries.md, "Errors of pairs").
+//! The scatter of counts of pairs (docs/estimates.md, "Errors of pairs").
 //!
 //! Model: in each source, two Poisson processes share a third one of true pairs. A window of Δ ticks around a
 //! tag of one channel holds x = N_a·Δ/T tags of a and y = N_b·Δ/T tags of b; A = N_a·N_b·Δ/T pairs are

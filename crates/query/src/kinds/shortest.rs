@@ -52,7 +52,7 @@ impl Seen {
 }
 
 /// Returns the shortest interval of each channel that has tags, ascending by label, from times as recorded.
-/// Reads all rows, on the threads of the rayon pool it is called in. Definition: docs/queries.md, section
+/// Reads all rows, on the threads of the rayon pool it is called in. Definition: docs/runs.md, section
 /// "What `tagq info` says".
 ///
 /// # Errors

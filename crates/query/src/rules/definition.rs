@@ -89,7 +89,7 @@ pub(crate) trait Definition: Sync {
     }
 
     /// Returns the variance of the count of a group divided by its mean, for independent channels; `in_window`
-    /// holds the tags of each channel in w + ½ ticks, the herald's first (docs/queries.md, "Errors").
+    /// holds the tags of each channel in w + ½ ticks, the herald's first (docs/estimates.md, "Errors").
     fn clumping(&self, _in_window: &[f64]) -> f64 {
         1.0
     }

@@ -1,4 +1,4 @@
-//! Fits of models to answers (docs/queries.md, section "Fits").
+//! Fits of models to answers (docs/estimates.md, section "Fits").
 //!
 //! A fit counts nothing itself: it takes the answer of a query, whose rows become the [`Data`](tagq_fit::Data) of
 //! `tagq_fit`, and returns an answer whose rows are the fitted parameters. `fit_type` is the list of models with their

@@ -90,7 +90,7 @@ impl SavedAnswer {
         if answers.is_empty() { Err(no_answer(path)) } else { Ok(answers) }
     }
 
-    /// Takes an answer from its keys (docs/queries.md, section "JSON").
+    /// Takes an answer from its keys (docs/outputs.md, section "JSON").
     ///
     /// # Errors
     /// [`Error::NotAnAnswer`].

@@ -229,7 +229,7 @@ fn table(rows: &[Row], repetitions: u64) -> String {
          Without a known truth the mean of all values is taken for it. Bias is how far the mean lies off the \
          truth, in standard errors of the mean. `cargo xtask coverage` makes this page and fails where a value \
          that should be between {} and {} is not; such a value is in bold here. A value in parentheses is not \
-         claimed to cover: there the other column is to be used ([queries.md](queries.md), \"Errors\"), or the \
+         claimed to cover: there the other column is to be used ([Errors](estimates.md#errors)), or the \
          reason stands below the table. A dash: there is no such error.\n",
         COVERED.start(),
         COVERED.end()
