@@ -42,7 +42,9 @@ fn every_command_runs_and_prints_what_is_shown() {
     let write = env::var_os("TAGQ_BOOK").is_some_and(|word| word == "write");
     let python = Command::new("python3").arg("--version").output();
     let has_python = python.is_ok_and(|output| output.status.success());
-    let queue = Mutex::new(pages().into_iter());
+    // The examples of the definitions stand in the file that a page includes.
+    let definitions = Page::read("../../queries.md");
+    let queue = Mutex::new(pages().into_iter().chain([definitions]));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(page) = next() {

@@ -99,10 +99,7 @@ impl SettingScan {
             (Some(OptionScan { option, channel, steps }), _) => {
                 let answers = self.ask_steps(steps, runs)?;
                 let tick = first.store().manifest().tick;
-                let place = |(value, _): &(Duration, _)| {
-                    let ticks = counted(option, value, tick)?;
-                    Ok::<_, Error>(ticks * tick.seconds())
-                };
+                let place = |(value, _): &(Duration, _)| counted(option, value, tick);
                 let places = steps.iter().map(place).collect::<Result<Vec<f64>, _>>()?;
                 if places.windows(2).any(|two| two[0].to_bits() == two[1].to_bits()) {
                     context.progress.note(
@@ -247,12 +244,12 @@ fn windows_of(
     Ok(Some(windows(&plan, is_joined, (run, context))?))
 }
 
-/// Returns a value in ticks as it is counted: a window and a guard have whole ticks that are not longer, a delay the nearest ones.
+/// Returns a value as it is counted, in seconds: a window and a guard have whole ticks that are not longer, a delay the nearest ones.
 fn counted(option: &RequestOption, value: &Duration, tick: Tick) -> Result<f64, Error> {
     let whole = match option.value {
         ValueType::Delays(_) => value.nearest(tick)?,
         _ if ["window", "guard"].contains(&option.name) => value.window(tick)?,
-        _ => return Ok(value.ticks(tick)?),
+        _ => return Ok(value.ticks(tick)? * tick.seconds()),
     };
-    Ok(whole as f64)
+    Ok(tick.seconds_of(whole.into()))
 }
