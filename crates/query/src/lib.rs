@@ -42,8 +42,8 @@ mod error;
 pub mod oracle;
 
 pub use counters::{
-    Asked, Countable, Counter, Dry, Ledger, Needs, Pairs, PartCounts, Rank, Record, Scan, Sum,
-    TimeBin, TimeBins, TimeDivision, TimeInterval,
+    CountQuestion, Countable, Counter, Dry, Ledger, Needs, Pairs, PartCounts, Rank, Record, Scan,
+    Sum, TimeBin, TimeBins, TimeDivision, TimeInterval,
 };
 pub use error::Error;
 pub use estimate::{

@@ -98,16 +98,16 @@ pub(crate) async fn answered(
             let (bytes, notes) = question.listed(&settled, &opened, means, |listing, notes| {
                 list(listing, notes, form, means.budget)
             })?;
-            return Ok((Counted::List(bytes), notes));
+            return Ok((QuestionResult::List(bytes), notes));
         }
         let answered = question.answer(&settled, &opened, means)?;
         let notes = answered.notes.clone();
-        Ok((Counted::Answer(Box::new(answered)), notes))
+        Ok((QuestionResult::Answer(Box::new(answered)), notes))
     });
     let (counted, notes) = counted.await?;
     let answer = match counted {
-        Counted::List(bytes) => bytes.into(),
-        Counted::Answer(answered) => {
+        QuestionResult::List(bytes) => bytes.into(),
+        QuestionResult::Answer(answered) => {
             let progress = Arc::clone(progress);
             sent::body(progress, move |out| write(&answered, form, out)).await?
         }
@@ -122,7 +122,7 @@ pub(crate) async fn answered(
 }
 
 /// The result of one question.
-enum Counted {
+enum QuestionResult {
     /// The list is written while it is counted.
     List(Bytes),
     Answer(Box<Answered>),

@@ -20,7 +20,7 @@ const NAMES_MAX: usize = 1024;
 /// A question as a client writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct WrittenQuestion {
     #[serde(default)]
     run: Option<AskedRuns>,
     query: String,
@@ -86,15 +86,15 @@ impl Question {
 
     /// Parses a list of questions.
     pub fn list(json: &[u8], runs: &Runs) -> Result<Vec<Self>, Refusal> {
-        let asked = parsed::<Vec<Asked>>(json)?;
+        let asked = parsed::<Vec<WrittenQuestion>>(json)?;
         if asked.is_empty() || asked.len() > QUESTIONS_MAX {
             return Err(wrong(format!("a list has 1 to {QUESTIONS_MAX} queries")));
         }
         asked.into_iter().map(|asked| Self::new(asked, runs)).collect()
     }
 
-    fn new(asked: Asked, runs: &Runs) -> Result<Self, Refusal> {
-        let Asked { run, query, options, names, list: is_list, figure: look } = asked;
+    fn new(asked: WrittenQuestion, runs: &Runs) -> Result<Self, Refusal> {
+        let WrittenQuestion { run, query, options, names, list: is_list, figure: look } = asked;
         if !QUERY_TYPES.iter().any(|of| of.name == query) {
             let names = QUERY_TYPES.map(|of| of.name).join(", ");
             return Err(wrong(format!("`{query}` is none of {names}")));

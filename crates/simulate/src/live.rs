@@ -68,7 +68,7 @@ pub fn prepare(
     late: i64,
     out: impl Write,
 ) -> Result<Vec<Frame>, WriteError> {
-    let mut out = Counted { out, bytes: 0 };
+    let mut out = CountingWriter { out, bytes: 0 };
     let mut frames = Vec::new();
     let mut frame: Vec<Tag> = Vec::new();
     let frame_tags = usize::try_from(frame_tags.max(1)).unwrap_or(usize::MAX);
@@ -198,12 +198,12 @@ pub fn replay(
 }
 
 /// An output whose bytes are counted.
-struct Counted<W> {
+struct CountingWriter<W> {
     out: W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let written = self.out.write(buf)?;
         self.bytes += written as u64;

@@ -2,7 +2,7 @@
 
 /// Equal bins of `width` steps, starting at step `low`.
 #[derive(Debug, Clone)]
-pub(crate) struct Counted {
+pub(crate) struct DifferenceCounts {
     /// The first step of the first bin.
     pub low: i64,
     /// Width of a bin, in steps.

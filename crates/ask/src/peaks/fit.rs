@@ -2,7 +2,7 @@
 
 use tagq_fit::{Bin, Data, Estimate, Intervals, Noise, Settings, fit, models::PeakOver};
 
-use super::counted::Counted;
+use super::counted::DifferenceCounts;
 
 /// Full width at half maximum of a Gaussian, in standard deviations: 2·√(2 ln 2).
 const FULL_WIDTH: f64 = 2.354_820_045;
@@ -65,7 +65,7 @@ impl Background<'_> {
 
 /// Returns the mean of a peak over a background, and its standard error. If most tags of a peak are in one or two
 /// steps, it is their mean that is at the true difference, whatever the part of a step that this is.
-fn mean(counted: &Counted, background: Background<'_>, near: f64) -> Option<(f64, f64)> {
+fn mean(counted: &DifferenceCounts, background: Background<'_>, near: f64) -> Option<(f64, f64)> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bin")]
     let at = (near.round() - counted.low as f64).max(0.0) as usize;
     let bins = at.saturating_sub(ASIDE)..(at + ASIDE + 1).min(counted.counts.len());
@@ -87,7 +87,7 @@ fn mean(counted: &Counted, background: Background<'_>, near: f64) -> Option<(f64
 
 /// Fits a Gaussian to bins over a background: few bins, which takes no time that is worth a stop. Returns `None` if there is nothing to fit.
 pub(crate) fn gaussian(
-    counted: &Counted,
+    counted: &DifferenceCounts,
     background: Background<'_>,
     start: Terms,
 ) -> Option<Fitted> {

@@ -12,7 +12,7 @@ mod peak;
 mod run;
 mod search;
 
-pub(crate) use counted::Counted;
+pub(crate) use counted::DifferenceCounts;
 pub(crate) use fit::Fitted;
 pub(crate) use grid::Grid;
 pub(crate) use peak::{Shape, sigmas_above};

@@ -1,7 +1,7 @@
 //! Peaks in a histogram of differences: position, width and significance.
 
 use super::{
-    counted::Counted,
+    counted::DifferenceCounts,
     fit::{Background, Fitted, gaussian},
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
     (2.0 * ratio.max(0.0)).sqrt()
 }
 
-impl Counted {
+impl DifferenceCounts {
     /// Returns the middle of the steps in a range of bins.
     pub fn middle(&self, at: usize, bins: usize) -> f64 {
         let edge = self.low as f64 + at as f64 * self.width as f64;
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     /// Returns a flat histogram with a peak of five bins around tick `at`.
-    fn peaked(low: i64, bins: usize, flat: u64, at: i64) -> Counted {
+    fn peaked(low: i64, bins: usize, flat: u64, at: i64) -> DifferenceCounts {
         let mut counts = vec![flat; bins];
         let middle = usize::try_from(at - low).unwrap();
         for (aside, more) in [(0, 400), (1, 200), (2, 40)] {
@@ -217,7 +217,7 @@ mod tests {
                 counts[middle - aside] += more;
             }
         }
-        Counted { low, width: 1, step: 1.0, counts }
+        DifferenceCounts { low, width: 1, step: 1.0, counts }
     }
 
     #[test]
@@ -227,9 +227,9 @@ mod tests {
         let wide = Peak { at: 100_001, bins: 599_990, net: 6e5, sigmas: 9.0 };
         let (around, peak) = counted.around(&wide, 4_096);
         assert!(around.counts.len() <= 4_096, "{}", around.counts.len());
-        let sum = |of: &Counted| of.counts.iter().sum::<u64>();
+        let sum = |of: &DifferenceCounts| of.counts.iter().sum::<u64>();
         assert_eq!(sum(&around), sum(&counted));
-        let ends = |of: &Counted, peak: &Peak| {
+        let ends = |of: &DifferenceCounts, peak: &Peak| {
             let end = |at: usize| of.low + i64::try_from(at).unwrap() * of.width;
             [end(peak.at), end(peak.at + peak.bins)]
         };
@@ -270,9 +270,9 @@ mod tests {
     #[test]
     fn chance_is_no_peak_and_few_pairs_can_be_one() {
         // Equal bins are perfectly flat.
-        let flat = Counted { low: 0, width: 3, step: 1.0, counts: vec![7; 1000] };
+        let flat = DifferenceCounts { low: 0, width: 3, step: 1.0, counts: vec![7; 1000] };
         assert_eq!(flat.highest(64, |_, _| false), None);
-        let empty = Counted { low: 0, width: 1, step: 1.0, counts: vec![0; 1000] };
+        let empty = DifferenceCounts { low: 0, width: 1, step: 1.0, counts: vec![0; 1000] };
         assert_eq!(empty.highest(64, |_, _| false), None);
         let mut lone = empty.clone();
         lone.counts[500] = 30;
@@ -283,8 +283,12 @@ mod tests {
         let chance = lone.highest(64, |_, _| false).unwrap();
         assert!(chance.sigmas < SIGNIFICANT, "{chance:?}");
         // A slope is higher on one side, and is not a peak.
-        let slope =
-            Counted { low: 0, width: 1, step: 1.0, counts: (0..1000).map(|n| 1_000 + n).collect() };
+        let slope = DifferenceCounts {
+            low: 0,
+            width: 1,
+            step: 1.0,
+            counts: (0..1000).map(|n| 1_000 + n).collect(),
+        };
         let slope = slope.highest(64, |_, _| false);
         assert!(slope.is_none_or(|peak| peak.sigmas < SIGNIFICANT), "{slope:?}");
     }
@@ -299,7 +303,7 @@ mod tests {
 
     #[test]
     fn steps_are_in_the_middle_of_their_bins() {
-        let counted = Counted { low: -10, width: 4, step: 1.0, counts: vec![0; 5] };
+        let counted = DifferenceCounts { low: -10, width: 4, step: 1.0, counts: vec![0; 5] };
         assert!((counted.middle(0, 1) - -8.5).abs() < 1e-12, "-10, -9, -8, -7");
         assert!((counted.middle(1, 2) - -2.5).abs() < 1e-12, "-6 to 1");
     }

@@ -5,7 +5,7 @@
 use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange};
 
 use super::{
-    counted::Counted,
+    counted::DifferenceCounts,
     fit::Background,
     grid::Grid,
     peak::{Peak, SIGNIFICANT, Shape, sigmas_above},
@@ -207,8 +207,8 @@ impl<'a> PeakSearch<'a> {
     fn looked(
         &self,
         widest: usize,
-        count: &dyn Fn(f64) -> Result<Counted, Error>,
-    ) -> Result<Option<(Counted, Peak)>, Error> {
+        count: &dyn Fn(f64) -> Result<DifferenceCounts, Error>,
+    ) -> Result<Option<(DifferenceCounts, Peak)>, Error> {
         let all = self.pairs_per_tick * 2.0 * self.reach as f64;
         let mut pairs = PAIRS;
         loop {
@@ -226,7 +226,7 @@ impl<'a> PeakSearch<'a> {
     }
 
     /// Measures the peak over the whole run, in increasingly fine bins.
-    fn fine(&self, grid: &Grid, coarse: &Counted, peak: &Peak) -> Result<Located, Error> {
+    fn fine(&self, grid: &Grid, coarse: &DifferenceCounts, peak: &Peak) -> Result<Located, Error> {
         let (mut peak, mut counted) = (*peak, coarse.clone());
         for _ in 0..NEARER {
             let middle = counted.middle(peak.at, peak.bins);
@@ -271,7 +271,7 @@ impl<'a> PeakSearch<'a> {
         pulses: &Pulses,
         [first, last]: [i64; 2],
         part: f64,
-    ) -> Result<Counted, Error> {
+    ) -> Result<DifferenceCounts, Error> {
         let width = period_bin(pulses);
         let edge = |number: i64| (number as f64 - 0.5 + pulses.phase) * pulses.period;
         #[expect(clippy::cast_possible_truncation, reason = "a difference of times")]
@@ -302,7 +302,7 @@ impl<'a> PeakSearch<'a> {
             sums[bin] + held
         };
         let counts = (first..=last).map(|number| before(edge(number + 1)) - before(edge(number)));
-        Ok(Counted { low: first, width: 1, step: 1.0, counts: counts.collect() })
+        Ok(DifferenceCounts { low: first, width: 1, step: 1.0, counts: counts.collect() })
     }
 
     /// Measures a period over the whole run.
@@ -347,7 +347,7 @@ impl<'a> PeakSearch<'a> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pairs")]
         let beside = (off * (2 * BESIDE) as f64).round() as u64;
         let low = low + i64::try_from(aside - half).unwrap_or(0) * width;
-        let counted = Counted { low, width, step: 1.0, counts };
+        let counted = DifferenceCounts { low, width, step: 1.0, counts };
         let sigmas =
             if on as f64 > off { sigmas_above(on, beside, 0.5 / BESIDE as f64) } else { 0.0 };
         let peak = counted.above(&form);
@@ -362,10 +362,10 @@ impl<'a> PeakSearch<'a> {
         [low, high]: [i64; 2],
         width: i64,
         part: f64,
-    ) -> Result<Counted, Error> {
+    ) -> Result<DifferenceCounts, Error> {
         let counts = self.counts(&grid.bins(low, high, width)?, part)?;
         let counts = grid.added(low, high, width, counts);
-        Ok(Counted { low, width, step: grid.step, counts })
+        Ok(DifferenceCounts { low, width, step: grid.step, counts })
     }
 
     /// Counts this fraction of the run, taken in several places.
@@ -440,7 +440,7 @@ fn highest_but(counts: &[u64], one: usize) -> Option<usize> {
     let around = usize::try_from(AROUND).unwrap_or(usize::MAX);
     let heights = counts.chunks(around).flat_map(|counts| {
         let background =
-            Counted { low: 0, width: 1, step: 1.0, counts: counts.to_vec() }.background();
+            DifferenceCounts { low: 0, width: 1, step: 1.0, counts: counts.to_vec() }.background();
         counts.iter().map(move |&count| count as f64 - background)
     });
     let others = heights.enumerate().filter(|&(at, _)| at != one);

@@ -2,8 +2,8 @@
 //! count all that is asked of their sum.
 
 use tagq_query::{
-    Asked, Counter, Counts, Dry, Error as QueryError, Execution, Facts, Pass, Recording, Scan,
-    TimeRange,
+    CountQuestion, Counter, Counts, Dry, Error as QueryError, Execution, Facts, Pass, Recording,
+    Scan, TimeRange,
 };
 use tagq_run::{Error as RunError, Run, Silent};
 use tagq_store::{Creation, RunId, SourceFacts, Store, Tick, Writer};
@@ -20,7 +20,7 @@ impl Counter for Logged<'_> {
         self.0.facts()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, QueryError> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, QueryError> {
         self.1.counts(asked)?;
         self.0.counts(asked)
     }

@@ -70,9 +70,9 @@ impl Serialize for DelayAsked {
 
 impl<'de> Deserialize<'de> for DelayAsked {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Asked;
+        struct AskedFields;
 
-        impl<'de> Visitor<'de> for Asked {
+        impl<'de> Visitor<'de> for AskedFields {
             type Value = DelayAsked;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for DelayAsked {
             }
         }
 
-        deserializer.deserialize_any(Asked)
+        deserializer.deserialize_any(AskedFields)
     }
 }
 

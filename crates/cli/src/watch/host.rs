@@ -30,7 +30,7 @@ use super::{
     change::{Change, InEffect},
     keys::{Key, keys},
     parts::{Parts, Watched, WatchedQuery},
-    recent::{Counted, Recent},
+    recent::{CountAt, Recent},
     rows::{WatchedRow, rows},
     screen::Screen,
     state::{Action, Choices, State, View},
@@ -132,7 +132,7 @@ impl<'a> Host<'a> {
         for row in &rows {
             let Some(count) = row.count else { continue };
             let live_s = answers[row.answer].run.live_s;
-            self.recent.add(&row.key, Counted { at, count, live_s });
+            self.recent.add(&row.key, CountAt { at, count, live_s });
         }
         let recent = &self.recent;
         self.state.hold(rows.iter().filter_map(|row| {

@@ -158,7 +158,7 @@ impl Parts {
         let commands = args.queries();
         let mut parts: Option<Self> = None;
         for command in &commands {
-            let asked = Asked::of(command)?;
+            let asked = AskedPart::of(command)?;
             let parts = match &mut parts {
                 Some(parts) => parts,
                 none => none.insert(Self {
@@ -175,7 +175,7 @@ impl Parts {
             for path in &asked.query.runs {
                 runs.push(parts.place(path.clone(), &asked)?);
             }
-            let Asked { question, is_sum, plot, .. } = asked;
+            let AskedPart { question, is_sum, plot, .. } = asked;
             parts.queries.push(WatchedQuery { question, runs, is_sum, plot });
         }
         if let Some(parts) = &mut parts
@@ -190,7 +190,7 @@ impl Parts {
     }
 
     /// The place of a run among those that are watched.
-    fn place(&mut self, path: PathBuf, asked: &Asked<'_>) -> anyhow::Result<usize> {
+    fn place(&mut self, path: PathBuf, asked: &AskedPart<'_>) -> anyhow::Result<usize> {
         if input::is_stdin(&path) {
             return Err(
                 Usage("standard input cannot be watched; name a file or folder".into()).into()
@@ -210,7 +210,7 @@ impl Parts {
 }
 
 /// A question as its command states it.
-struct Asked<'a> {
+struct AskedPart<'a> {
     question: WatchedQuestion,
     query: &'a QueryArgs,
     setup: &'a SetupArgs,
@@ -219,7 +219,7 @@ struct Asked<'a> {
     plot: Option<PlotArgs>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AskedPart<'a> {
     fn of(command: &'a Command) -> anyhow::Result<Self> {
         match command {
             Command::Ask(of) => Ok(Self::of_counts(of)?),

@@ -20,13 +20,13 @@ pub(super) struct Recent(HashMap<String, History>);
 #[derive(Debug, Default)]
 struct History {
     /// The beginning of the interval that is not over.
-    begun: Option<Counted>,
+    begun: Option<CountAt>,
     intervals: VecDeque<Interval>,
 }
 
 /// A count, with the live time in which it was counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
+pub(super) struct CountAt {
     pub at: Instant,
     pub count: u64,
     pub live_s: f64,
@@ -43,7 +43,7 @@ struct Interval {
 
 impl Recent {
     /// Adds the count of a row at an update. A count that falls begins a new interval.
-    pub(super) fn add(&mut self, key: &str, now: Counted) {
+    pub(super) fn add(&mut self, key: &str, now: CountAt) {
         let history = self.0.entry(key.to_owned()).or_default();
         let before = *history.begun.get_or_insert(now);
         if now.count < before.count || now.live_s < before.live_s {
@@ -138,11 +138,11 @@ mod tests {
     fn recent(rates: &[u64]) -> (Recent, Instant) {
         let (begin, mut recent, mut count) = (Instant::now(), Recent::default(), 0);
         let mut at = begin;
-        recent.add("0/1,2", Counted { at, count, live_s: 0.0 });
+        recent.add("0/1,2", CountAt { at, count, live_s: 0.0 });
         for (seconds, rate) in (1..).zip(rates) {
             at = begin + Duration::from_secs(seconds);
             count += rate;
-            recent.add("0/1,2", Counted { at, count, live_s: seconds as f64 });
+            recent.add("0/1,2", CountAt { at, count, live_s: seconds as f64 });
         }
         (recent, at)
     }
@@ -181,7 +181,7 @@ mod tests {
         let (mut of, at) = recent(&[100, 200]);
         let later = |seconds, count, live_s| {
             let at = at + Duration::from_secs(seconds);
-            Counted { at, count, live_s }
+            CountAt { at, count, live_s }
         };
         // The count begins at zero again, and the live time goes on.
         of.restart();

@@ -38,13 +38,13 @@ pub(super) enum View {
 /// A value that is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prompt {
-    pub asked: Asked,
+    pub asked: AskedValue,
     pub text: String,
 }
 
 /// The value that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AskedValue {
     Width,
     /// The delay of a channel, and the step of + and −.
     Delay {
@@ -95,9 +95,9 @@ impl State {
             }
             Key::Char('+' | '=') => return Some(Action::Change(Change::Step { is_larger: true })),
             Key::Char('-' | '_') => return Some(Action::Change(Change::Step { is_larger: false })),
-            Key::Char('w') => self.ask(Asked::Width),
-            Key::Char('g') => self.ask(Asked::Groups),
-            Key::Char('l') => self.ask(Asked::Last),
+            Key::Char('w') => self.ask(AskedValue::Width),
+            Key::Char('g') => self.ask(AskedValue::Groups),
+            Key::Char('l') => self.ask(AskedValue::Last),
             Key::Char('d') => {
                 let Some(&channel) = choices.group.last().or(choices.channels.first()) else {
                     self.message = Some("the run has no channels yet".into());
@@ -105,7 +105,7 @@ impl State {
                 };
                 let is_long = choices.tick.seconds() > 1e-9;
                 let step = if is_long { "1t" } else { DELAY_STEP }.into();
-                self.ask(Asked::Delay { channel, step });
+                self.ask(AskedValue::Delay { channel, step });
             }
             Key::Char('r') => return Some(Action::Change(Change::Reset)),
             Key::Char('R') => return Some(Action::Change(Change::Whole)),
@@ -143,7 +143,7 @@ impl State {
         self.peaks.iter_mut().for_each(|peaks| peaks.retain(|key, _| !key.starts_with(query)));
     }
 
-    fn ask(&mut self, asked: Asked) {
+    fn ask(&mut self, asked: AskedValue) {
         self.prompt = Some(Prompt { asked, text: String::new() });
     }
 
@@ -164,43 +164,43 @@ impl State {
             (Key::Enter, asked) => {
                 let text = if prompt.text.trim() == NONE { "" } else { prompt.text.trim() };
                 return Some(Action::Change(match asked {
-                    Asked::Width => Change::Width(text.into()),
-                    Asked::Groups => Change::Groups(text.into()),
-                    Asked::Last => Change::Last(text.into()),
-                    Asked::Delay { channel, .. } if !text.contains('=') => {
+                    AskedValue::Width => Change::Width(text.into()),
+                    AskedValue::Groups => Change::Groups(text.into()),
+                    AskedValue::Last => Change::Last(text.into()),
+                    AskedValue::Delay { channel, .. } if !text.contains('=') => {
                         Change::Delay(format!("{channel}={text}"))
                     }
-                    Asked::Delay { .. } => Change::Delay(text.into()),
+                    AskedValue::Delay { .. } => Change::Delay(text.into()),
                 }));
             }
             (Key::Backspace, _) => {
                 prompt.text.pop();
                 None
             }
-            (Key::Char('+') | Key::Up, Asked::Width) if !is_typed => {
+            (Key::Char('+') | Key::Up, AskedValue::Width) if !is_typed => {
                 Some(Change::Step { is_larger: true })
             }
-            (Key::Char('-') | Key::Down, Asked::Width) if !is_typed => {
+            (Key::Char('-') | Key::Down, AskedValue::Width) if !is_typed => {
                 Some(Change::Step { is_larger: false })
             }
-            (Key::Char(sign @ ('+' | '-')), Asked::Delay { channel, step }) if !is_typed => {
+            (Key::Char(sign @ ('+' | '-')), AskedValue::Delay { channel, step }) if !is_typed => {
                 let ticks =
                     step.parse::<tagq::store::Duration>().ok()?.nearest(choices.tick).ok()?;
                 let ticks = ticks.max(1);
                 Some(Change::DelayBy(*channel, if sign == '+' { ticks } else { -ticks }))
             }
-            (Key::Left | Key::Right, Asked::Delay { step, .. }) => {
+            (Key::Left | Key::Right, AskedValue::Delay { step, .. }) => {
                 match stepped(step, key == Key::Right, choices.tick) {
                     Ok(next) => *step = next,
                     Err(error) => self.message = Some(error),
                 }
                 None
             }
-            (Key::Up | Key::Before, Asked::Delay { channel, .. }) => {
+            (Key::Up | Key::Before, AskedValue::Delay { channel, .. }) => {
                 *channel = next_of(choices.channels.iter().rev(), *channel);
                 None
             }
-            (Key::Down | Key::Next, Asked::Delay { channel, .. }) => {
+            (Key::Down | Key::Next, AskedValue::Delay { channel, .. }) => {
                 *channel = next_of(choices.channels.iter(), *channel);
                 None
             }

@@ -10,7 +10,7 @@ use super::{
     change::InEffect,
     recent::Recent,
     rows::{WatchedRow, marked},
-    state::{Asked, Prompt, State},
+    state::{AskedValue, Prompt, State},
 };
 
 /// What is drawn.
@@ -94,19 +94,19 @@ fn parts(text: &str) -> (&str, Option<&str>, &str) {
 pub(super) fn prompt_line(prompt: &Prompt, now: &InEffect<'_>) -> String {
     let of = |value: String| if value.is_empty() { "none".to_owned() } else { value };
     let words = match &prompt.asked {
-        Asked::Width => match now.width_shown() {
+        AskedValue::Width => match now.width_shown() {
             Ok((name, value)) => format!("{name}: {}; + - change it, or type another", of(value)),
             Err(error) => return error,
         },
-        Asked::Delay { channel, step } => {
+        AskedValue::Delay { channel, step } => {
             let delay = now.tick.format_paste(now.delay_ticks(*channel));
             let name = now.setup.name_of(*channel);
             format!(
                 "delay of channel {name}: {delay}; + - change it by {step} (left, right); up, down: channel; or type CH=D"
             )
         }
-        Asked::Groups => format!("groups: {}; type others", of(now.groups_shown())),
-        Asked::Last => format!("last interval: {}; type another", of(now.shown("last"))),
+        AskedValue::Groups => format!("groups: {}; type others", of(now.groups_shown())),
+        AskedValue::Last => format!("last interval: {}; type another", of(now.shown("last"))),
     };
     // The sign after the typed text is the cursor.
     format!("{words} > {}_", prompt.text)

@@ -9,7 +9,7 @@
 
 use super::{
     format::EARLY,
-    records::{Found, RecordSpan, Records},
+    records::{DecodedRecords, RecordSpan, Records},
 };
 
 /// Records that are looked at on both sides of one.
@@ -43,7 +43,7 @@ pub(crate) trait Counter: Send + Sync {
     fn has_blanks(&self) -> bool;
 
     /// Adds the tags of an event, whose counter follows overflows of this sum; `None` if a time leaves 64 bits.
-    fn add(&self, event: Self::Event, sum: i64, found: &mut Found) -> Option<()>;
+    fn add(&self, event: Self::Event, sum: i64, found: &mut DecodedRecords) -> Option<()>;
 }
 
 impl<C: Counter> Records for C {
@@ -61,7 +61,7 @@ impl<C: Counter> Records for C {
         i128::from(overflows) * i128::from(self.period())
     }
 
-    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut Found) {
+    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut DecodedRecords) {
         if decode(self, span, overflow, found).is_none() {
             found.is_out_of_range = true;
         }
@@ -82,7 +82,7 @@ fn decode<C: Counter>(
     records: &C,
     span: &RecordSpan<'_>,
     overflow: i128,
-    found: &mut Found,
+    found: &mut DecodedRecords,
 ) -> Option<()> {
     let sum = overflow - records.overflow(span.before());
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
@@ -133,7 +133,7 @@ fn put_back<C: Counter>(
     span: &RecordSpan<'_>,
     (at, counter): (usize, u32),
     sum: i64,
-    found: &mut Found,
+    found: &mut DecodedRecords,
 ) {
     let Some(earlier) = sum.checked_sub(records.period()).filter(|&sum| sum >= 0) else { return };
     let Some(first) = first_early(records, span, at, counter) else { return };
@@ -142,7 +142,7 @@ fn put_back<C: Counter>(
     for early_at in (first..at).rev() {
         let Some(record) = record(records, span, early_at) else { return };
         let add = |sum| {
-            let mut found = Found::default();
+            let mut found = DecodedRecords::default();
             records.add(records.event(record), sum, &mut found).map(|()| found)
         };
         let of = records.counter(&records.event(record));

@@ -9,7 +9,7 @@ use tagq_store::Recording;
 
 use super::{
     format::{Format, FormatFacts, Reader},
-    records::{Found, Head, RecordFile, RecordSpan, Records},
+    records::{DecodedRecords, Head, RecordFile, RecordSpan, Records},
 };
 use crate::{error::Error, payload::Payload};
 
@@ -111,7 +111,7 @@ impl Records for TimeAndChannel {
         RECORD_BYTES
     }
 
-    fn decode(&self, span: &RecordSpan<'_>, _: i128, found: &mut Found) {
+    fn decode(&self, span: &RecordSpan<'_>, _: i128, found: &mut DecodedRecords) {
         let (records, _) = span.own().as_chunks::<RECORD_BYTES>();
         for record in records {
             let time = i64::from_le_bytes(std::array::from_fn(|at| record[at]));

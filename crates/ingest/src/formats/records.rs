@@ -36,7 +36,7 @@ pub(crate) trait Records: Send + Sync {
 
     /// Decodes the records of `span`, which follow overflows of the sum `overflow`. No record panics, whatever its
     /// bytes.
-    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut Found);
+    fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut DecodedRecords);
 }
 
 /// Records that are decoded, and some around them.
@@ -121,7 +121,7 @@ impl Head {
 
 /// The decoded content of some records.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct DecodedRecords {
     pub tags: Vec<Tag>,
     /// The micro time of each tag; empty if none has one.
     micro: Vec<u32>,
@@ -137,7 +137,7 @@ pub(crate) struct Found {
     pub late_before: Option<i64>,
 }
 
-impl Found {
+impl DecodedRecords {
     /// Adds a tag.
     pub(crate) fn tag(&mut self, time: i64, channel: u64) {
         if !self.micro.is_empty() {
@@ -353,7 +353,7 @@ impl<R: Records> Units for Decoder<'_, R> {
             0
         };
         let span = |own| RecordSpan::new(block.with_around(), own, records.around() * len, unseen);
-        let mut found = Found { tags: out.buffer(), ..Found::default() };
+        let mut found = DecodedRecords { tags: out.buffer(), ..DecodedRecords::default() };
         let mut overflow = before;
         for own in [start..start + known, start + known..end] {
             let span = span(own);

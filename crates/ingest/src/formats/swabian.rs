@@ -9,7 +9,7 @@ use tagq_store::{Recording, Tag, Tick};
 
 use super::{
     format::{Format, FormatFacts, Reader},
-    records::{Found, Head, RecordFile, RecordSpan, Records},
+    records::{DecodedRecords, Head, RecordFile, RecordSpan, Records},
 };
 use crate::{error::Error, payload::Payload};
 
@@ -135,7 +135,7 @@ impl Records for TimeTags {
         RECORD_BYTES
     }
 
-    fn decode(&self, span: &RecordSpan<'_>, _: i128, found: &mut Found) {
+    fn decode(&self, span: &RecordSpan<'_>, _: i128, found: &mut DecodedRecords) {
         let (records, _) = span.own().as_chunks::<RECORD_BYTES>();
         for record in records {
             let channel = i32::from_le_bytes(std::array::from_fn(|at| record[4 + at]));

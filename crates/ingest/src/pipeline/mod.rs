@@ -358,9 +358,9 @@ mod tests {
     /// Bytes: a time below 200 after so many overflows, or an overflow.
     const OVERFLOW: u8 = 255;
 
-    struct Counted;
+    struct CountingUnits;
 
-    impl Units for Counted {
+    impl Units for CountingUnits {
         type Unit = Vec<u8>;
         type End = usize;
 
@@ -434,7 +434,7 @@ mod tests {
             for (threads, as_rows) in [(0, false), (1, true), (2, false), (3, true)] {
                 let ahead = Ahead { threads, as_rows };
                 let mut received = Received { bytes_max: usize::MAX, ..Received::default() };
-                run(&Counted, &mut cut(&bytes, unit_bytes), ahead, &mut received).unwrap();
+                run(&CountingUnits, &mut cut(&bytes, unit_bytes), ahead, &mut received).unwrap();
                 assert_eq!(received.times, expected, "{unit_bytes} {threads}");
                 assert!(received.micro.iter().copied().eq(tags().map(|i| u32::from(byte(i)))));
                 assert_eq!(received.bytes, 20_000);
@@ -447,7 +447,7 @@ mod tests {
         for threads in 0..4 {
             let ahead = Ahead { threads, as_rows: true };
             let mut received = Received { bytes_max: 50, ..Received::default() };
-            run(&Counted, &mut cut(&[9; 1_000], 10), ahead, &mut received).unwrap();
+            run(&CountingUnits, &mut cut(&[9; 1_000], 10), ahead, &mut received).unwrap();
             assert_eq!((received.bytes, received.times.len()), (50, 50), "{threads}");
         }
     }

@@ -18,7 +18,7 @@ pub trait Counter: Debug + Sync {
     /// # Errors
     /// Errors of the query; [`Error::NoPartial`] for one whose counts do not add up, [`Error::PartMissing`] for counts
     /// that no part has.
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error>;
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error>;
 
     /// Adds the tags of each of `channels` in a range of undelayed time of a source; each end of the range is after its
     /// first tag and not after its last one, or open. [`Counter::check`] then says whether the numbers are right.
@@ -54,7 +54,7 @@ pub trait Counter: Debug + Sync {
 
 /// A question for counts.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct CountQuestion<'a> {
     /// The source alone; `None` for all of them.
     pub source: Option<u32>,
     /// The range of delayed time.

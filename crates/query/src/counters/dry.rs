@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    counter::{Asked, Counter},
+    counter::{CountQuestion, Counter},
     part_counts::Question,
 };
 use crate::{
@@ -66,7 +66,7 @@ impl Counter for Dry {
         self.facts.clone()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         asked.what.check_additive()?;
         let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         all.counts.insert(Question::of(asked));

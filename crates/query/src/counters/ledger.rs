@@ -2,7 +2,7 @@
 
 use super::{
     countable::Countable,
-    counter::{Asked, Counter, Rank},
+    counter::{CountQuestion, Counter, Rank},
 };
 use crate::{
     error::Error,
@@ -66,7 +66,12 @@ impl<'a> Ledger<'a> {
         if range.is_empty() {
             return Ok(what.nothing());
         }
-        self.counter.counts(&Asked { source: self.of, range, what, is_silent: self.is_silent })
+        self.counter.counts(&CountQuestion {
+            source: self.of,
+            range,
+            what,
+            is_silent: self.is_silent,
+        })
     }
 
     /// Returns the number of tags of `channel` in a source whose time plus `delay` lies in `range`.

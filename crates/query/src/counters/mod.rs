@@ -25,7 +25,7 @@ pub(crate) mod time_bins;
 
 pub(crate) use countable::frontier;
 pub use countable::{Countable, Needs, Pairs};
-pub use counter::{Asked, Counter, Rank};
+pub use counter::{CountQuestion, Counter, Rank};
 pub use dry::Dry;
 pub use ledger::Ledger;
 pub use part_counts::PartCounts;

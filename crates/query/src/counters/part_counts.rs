@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::counter::Asked;
+use super::counter::CountQuestion;
 use crate::{error::Error, run::counts::Counts};
 
 /// What some of the parts of a run counted. It can be added to that of the others, in any order.
@@ -27,7 +27,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn of(asked: &Asked<'_>) -> Self {
+    pub(super) fn of(asked: &CountQuestion<'_>) -> Self {
         let range = (asked.range.from, asked.range.to);
         Self { source: asked.source, key: asked.what.key(), range }
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    counter::{Asked, Counter},
+    counter::{CountQuestion, Counter},
     part_counts::{PartCounts, Question},
     scan::Scan,
 };
@@ -109,13 +109,13 @@ impl Counter for Record<'_> {
         self.scan.facts()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         asked.what.check_additive()?;
         let own = asked.range.and(&self.interval);
         if own.is_empty() {
             return Ok(asked.what.nothing());
         }
-        let counts = self.scan.counts(&Asked { range: own, ..*asked })?;
+        let counts = self.scan.counts(&CountQuestion { range: own, ..*asked })?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.counts.insert(Question::of(asked), counts.clone());
         Ok(counts)

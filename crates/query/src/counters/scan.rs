@@ -1,6 +1,6 @@
 //! Counts from the rows.
 
-use super::counter::{Asked, Counter, Rank};
+use super::counter::{CountQuestion, Counter, Rank};
 use crate::{
     error::Error,
     partial::Partial,
@@ -41,7 +41,7 @@ impl<'a> Scan<'a> {
     /// See [`crate::Kind::partial`].
     pub fn partial(
         &self,
-        asked: &Asked<'_>,
+        asked: &CountQuestion<'_>,
         interval: TimeRange,
         before: Option<&Partial>,
     ) -> Result<Partial, Error> {
@@ -51,7 +51,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Passes on the recording that a question is about.
-    fn with<T>(&self, asked: &Asked<'_>, count: impl FnOnce(&Recording<'_>) -> T) -> T {
+    fn with<T>(&self, asked: &CountQuestion<'_>, count: impl FnOnce(&Recording<'_>) -> T) -> T {
         let recording = if asked.is_silent { &self.silent } else { self.recording };
         match asked.source {
             Some(source) => count(&recording.of_source(source as usize)),
@@ -69,7 +69,7 @@ impl Counter for Scan<'_> {
         self.recording.facts()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         self.with(asked, |recording| {
             Ok(asked.what.counted(recording, asked.range, None, &self.execution)?.0)
         })

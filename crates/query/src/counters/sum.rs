@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    counter::{Asked, Counter},
+    counter::{CountQuestion, Counter},
     part_counts::{PartCounts, Question},
 };
 use crate::{
@@ -73,7 +73,7 @@ impl Counter for Sum {
         self.facts.clone()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         let counts = self.counts.counts.get(&Question::of(asked)).cloned();
         counts.ok_or_else(|| {
             let (key, range) = (asked.what.key(), asked.range);

@@ -11,12 +11,12 @@ const ROOM: usize = 1024;
 const AT_ONCE: usize = 8;
 
 /// Rows not yet processed, in order.
-pub(super) struct Found {
+pub(super) struct FoundRows {
     rows: [usize; ROOM + MASK_ROWS],
     len: usize,
 }
 
-impl Found {
+impl FoundRows {
     pub(super) fn new() -> Self {
         Self { rows: [0; ROOM + MASK_ROWS], len: 0 }
     }
@@ -70,7 +70,7 @@ mod tests {
                 0..80,
             ),
         ) {
-            let (mut found, mut rows) = (Found::new(), Vec::new());
+            let (mut found, mut rows) = (FoundRows::new(), Vec::new());
             let mut wanted = Vec::new();
             for (step, &mask) in masks.iter().enumerate() {
                 found.add(step * MASK_ROWS, mask, |row| rows.push(row));

@@ -13,7 +13,7 @@ use super::{
     kind::Kind as _,
 };
 use crate::{
-    counters::{Asked, Counter, Ledger, Pairs, Rank},
+    counters::{CountQuestion, Counter, Ledger, Pairs, Rank},
     error::Error,
     run::{
         Pass, counts::Counts, facts::Facts, recording::Recording, scope::Scope,
@@ -100,7 +100,7 @@ impl Windows {
 }
 
 /// Returns the questions for pairs that windows can answer: of the whole run.
-fn pairs_of<'a>(asked: &Asked<'a>) -> Option<Pairs<'a>> {
+fn pairs_of<'a>(asked: &CountQuestion<'a>) -> Option<Pairs<'a>> {
     let is_whole = asked.source.is_none() && asked.range == TimeRange::default();
     asked.what.pairs().filter(|_| is_whole)
 }
@@ -124,7 +124,7 @@ impl Counter for WindowPlan {
         self.facts.clone()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         let pairs = pairs_of(asked);
         let groups = pairs.iter().flat_map(|pairs| pairs.groups.iter().map(move |of| (pairs, of)));
         for (channels, edges) in groups.filter_map(|(pairs, group)| ends(pairs, group)) {
@@ -152,7 +152,7 @@ impl Counter for OverWindows<'_> {
         self.inner.facts()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, Error> {
         let known = pairs_of(asked).and_then(|pairs| self.windows.counts(&pairs));
         known.map_or_else(|| self.inner.counts(asked), Ok)
     }

@@ -22,12 +22,12 @@ pub struct ScanProgress {
     of: AtomicU64,
     begun: Mutex<Option<Instant>>,
     /// Of [`ScanProgress::that_stops_at`].
-    asked: Option<Asked>,
+    asked: Option<AskCount>,
 }
 
 /// How often threads asked whether to stop.
 #[derive(Debug, Default)]
-struct Asked {
+struct AskCount {
     times: AtomicU64,
     stop_at: u64,
 }
@@ -49,7 +49,7 @@ impl ScanProgress {
     /// Returns one that counts how often threads ask whether to stop, and cancels the queries at this time. It is for tests:
     /// counting takes time.
     pub fn that_stops_at(time: u64) -> Self {
-        let asked = Asked { times: AtomicU64::new(0), stop_at: time };
+        let asked = AskCount { times: AtomicU64::new(0), stop_at: time };
         Self { asked: Some(asked), ..Self::default() }
     }
 
@@ -86,7 +86,7 @@ impl ScanProgress {
 
     /// Returns whether [`ScanProgress::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
-        if let Some(Asked { times, stop_at }) = &self.asked
+        if let Some(AskCount { times, stop_at }) = &self.asked
             && times.fetch_add(1, Relaxed) + 1 >= *stop_at
         {
             self.cancel();

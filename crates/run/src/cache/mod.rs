@@ -17,8 +17,8 @@ use std::{
 };
 
 use tagq_query::{
-    Asked, Counter, Counts, Error as QueryError, Facts, Partial, Pass, Rank, Recording, Scan,
-    TimeRange,
+    CountQuestion, Counter, Counts, Error as QueryError, Facts, Partial, Pass, Rank, Recording,
+    Scan, TimeRange,
 };
 use tagq_store::{Mark, RunRows, Store};
 
@@ -98,7 +98,7 @@ impl<'a> Cached<'a> {
     }
 
     /// Returns the counts from cached partials and the rows since then; `None` if nothing can be cached.
-    fn continued(&self, asked: &Asked<'_>) -> Option<Counts> {
+    fn continued(&self, asked: &CountQuestion<'_>) -> Option<Counts> {
         // A source alone is asked for in blocks, whose ends move when the run grows.
         let mark = self.mark.filter(|_| asked.source.is_none())?;
         let range = asked.range;
@@ -159,7 +159,7 @@ impl<'a> Cached<'a> {
     }
 
     /// Returns the key that all identical questions share; those for the bins of a trace share one.
-    fn key(&self, asked: &Asked<'_>) -> String {
+    fn key(&self, asked: &CountQuestion<'_>) -> String {
         let mut key = asked.what.key();
         if self.bin.is_none() && !asked.range.is_open() {
             let side = |side: Option<i64>| side.map_or(String::new(), |ticks| ticks.to_string());
@@ -255,7 +255,7 @@ impl Counter for Cached<'_> {
         self.scan.facts()
     }
 
-    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, QueryError> {
+    fn counts(&self, asked: &CountQuestion<'_>) -> Result<Counts, QueryError> {
         // An error of the cached path either occurs again here, or was no fault of the query.
         self.continued(asked).map_or_else(|| self.scan.counts(asked), Ok)
     }

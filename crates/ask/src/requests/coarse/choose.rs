@@ -4,7 +4,7 @@ use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, 
 
 use super::scan::{Coarse, Edge, LONGEST_PART, longest, part, power_of_two};
 use crate::{
-    peaks::{Counted, Grid, PAIRS, PeakSearch},
+    peaks::{DifferenceCounts, Grid, PAIRS, PeakSearch},
     pulses::Resolution,
 };
 
@@ -112,7 +112,7 @@ fn located(
     let scope = Scope { channels: None, range: part(recording, scope.range), ..scope.clone() };
     let query = Histogram { start, stop, bins, mode: Mode::All, fold: None, scope };
     let counts = query.run(recording, &Execution::best())?.counts;
-    let counted = Counted { low, width, step: 1.0, counts };
+    let counted = DifferenceCounts { low, width, step: 1.0, counts };
     let peak = counted.highest(counted.counts.len(), |_, _| false);
     // Noise on a wide structure is no peak of its own.
     let peak = peak.filter(|peak| peak.net > PART * edge.excess).map(|peak| Place {

@@ -19,7 +19,7 @@ pub(crate) struct Shift {
 }
 
 /// Accidentals, and a note for the user.
-pub(crate) struct Found {
+pub(crate) struct ShiftedAccidentals {
     pub shifted: Shifted,
     pub note: Option<String>,
 }
@@ -186,11 +186,13 @@ impl Shift {
 /// Returns the accidentals of a group of this many channels: for a pair, the mean of its counts; for
 /// three, the counts with one channel moved alone, minus those with all apart, which each of the former
 /// includes.
-pub(crate) fn found(channels: usize, moved: &[Moved]) -> Found {
+pub(crate) fn found(channels: usize, moved: &[Moved]) -> ShiftedAccidentals {
     match channels {
         2 => of_pair(moved),
-        3 => Found { shifted: of_three(moved).unwrap_or(Shifted::Nowhere), note: None },
-        _ => Found { shifted: Shifted::Nowhere, note: None },
+        3 => {
+            ShiftedAccidentals { shifted: of_three(moved).unwrap_or(Shifted::Nowhere), note: None }
+        }
+        _ => ShiftedAccidentals { shifted: Shifted::Nowhere, note: None },
     }
 }
 
@@ -231,11 +233,11 @@ fn of_three(moved: &[Moved]) -> Option<Shifted> {
 
 /// Returns the mean of the counts, its error, and whether they scatter more than those of a steady
 /// source; no value if the channels never overlap.
-fn of_pair(moved: &[Moved]) -> Found {
+fn of_pair(moved: &[Moved]) -> ShiftedAccidentals {
     let moved: Vec<(f64, f64)> =
         moved.iter().filter_map(|moved| Some((moved.count, moved.scale()?))).collect();
     if moved.is_empty() {
-        return Found { shifted: Shifted::Nowhere, note: None };
+        return ShiftedAccidentals { shifted: Shifted::Nowhere, note: None };
     }
     let counts = moved.len() as f64;
     let value = moved.iter().map(|(count, scale)| count * scale).sum::<f64>() / counts;
@@ -257,7 +259,7 @@ fn of_pair(moved: &[Moved]) -> Found {
         exposures: Some(exposures),
         is_empty: sum == 0.0,
     };
-    Found { shifted, note }
+    ShiftedAccidentals { shifted, note }
 }
 
 #[cfg(test)]

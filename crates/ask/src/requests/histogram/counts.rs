@@ -36,8 +36,8 @@ pub(crate) struct IntervalCounts {
 }
 
 impl IntervalCounts {
-    fn counted(&self, bin: usize) -> Counted {
-        Counted::of(bin, &self.counts, self.expected.as_ref())
+    fn counted(&self, bin: usize) -> CountedBin {
+        CountedBin::of(bin, &self.counts, self.expected.as_ref())
     }
 }
 
@@ -119,7 +119,7 @@ impl HistogramCounts {
         let (number, has_g2) = (binned.counts.len(), expected.is_some());
         let (bins, counts, expected) = (Arc::new(binned.bins), binned.counts, expected);
         let both = Arc::new((counts, expected));
-        let counted = move |bin: usize| Counted::of(bin, &both.0, both.1.as_ref());
+        let counted = move |bin: usize| CountedBin::of(bin, &both.0, both.1.as_ref());
         let rows = DelayRows { number, query, bins: &bins, counted, has_g2, tick };
         rows.added_to(Table::default(), errors)
     }
@@ -208,13 +208,13 @@ fn add_expected(expected: &mut Expected, more: Expected) {
 
 /// The number of a bin, its count, and its expected count with g2.
 #[derive(Debug, Clone, Copy)]
-struct Counted {
+struct CountedBin {
     bin: usize,
     count: u64,
     expected: Option<f64>,
 }
 
-impl Counted {
+impl CountedBin {
     fn of(bin: usize, counts: &[u64], expected: Option<&Vec<Option<f64>>>) -> Self {
         Self { bin, count: counts[bin], expected: expected.and_then(|expected| expected[bin]) }
     }
@@ -239,7 +239,7 @@ struct DelayRows<'a, F> {
     tick: Tick,
 }
 
-impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> DelayRows<'_, F> {
+impl<F: Fn(usize) -> CountedBin + Clone + Send + Sync + 'static> DelayRows<'_, F> {
     /// Adds the bin, the count and g2 of each row, with errors by formula unless there are some from blocks.
     fn added_to(&self, table: Table, errors: FromBlocks) -> Table {
         let &Self { number, bins, has_g2, tick, .. } = self;
@@ -288,7 +288,7 @@ impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> DelayRows<'_, F> {
     fn formula(&self) -> impl Fn(usize) -> f64 + Clone + Send + Sync + 'static + use<F> {
         let (query, bins, of) = (self.query.clone(), Arc::clone(self.bins), self.counted.clone());
         move |row| {
-            let Counted { bin, count, .. } = of(row);
+            let CountedBin { bin, count, .. } = of(row);
             query.count_error(&bins, bin, count)
         }
     }
@@ -297,7 +297,7 @@ impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> DelayRows<'_, F> {
     fn g2(&self, part: fn(Measured) -> f64) -> Cells<Option<f64>> {
         let (of, formula) = (self.counted.clone(), self.formula());
         Cells::made(self.number, move |row| {
-            let Counted { count, expected, .. } = of(row);
+            let CountedBin { count, expected, .. } = of(row);
             normalised(count, formula(row), expected).map(part)
         })
     }
@@ -306,7 +306,7 @@ impl<F: Fn(usize) -> Counted + Clone + Send + Sync + 'static> DelayRows<'_, F> {
     fn limit(&self) -> impl Fn(usize) -> Option<f64> + Clone + Send + Sync + 'static + use<F> {
         let (of, formula) = (self.counted.clone(), self.formula());
         move |row| {
-            let Counted { count, expected, .. } = of(row);
+            let CountedBin { count, expected, .. } = of(row);
             let expected = expected.filter(|&expected| expected > 0.0)?;
             // The square of the error is 2 where each pair counts twice.
             (count == 0).then(|| formula(row).powi(2) * limit_of_none(expected))

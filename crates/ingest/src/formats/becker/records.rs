@@ -4,7 +4,7 @@
 //! Source: Becker & Hickl, TCSPC Handbook, chapter on FIFO files; for an SPC-QC and an SPC-600 with 256 channels the
 //! texts of phconvert (`bhreader`), libtcspc (`bh_spc600_256ch_event`) and tttrlib, which agree.
 
-use crate::formats::{counter::Counter, records::Found};
+use crate::formats::{counter::Counter, records::DecodedRecords};
 
 /// Marker k has this label plus k.
 const MARKER_OFFSET: u64 = 100;
@@ -214,7 +214,7 @@ impl Counter for FifoRecords {
         true
     }
 
-    fn add(&self, event: Event, sum: i64, found: &mut Found) -> Option<()> {
+    fn add(&self, event: Event, sum: i64, found: &mut DecodedRecords) -> Option<()> {
         let Event { routing, micro, is_invalid, is_marker, .. } = event;
         let time = sum + event.counter.map_or(0, i64::from);
         if event.is_gap {

@@ -10,7 +10,7 @@ use super::{
     labels::{MARKER_OFFSET, SYNC},
     tags::Fault,
 };
-use crate::formats::{counter::Counter, format::BEYOND_PERIOD, records::Found};
+use crate::formats::{counter::Counter, format::BEYOND_PERIOD, records::DecodedRecords};
 
 /// Channel of PicoHarp's special records, and of HydraHarp's overflows.
 const PICOHARP_SPECIAL: u32 = 15;
@@ -252,7 +252,7 @@ impl Counter for PicoQuant {
         false
     }
 
-    fn add(&self, event: Event, sum: i64, found: &mut Found) -> Option<()> {
+    fn add(&self, event: Event, sum: i64, found: &mut DecodedRecords) -> Option<()> {
         match event {
             Event::Photon { label, counter, micro } => match self.mode {
                 Mode::T2 => found.tag(sum + i64::from(counter), label),

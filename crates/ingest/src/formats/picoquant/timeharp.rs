@@ -16,7 +16,7 @@ use super::{
 use crate::formats::{
     counter::Counter,
     format::BEGAN,
-    records::{Found, Head, RecordFile},
+    records::{DecodedRecords, Head, RecordFile},
 };
 
 /// How a file of a TimeHarp begins.
@@ -185,7 +185,12 @@ impl Counter for TimeHarp {
         false
     }
 
-    fn add(&self, (event, counter): (Event, u32), sum: i64, found: &mut Found) -> Option<()> {
+    fn add(
+        &self,
+        (event, counter): (Event, u32),
+        sum: i64,
+        found: &mut DecodedRecords,
+    ) -> Option<()> {
         let time = sum + i64::from(counter);
         match event {
             Event::Photon { input, micro } => found.photon(time, input, micro),

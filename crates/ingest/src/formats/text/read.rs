@@ -44,7 +44,7 @@ pub(super) fn read(
     let ahead = Ahead::of(payload, settings);
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
     let (is_compressed, named) = (payload.is_compressed(), channel_of_name(payload.path));
-    let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed, named };
+    let form = TextForm { ahead, block_bytes: BLOCK_BYTES, is_compressed, named };
     let read = pump(input, settings, begun(payload, settings)?, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
@@ -118,7 +118,7 @@ fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<Layout>, E
 
 /// How a text is read.
 #[derive(Clone, Copy)]
-struct Form {
+struct TextForm {
     ahead: Ahead,
     block_bytes: usize,
     is_compressed: bool,
@@ -143,7 +143,7 @@ fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
     begun: Option<Layout>,
-    Form { ahead, block_bytes, is_compressed, named }: Form,
+    TextForm { ahead, block_bytes, is_compressed, named }: TextForm,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
@@ -453,7 +453,8 @@ mod tests {
             tags.extend_from_slice(&part);
             Ok(())
         };
-        let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true, named: None };
+        let form =
+            TextForm { ahead: tags_on(threads), block_bytes, is_compressed: true, named: None };
         let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
@@ -613,7 +614,7 @@ mod tests {
                     Ok(())
                 };
                 let form =
-                    Form { ahead: tags_on(0), block_bytes, is_compressed: true, named: None };
+                    TextForm { ahead: tags_on(0), block_bytes, is_compressed: true, named: None };
                 let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {

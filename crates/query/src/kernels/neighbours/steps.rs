@@ -143,7 +143,7 @@ macro_rules! neighbour_kernels {
                 let is_in = !HAS_DELAYS || window.holds(numbers, apart);
                 matrix.add(numbers[0], numbers[1], is_in.into());
             };
-            let (mut found, mut order) = (Found::new(), Order::new());
+            let (mut found, mut order) = (FoundRows::new(), Order::new());
             let (rest, windows) = (begin..rows.end, (ticks(window.reach), &mut order));
             let end = steps(values, labels, rest, windows, |start, _, k, near, _| {
                 found.add(start | k << ROW_BITS, near, &mut add);
@@ -167,7 +167,7 @@ macro_rules! neighbour_kernels {
         ) -> Option<()> {
             let number = |row: usize| number_of[usize::from(labels[row])];
             let mut add = |row: usize| matrix.add(number(row), number(row - 1), 1);
-            let (mut found, mut order) = (Found::new(), Order::new());
+            let (mut found, mut order) = (FoundRows::new(), Order::new());
             let mut near_rows = |start: usize| {
                 let rows = start.min(rows.end)..rows.end.min(start + ROWS);
                 near_step(values, labels, rows, 1, window, &mut order)

@@ -138,7 +138,7 @@ impl Histogram {
             for step in steps {
                 let (mut tags, mut all) = (tags, lags.at(&step, tags, (0, whole)));
                 if all.times[0] == 0 && all.pairs > 0.0 {
-                    tags = Counted::Within;
+                    tags = CountedTags::Within;
                     all = lags.at(&step, tags, (0, whole));
                 }
                 for (number, (part, sum)) in (1..).zip(parts.iter().zip(&mut sums)) {
@@ -182,7 +182,7 @@ struct Steps {
 
 /// Which tags are counted for the rates of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum CountedTags {
     /// Those whose partner's time is live.
     Live,
     /// Those whose partner's time is within the source.
@@ -202,7 +202,7 @@ impl Steps {
         &self,
         low: i128,
         high: i128,
-    ) -> (impl Iterator<Item = Range<i128>> + use<>, Counted) {
+    ) -> (impl Iterator<Item = Range<i128>> + use<>, CountedTags) {
         let width = (high - low).max(0);
         let (wanted, counted) = self.wanted(width as f64);
         #[expect(clippy::cast_possible_truncation, reason = "between 1 and 2^16")]
@@ -217,20 +217,20 @@ impl Steps {
     /// steps miss a variance of 4x/12s² there. Next to the variance of the pairs of a bin that holds R·W tags this is R·W times as
     /// large; the steps keep it below a twentieth. Mean rates serve where the steps are too many, and in bins with few tags, whose
     /// Poisson error is larger anyway.
-    fn wanted(&self, width: f64) -> (f64, Counted) {
+    fn wanted(&self, width: f64) -> (f64, CountedTags) {
         let tags = self.tags[0].max(self.tags[1]);
         let of_tags = (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX);
         if self.intervals <= 1.0 {
-            return (of_tags, Counted::Live);
+            return (of_tags, CountedTags::Live);
         }
         let (x, held) = (self.intervals * width / self.live, tags * width / self.live);
         let wanted = of_tags.max(4.0 * x).max((7.0 * x * held).sqrt());
         let is_full = held >= 1.0 / 16.0;
         let most = if is_full { INTERVALS_OF_FULL } else { INTERVALS };
         if wanted * self.intervals <= most {
-            (wanted, Counted::Live)
+            (wanted, CountedTags::Live)
         } else {
-            (of_tags.min((most / self.intervals).max(1.0)), Counted::Within)
+            (of_tags.min((most / self.intervals).max(1.0)), CountedTags::Within)
         }
     }
 }
@@ -287,7 +287,7 @@ impl<'a> Lags<'a> {
     fn at(
         &mut self,
         step: &Range<i128>,
-        counted: Counted,
+        counted: CountedTags,
         (number, range): (usize, TimeRange),
     ) -> AtLags {
         let middle = step.start + step.end - 1;
@@ -296,19 +296,19 @@ impl<'a> Lags<'a> {
         let moves = [start + middle.max(0), stop + (-middle).max(0)];
         let mut all = AtLags::default();
         let mut overlap = 0;
-        let live = if counted == Counted::Live { self.live } else { &self.whole };
+        let live = if counted == CountedTags::Live { self.live } else { &self.whole };
         for common in live.joint_of_halves(moves, range) {
             overlap += common.length();
             for ((tags, ranks), moved) in all.tags.iter_mut().zip(&mut self.ranks).zip(moves) {
                 *tags += ranks.within(&common, moved, number);
             }
-            if counted == Counted::Within {
+            if counted == CountedTags::Within {
                 let before = |half: i128| self.live.halves_before(half);
                 all.times = moves
                     .map(|moved| before(common.end - moved) - before(common.begin.half - moved));
             }
         }
-        if counted == Counted::Live {
+        if counted == CountedTags::Live {
             all.times = [overlap; 2];
         }
         let width = step.end - step.start;

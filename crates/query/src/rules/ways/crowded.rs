@@ -32,7 +32,7 @@ const BOUND_ROWS: usize = 64;
 pub(crate) struct Crowded {
     /// 0, 1, 2, …: the rows, as values of edges.
     rows: Vec<u64>,
-    found: Found,
+    found: ClosedGroups,
     words: Vec<u64>,
     of_16_bits: (Vec<[u16; FEW]>, Vec<[u16; MORE]>),
     of_32_bits: (Vec<[u32; FEW]>, Vec<[u32; MORE]>),
@@ -43,7 +43,7 @@ pub(crate) struct Crowded {
 
 /// The rows of a block that close groups, and the windows of each: the first row, and the first one after it.
 #[derive(Debug, Default)]
-struct Found {
+struct ClosedGroups {
     from: Vec<u64>,
     to: Vec<u64>,
     number: Vec<u8>,
@@ -158,7 +158,7 @@ impl Crowded {
 
     /// Counts the one group that has all channels.
     fn one_product(&mut self, job: &Job<'_>, product: OneProduct) -> u128 {
-        let Self { words, found: Found { from, to, .. }, .. } = self;
+        let Self { words, found: ClosedGroups { from, to, .. }, .. } = self;
         words_before(job.tags.number, words);
         let mut sum = 0;
         for block in job.blocks() {
@@ -180,7 +180,7 @@ impl Crowded {
 
     /// Finds the windows of the rows of a block that close a group. Returns a number of rows that none of them exceeds.
     fn find(&mut self, job: &Job<'_>, block: &Range<usize>) -> u64 {
-        let Found { from, to, number } = &mut self.found;
+        let ClosedGroups { from, to, number } = &mut self.found;
         let rows = &self.rows[..=job.tags.time.len()];
         job.starts(block.clone(), rows, from);
         job.ends(block.clone(), rows, to);
@@ -298,7 +298,7 @@ impl Crowded {
     }
 }
 
-impl Found {
+impl ClosedGroups {
     /// Sums products, with the counts before rows that are made where they are needed.
     fn sum<C: AtLevel, const L: usize>(
         &self,

@@ -10,7 +10,7 @@ use super::{
     areas::PeakValue,
     in_seconds,
     layout::Layout,
-    overlap::{Counted, Overlap},
+    overlap::{Overlap, PeakCounts},
 };
 use crate::{
     cells::Cells,
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// g2 of each peak.
-pub(in super::super) struct Found {
+pub(in super::super) struct FoundPeaks {
     values: Vec<PeakValue>,
     overlap: Overlap,
 }
@@ -40,12 +40,12 @@ impl Peaks {
         tallied: &HistogramCounts,
         is_elsewhere: bool,
         context: &QueryContext<'_>,
-    ) -> Result<Found, Error> {
+    ) -> Result<FoundPeaks, Error> {
         let HistogramCounts { binned, expected, blocks, .. } = tallied;
         let none = vec![None; binned.counts.len()];
         let expected = expected.as_deref().unwrap_or(&none);
         let counts: Vec<f64> = binned.counts.iter().map(|&count| count as f64).collect();
-        let counted = Counted { bins: &binned.bins, counts: &counts, expected };
+        let counted = PeakCounts { bins: &binned.bins, counts: &counts, expected };
         let areas = self.apart(&counts, expected, blocks);
         let overlap = self.overlap(&counted, blocks, &areas, &|| context.progress.is_cancelled());
         context.progress.check()?;
@@ -68,7 +68,7 @@ impl Peaks {
             let (counts, expected) = (self.by_section(&counts), self.expected_by_section(expected));
             self.note_bunching(&counts, &expected, context);
         }
-        Ok(Found { values, overlap })
+        Ok(FoundPeaks { values, overlap })
     }
 
     /// Returns g2 of each peak, if they do not overlap.
@@ -97,7 +97,7 @@ impl Peaks {
     }
 
     /// Returns a row for each peak.
-    pub(in super::super) fn rows(self, binned: &Binned, found: Found, tick: Tick) -> Table {
+    pub(in super::super) fn rows(self, binned: &Binned, found: FoundPeaks, tick: Tick) -> Table {
         let rows = self.count();
         let bins = Arc::new(self.section_bins(&binned.bins));
         let values = Arc::new(found.values);
@@ -149,7 +149,7 @@ impl Peaks {
     }
 
     /// Returns the peaks as the answer states them.
-    pub(in super::super) fn used(&self, found: &Found, tick: Tick) -> PeaksUsed {
+    pub(in super::super) fn used(&self, found: &FoundPeaks, tick: Tick) -> PeaksUsed {
         let (method, valley, shape) = match &found.overlap {
             Overlap::None(valley) => ("areas", *valley, None),
             Overlap::Fitted(heights) => ("fit", Some(heights.valley), Some(heights.shape(tick))),
@@ -170,7 +170,7 @@ impl Peaks {
     }
 }
 
-impl Found {
+impl FoundPeaks {
     /// Returns the text of g2(0).
     pub(in super::super) fn words(&self, peaks: &Peaks, tick: Tick) -> String {
         let zero = self.values[self.values.len() / 2];

@@ -60,13 +60,13 @@ pub(super) struct Heights {
 }
 
 /// The counts of all bins, and the counts that steady light would give.
-pub(super) struct Counted<'a> {
+pub(super) struct PeakCounts<'a> {
     pub bins: &'a Bins,
     pub counts: &'a [f64],
     pub expected: &'a [Option<f64>],
 }
 
-impl Counted<'_> {
+impl PeakCounts<'_> {
     /// Returns the counts of the bins as those of a fit. A bin holds whole ticks.
     fn data(&self) -> Data {
         let edge = |bin: usize| self.bins.edge(bin) as f64 - 0.5;
@@ -109,7 +109,7 @@ impl Peaks {
     /// Returns whether the peaks overlap, and their heights if they do, with errors from blocks if there are any.
     pub(super) fn overlap(
         &self,
-        counted: &Counted<'_>,
+        counted: &PeakCounts<'_>,
         blocks: &[Block],
         areas: &[PeakValue],
         stop: Stop<'_>,
@@ -327,7 +327,7 @@ impl Heights {
     /// Returns g2 of all peaks without each block; `None` without blocks.
     fn without_blocks(
         &self,
-        counted: &Counted<'_>,
+        counted: &PeakCounts<'_>,
         blocks: &[Block],
         stop: Stop<'_>,
     ) -> Option<Vec<Vec<f64>>> {

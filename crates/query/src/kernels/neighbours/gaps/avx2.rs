@@ -21,7 +21,7 @@ use super::{
     levels::{Difference, Ticks, Value, lowest, ticks},
 };
 use crate::kernels::{
-    avx2::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+    avx2::equal, found::FoundRows, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
 };
 
 neighbour_kernels!("avx2,bmi1,popcnt");

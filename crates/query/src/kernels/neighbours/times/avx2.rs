@@ -21,7 +21,7 @@ use super::{
 };
 use crate::kernels::{
     avx2::{self, HALVES, Order, equal, first_fall, load_times},
-    found::Found,
+    found::FoundRows,
     gathered::Gathered,
     matrix::Matrix,
     prefetch::ask,

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::kernels::{
     avx512::{self, Order, equal, first_fall, load_times},
-    found::Found,
+    found::FoundRows,
     gathered::Gathered,
     matrix::Matrix,
     prefetch::ask,

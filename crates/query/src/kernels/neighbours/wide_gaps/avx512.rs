@@ -21,7 +21,7 @@ use super::{
     levels::{Difference, Ticks, Value, lowest, ticks},
 };
 use crate::kernels::{
-    avx512::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+    avx512::equal, found::FoundRows, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
 };
 
 neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
