@@ -263,8 +263,8 @@ fn page(table: &Table, tries: usize) -> String {
     let silent: u32 = table.values().map(|of| of.silent).sum();
     let mut text = format!(
         "# Does a query notice damage?\n\n\
-         Yes: of {all} answers over damaged files {silent} were wrong without an error (*silent*). All others were right, because the query \
-         does not need what was damaged, or refused with an error. A file that is cut short is refused by every \
+         Of {all} answers over damaged files, {silent} were wrong without an error (*silent*). Each of the others was right, because the \
+         query does not use the damaged bytes, or was refused with an error. A file that is cut short is refused by every \
          query. What somebody changed together with its checksum is not noticed ([format.md](format.md), \"Damage\").\n\n\
          Each file of eight stores is damaged in {tries} random places, by a flipped bit or a lost page (4 KiB of zeros), and each kind \
          of query is asked, a scan, an answer is reproduced, and tags are copied (converted, exported, derived). The stores have the \

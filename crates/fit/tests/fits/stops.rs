@@ -30,7 +30,7 @@ fn fits_stop_at_each_time_that_they_ask() {
                 let at = (asks * part / 2).max(1);
                 let (stopped, after) = fitted(at);
                 assert_eq!(stopped.err(), Some(Error::Cancelled), "{} at {at}", case.name);
-                // What is left is abandoned, and not run through with nothing.
+                // The rest of the fit is skipped.
                 assert!(after < at + 100, "{} at {at}: {after}", case.name);
             }
         }

@@ -249,6 +249,7 @@ fn counted(option: &RequestOption, value: &Duration, tick: Tick) -> Result<f64, 
     let whole = match option.value {
         ValueType::Delays(_) => value.nearest(tick)?,
         _ if ["window", "guard"].contains(&option.name) => value.window(tick)?,
+        _ if value.is_whole(tick)? => value.nearest(tick)?,
         _ => return Ok(value.ticks(tick)? * tick.seconds()),
     };
     Ok(tick.seconds_of(whole.into()))
