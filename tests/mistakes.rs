@@ -2,12 +2,15 @@
 
 use std::{fs, path::Path};
 
+use tagq::requests::REQUEST_TYPES;
+
 use crate::{
     support::{command, fixture_copy, output, root, skipped},
     terminal::{self, Screen, Shows},
 };
 
 /// Words typed, exit code, first line on standard error, and a part of the message that says what to type instead.
+/// `{queries}` in the line is all queries by name, `{tables}` their tables of a setup.
 type Mistake = (&'static str, i32, &'static str, &'static str);
 
 /// `run` is the fixture; [`scene`] makes the other files.
@@ -251,12 +254,7 @@ const MISTAKES: &[Mistake] = &[
         "one tick for all runs",
     ),
     // Watching.
-    (
-        "watch info run",
-        2,
-        "error: only these can be watched: coincidences, histogram, g2, histogram2d, image, micro, rates, delays",
-        "coincidences",
-    ),
+    ("watch info run", 2, "error: only these can be watched: {queries}, delays", "coincidences"),
     (
         "watch rates -",
         2,
@@ -335,7 +333,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rates table",
         2,
-        "error: table/tagq.toml: no setup of tagq: unknown field `coincidense`: [coincidense] is no query; expected one of `tick`, `channels`, `delays`, `groups` or a table of options: [coincidences], [histogram], [g2], [histogram2d], [image], [micro], [rates]",
+        "error: table/tagq.toml: no setup of tagq: unknown field `coincidense`: [coincidense] is no query; expected one of `tick`, `channels`, `delays`, `groups` or a table of options: {tables}",
         "[coincidences]",
     ),
     (
@@ -484,7 +482,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "plan delays 1,2 run -o p.json",
         2,
-        "error: tagq plan takes no 'delays'; it takes coincidences, histogram, g2, histogram2d, image, micro, rates",
+        "error: tagq plan takes no 'delays'; it takes {queries}",
         "micro, rates",
     ),
     (
@@ -603,8 +601,11 @@ fn each_mistake_is_named_with_what_to_type_instead() {
     // Messages name a source of the run by its whole path.
     let folder = dunce::canonicalize(folder.path()).unwrap();
     scene(&folder);
+    let queries = REQUEST_TYPES.map(|of| of.name).join(", ");
+    let tables = REQUEST_TYPES.map(|of| format!("[{}]", of.name)).join(", ");
     let mut wrong = Vec::new();
     for &(words, code, line, instead) in MISTAKES {
+        let line = &*line.replace("{queries}", &queries).replace("{tables}", &tables);
         let said = output(command().current_dir(&folder).args(words.split_whitespace()));
         // On Windows messages come with `/`.
         let text = said.stderr.replace(&folder.to_str().unwrap().replace('\\', "/"), "FOLDER");

@@ -141,6 +141,12 @@ fn delays_are_found_where_they_are_asked_for() {
     assert_eq!(all.json()["rows"], given["rows"]);
     let three = every("--channels 1,2,3");
     assert!(three.stderr.contains("delays found: no clear peak of 3\n"), "{}", three.stderr);
+    // A channel that the selection names is moved as any other.
+    let of_selection = every("--channels 3,4");
+    assert_eq!(
+        of_selection.json()["rows"],
+        ask("coincidences 3,4 --window 2ns --delay 4=-64t", &pairs)["rows"]
+    );
     let alone = every("--channels 1,3");
     assert!(alone.code == 2 && alone.stderr.contains("no clear peak connects"), "{}", alone.stderr);
     // A given delay stays, and a run without a peak has none.

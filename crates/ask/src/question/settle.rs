@@ -157,8 +157,7 @@ fn with_delays_found(
         )).into());
     }
     let setup = context.setup;
-    let given: Vec<u16> =
-        request.selection().named().filter_map(|of| setup.channel(of).ok()).collect();
+    let given = request.selection().delayed(setup)?;
     let tick = run.store().manifest().tick;
     let mut words = Vec::new();
     for &(channel, ticks) in &found.delays {

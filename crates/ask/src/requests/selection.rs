@@ -184,7 +184,7 @@ impl Selection {
     }
 
     /// Returns the channels for which it has a delay.
-    pub(super) fn delayed(&self, setup: &Setup) -> Result<Vec<u16>, Error> {
+    pub(crate) fn delayed(&self, setup: &Setup) -> Result<Vec<u16>, Error> {
         let of = |delay: &DelayAsked| match delay {
             DelayAsked::Of(channel, _) => Some(setup.channel(channel).map_err(Error::from)),
             DelayAsked::Auto => None,
