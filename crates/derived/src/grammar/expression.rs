@@ -51,6 +51,19 @@ impl Expression {
         &self.operands
     }
 
+    /// Returns the same with another operand in place of the name `before`; `None` if it does not have this name.
+    pub fn renamed(&self, before: &str, now: &Operand) -> Option<Self> {
+        let mut renamed = self.clone();
+        let mut is_found = false;
+        for operand in &mut renamed.operands {
+            if matches!(operand, Operand::Name(name) if name == before) {
+                operand.clone_from(now);
+                is_found = true;
+            }
+        }
+        is_found.then_some(renamed)
+    }
+
     /// Returns the number or duration.
     pub fn setting(&self) -> &Setting {
         &self.setting

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tagq_derived::{Expression, Operand};
 use tagq_store::{Duration, Tick};
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 use crate::{destination::Destination, error::Error, new_file::NewFile, progress::Progress};
 use crate::{setup::arguments::Channel, setup::experiment::Setup};
@@ -135,23 +136,39 @@ impl SetupFile {
         fresh.keep(&file)
     }
 
-    /// Renames a channel in delays and groups after its name has changed.
+    /// Changes everything that names a channel after its name has changed: delays, groups, definitions, and options of
+    /// queries.
     fn rename(&mut self, before: &str, now: &str, channel: u16) -> Result<(), Error> {
         let delays = self.table("delays")?;
         if let Some(delay) = delays.remove(before) {
             delays.insert(now, delay);
         }
-        let groups = self.document.get_mut("groups").and_then(Item::as_array_mut);
-        let groups = groups.into_iter().flat_map(toml_edit::Array::iter_mut);
-        for group in groups.filter_map(toml_edit::Value::as_array_mut) {
-            for member in group.iter_mut().filter(|member| member.as_str() == Some(before)) {
-                let decor = member.decor().clone();
-                let is_name = now.parse::<u16>().is_err();
-                *member = if is_name { now.into() } else { i64::from(channel).into() };
-                *member.decor_mut() = decor;
+        let is_name = now.parse::<u16>().is_err();
+        let renaming = Renaming {
+            before,
+            now: if is_name { Operand::Name(now.into()) } else { Operand::Number(channel) },
+        };
+        let mut stated = None;
+        for (key, item) in self.document.iter_mut() {
+            match item {
+                Item::Value(groups) => renaming.change(groups, true),
+                Item::Table(table) if key != "channels" && key != "delays" => {
+                    for (option, item) in table.iter_mut() {
+                        let Item::Value(text) = item else { continue };
+                        renaming.change(text, false);
+                        // It is a channel, or a word such as the name of a rule. Numbers stay valid.
+                        if text.as_str() == Some(before) && before.parse::<u16>().is_err() {
+                            stated = Some(format!("[{key}] has {option} = \"{before}\""));
+                        }
+                    }
+                }
+                _ => {}
             }
         }
-        Ok(())
+        match stated {
+            Some(stated) => Err(self.wrong(format!("{stated}; change it there first"))),
+            None => Ok(()),
+        }
     }
 
     fn table(&mut self, name: &str) -> Result<&mut Table, Error> {
@@ -186,6 +203,44 @@ impl SetupFile {
 
     fn wrong(&self, reason: String) -> Error {
         Error::Setup { path: self.path.clone(), reason }
+    }
+}
+
+/// Another name of a channel, or its number, in place of a name.
+struct Renaming<'a> {
+    before: &'a str,
+    now: Operand,
+}
+
+impl Renaming<'_> {
+    /// Changes the texts in a value that name the channel: definitions, and names in lists.
+    fn change(&self, of: &mut Value, is_in_list: bool) {
+        if let Value::Array(list) = of {
+            return list.iter_mut().for_each(|member| self.change(member, true));
+        }
+        let Some(text) = of.as_str() else { return };
+        let now = match &self.now {
+            _ if text != self.before || !is_in_list => self.definition(text).map(Value::from),
+            Operand::Name(name) => Some(name.as_str().into()),
+            Operand::Number(number) => Some(i64::from(*number).into()),
+        };
+        if let Some(mut now) = now {
+            *now.decor_mut() = of.decor().clone();
+            *of = now;
+        }
+    }
+
+    /// Returns a definition, or a name and a definition, that names the channel, with the other name.
+    fn definition(&self, text: &str) -> Option<String> {
+        let renamed = |text: &str| {
+            let definition: Expression = text.parse().ok()?;
+            Some(definition.renamed(self.before, &self.now)?.to_string())
+        };
+        let with_name = || {
+            let (name, text) = text.split_once('=')?;
+            Some(format!("{} = {}", name.trim(), renamed(text)?))
+        };
+        renamed(text).or_else(with_name)
     }
 }
 
@@ -252,6 +307,30 @@ Alice = '1ns'
             assert!(file.set_name(4, Some(bad)).is_err(), "{bad}");
         }
         drop(folder);
+    }
+
+    #[test]
+    fn definitions_and_options_of_queries_take_the_new_name() {
+        let text = "[channels]\n1 = \"alice\"\n2 = \"bob\"\n[derived]\nlate = \"alice & bob within 5ns\" # late\n\
+                    [gates]\nopen = \"alice .. bob\"\n[coincidences]\nrule = \"all\"\n\
+                    channels = [\"alice\", \"bob\"]\nby = \"bob .. alice\"\nderive = [\"x = alice & bob within 1ns\"]\n";
+        let (_folder, mut file) = file(text);
+        file.set_name(1, Some("second arm")).unwrap();
+        let expected = "[channels]\n1 = \"second arm\"\n2 = \"bob\"\n[derived]\nlate = '\"second arm\" & bob within 5ns' # late\n\
+                        [gates]\nopen = '\"second arm\" .. bob'\n[coincidences]\nrule = \"all\"\n\
+                        channels = [\"second arm\", \"bob\"]\nby = 'bob .. \"second arm\"'\n\
+                        derive = ['x = \"second arm\" & bob within 1ns']\n";
+        assert_eq!(file.document.to_string(), expected);
+        file.set_name(1, None).unwrap();
+        assert!(file.document.to_string().contains("late = \"1 & bob within 5ns\" # late"));
+        // An option may be a channel or another word.
+        let (_folder, mut file) =
+            self::file("[channels]\n1 = \"once\"\n[coincidences]\nrule = \"once\"\n");
+        let refused = file.set_name(1, Some("alice")).unwrap_err().to_string();
+        assert!(
+            refused.contains("[coincidences] has rule = \"once\"; change it there first"),
+            "{refused}"
+        );
     }
 
     #[test]

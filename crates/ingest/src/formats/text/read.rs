@@ -307,6 +307,10 @@ impl Units for Parser<'_> {
         let (start, len) = (block.start, block.len());
         let lines = match &self.layout {
             Layout::Two(order) => parse(block.padded(), start, len, *order, &mut parsed.tags),
+            // Threads wait for each other only where new names get numbers.
+            Layout::Fields(fields) if !self.layout.has_names() => {
+                self.parse(fields, block, &mut ChannelNames::new(&[]), &mut parsed)
+            }
             Layout::Fields(fields) => {
                 let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = names.all().len();
