@@ -14,8 +14,8 @@ pub enum Error {
         /// The block of 65,536 rows that contains it.
         block: u64,
     },
-    /// A column does not have the checksum of a block: it is damaged. [`Store::guarded`](tagq_store::Store::guarded) says
-    /// which.
+    /// A column does not have the checksum of a block: it is damaged. [`Store::guarded`](tagq_store::Store::guarded)
+    /// says which.
     #[error("a column does not have the checksum of block {block}: it is damaged")]
     Damaged {
         /// The block of 65,536 rows.

@@ -1,4 +1,7 @@
 //! The serialised form of [`PartCounts`] (docs/partials.md): little-endian, exactly one form per value.
+//!
+//! Equal counts give equal bytes, and parsing rejects all bytes that no value serialises to: keys ascend without
+//! duplicates, and unused fields are 0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +13,7 @@ use crate::{
     partial::bytes::{Input, put_behind, put_counts},
 };
 
-/// The bits that say which numbers of a question are there.
+/// The bits of the first byte of a question: its source, beginning and end are given, not open.
 const SOURCE: u8 = 1;
 const FROM: u8 = 2;
 const TO: u8 = 4;

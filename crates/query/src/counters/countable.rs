@@ -1,4 +1,7 @@
-//! What can be counted in ranges of time.
+//! Counts that add up over ranges of delayed time, and the tags outside of a range that they depend on.
+//!
+//! Rule `all` with window 5 and a veto of guard 10 needs tags from 15 ticks before the range to 10 ticks after it. If
+//! all future tags are at t or later, its counts before t − 10 are final.
 
 use crate::{
     error::Error,
@@ -20,7 +23,7 @@ pub trait Countable: Sync {
     /// Returns its key, without its range. It is identical for all that count the same thing.
     fn key(&self) -> String;
 
-    /// Returns what its counts in a range depend on outside of it.
+    /// Returns how far outside of a range tags can lie that its counts there depend on.
     fn needs(&self) -> Needs;
 
     /// Returns the counts of no tag.
@@ -56,15 +59,15 @@ pub struct Pairs<'a> {
     pub delays: &'a [Delay],
 }
 
-/// What counts in a range depend on outside of it, apart from delays.
+/// How far outside of a range tags can lie that counts in it depend on, apart from delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// How many ticks before the range tags can lie that matter; `None` if they can lie anywhere.
     pub before: Option<i64>,
     /// How many ticks after a time tags can lie that change the counts at that time.
     pub after: i64,
-    /// The length in ticks of a gap between tags that nothing crosses, for rules that use tags up: without a state they
-    /// look back to one. `None` for all others.
+    /// For rules that use tags up, the window in ticks: no match crosses a longer gap, and without a state they look
+    /// back to one. `None` for other rules.
     pub gap: Option<i64>,
     /// Whether the counts of ranges add up. If not, they depend on the whole run.
     pub is_additive: bool,
@@ -81,8 +84,8 @@ impl Needs {
     }
 }
 
-/// Returns the delayed time before which all counts are final, if all future tags are at or after `time`. At this delayed
-/// time itself, a tag of equal time may still arrive. Returns `None` if it does not fit in 64 bits.
+/// Returns the delayed time before which all counts are final, if all future tags are at or after `time`. At this
+/// delayed time itself, a tag of equal time may still arrive. Returns `None` if it does not fit in 64 bits.
 pub(crate) fn frontier(of: &(impl Countable + ?Sized), time: i64) -> Option<i64> {
     // Zero for channels without a delay, including future ones, and for live time, which no delay moves.
     let smallest = of.scope().delays.iter().map(|delay| delay.ticks).fold(0, i64::min);
@@ -116,7 +119,8 @@ impl dyn Countable + '_ {
         Ok(counted)
     }
 
-    /// Counts what belongs to `interval`, whatever the range of its scope, from the state at the end of `before`.
+    /// Counts the tuples and tags that belong to `interval`, whatever the range of its scope, from the state at the
+    /// end of `before`.
     ///
     /// # Errors
     /// See [`crate::Kind::partial`].

@@ -1,4 +1,4 @@
-//! What answers for a run.
+//! The trait of everything that can answer for a run: its rows, the parts of a plan, or results of earlier counts.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use crate::{
 
 /// Answers questions about one run: from its rows, or from counts that were made before.
 pub trait Counter: Debug + Sync {
-    /// Returns what is known of the run without counting.
+    /// Returns the facts about the run, which are known without counting.
     fn facts(&self) -> Facts;
 
     /// Returns the counts of a query in a range that is not empty.
@@ -24,15 +24,16 @@ pub trait Counter: Debug + Sync {
     /// first tag and not after its last one, or open. [`Counter::check`] then says whether the numbers are right.
     fn tags(&self, source: u32, channels: &[u16], range: TimeRange, counts: &mut [u64]);
 
-    /// Returns the tags of a channel before an undelayed time of a source. `near` is that of another time, which may
-    /// help.
+    /// Returns the tags of a channel before an undelayed time of a source. `near` is the rank at another time: if
+    /// that is close, only the rows between are read.
     fn rank(&self, source: u32, channel: u16, time: i64, near: Rank) -> Rank {
         let mut count = [0];
         self.tags(source, &[channel], TimeRange { from: None, to: Some(time) }, &mut count);
         Rank { row: near.row, count: count[0] }
     }
 
-    /// Is told the undelayed times that tags of a source are asked between next, in order.
+    /// Receives the undelayed times, in order, between which tags of a source are asked for next, so that their
+    /// blocks can be prefetched.
     fn expect_ends(&self, _source: u32, _times: &mut dyn Iterator<Item = i128>) {}
 
     /// Begins a pass over the tags in `range`, which reports its progress unless it is silent.

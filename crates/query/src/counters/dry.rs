@@ -1,4 +1,7 @@
-//! The questions of a request, without answers.
+//! The questions of a request, listed without counting.
+//!
+//! Questions do not depend on counts, so the list is complete. Two parts with the same list and the same rows have
+//! the same counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,8 +38,8 @@ impl Dry {
         Self { facts, asked: Mutex::default() }
     }
 
-    /// Returns what was asked in an interval of time of the first `sources` sources, as a text: a part counts the same if
-    /// the text and its rows are the same, and has no tags of later sources.
+    /// Returns the questions about an interval of time of the first `sources` sources, as a text. A part without tags
+    /// of later sources counts the same if the text and its rows are the same.
     pub fn asked_in(&self, interval: &TimeRange, sources: u32) -> String {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();

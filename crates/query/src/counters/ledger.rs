@@ -1,4 +1,7 @@
-//! What a query asks of a run.
+//! The object that a query asks for the counts of a run, or of one of its sources.
+//!
+//! Tags at 10 to 90: the facts answer a question about 0 to 100 without reading a row; one about 0 to 50 goes to the
+//! counter. Both ends of a range are handled here, so that counters get only ends between the first and the last tag.
 
 use super::{
     countable::Countable,
@@ -15,12 +18,12 @@ use crate::{
     },
 };
 
-/// Answers what a query asks of a run, or of one source of it.
+/// Answers the questions of a query about a run, or about one source of it.
 #[derive(Debug, Clone)]
 pub struct Ledger<'a> {
     counter: &'a dyn Counter,
     facts: Facts,
-    /// The one source of the run that this is of; `None` for all.
+    /// The number of the one source that it answers for; `None` for all sources.
     of: Option<u32>,
     is_silent: bool,
 }
@@ -43,7 +46,7 @@ impl<'a> Ledger<'a> {
         Self { is_silent: true, ..self.clone() }
     }
 
-    /// Returns what is known without counting.
+    /// Returns the facts about the run or its one source, which are known without counting.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -81,8 +84,8 @@ impl<'a> Ledger<'a> {
         count[0]
     }
 
-    /// Adds the tags of each of `channels` in a source whose time plus `delay` lies in `range`. The facts answer if an end
-    /// of the range cuts nothing.
+    /// Adds the tags of each of `channels` in a source whose time plus `delay` lies in `range`. The facts answer if
+    /// an end of the range cuts nothing.
     pub fn add_tags(
         &self,
         source: usize,
@@ -113,7 +116,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Returns the tags of a channel of a source before an undelayed time; `near` is that of another time.
+    /// Returns the tags of a channel of a source before an undelayed time; `near` is the rank at another time.
     pub(crate) fn rank(&self, source: usize, channel: u16, time: i128, near: Rank) -> Rank {
         let facts = &self.facts[source];
         match End::of(time, facts) {
@@ -127,7 +130,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Says which ends tags of a source are asked between next: delayed times, in order.
+    /// Announces the delayed times, in order, between which tags of a source are asked for next.
     pub(crate) fn expect_ends(&self, source: usize, delay: i64, ends: impl Iterator<Item = i64>) {
         let mut times = ends.map(|end| i128::from(end) - i128::from(delay));
         self.counter.expect_ends(self.number(source), &mut times);

@@ -9,7 +9,7 @@
 //! - [`Sum`] reads no row, and takes the numbers that the parts of all times kept.
 //! - [`Dry`] counts nothing, and lists the questions.
 //!
-//! Other crates have more: one that keeps results for the next time.
+//! The crate `run` has one more, which caches results.
 
 mod bytes;
 mod countable;

@@ -1,11 +1,13 @@
-//! What parts counted.
+//! The counts of parts of a run, which can be added in any order.
+//!
+//! The counts of a question are sums over the parts; tags before a time are stored by the part that holds the time.
 
 use std::collections::BTreeMap;
 
 use super::counter::CountQuestion;
 use crate::{error::Error, run::counts::Counts};
 
-/// What some of the parts of a run counted. It can be added to that of the others, in any order.
+/// The counts of some of the parts of a run. Those of other parts can be added in any order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PartCounts {
     pub(super) counts: BTreeMap<Question, Counts>,
@@ -15,7 +17,7 @@ pub struct PartCounts {
     pub(super) totals: BTreeMap<Option<i64>, BTreeMap<(u32, u16), u64>>,
 }
 
-/// What counts are of.
+/// The query, source and range that counts belong to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Question {
     /// The source alone; `None` for all of them.

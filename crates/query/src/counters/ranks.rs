@@ -1,10 +1,14 @@
-//! Counts the tags of one channel in the intervals of a [`Joint`](crate::run::live::Joint), for one lag after another.
+//! Counts the tags of one channel in the intervals of a [`Joint`](crate::run::live::Joint), for one lag after
+//! another.
+//!
+//! The rank at 1,005, the number of tags before it, follows from that at 1,000 and the rows between. So each end
+//! remembers its last rank.
 
 use super::{counter::Rank, ledger::Ledger};
 use crate::run::live::Common;
 
-/// The tags of one channel of a source before each end of the intervals. From one lag to the next an end moves little, so
-/// few rows are read each time.
+/// The tags of one channel of a source before each end of the intervals. From one lag to the next an end moves
+/// little, so few rows are read each time.
 pub(crate) struct Ranks<'a> {
     ledger: &'a Ledger<'a>,
     /// Its number in the ledger.

@@ -1,4 +1,7 @@
 //! Counts of one interval of time, which are kept: a part of a run.
+//!
+//! The part from 0 to 50 answers a question about 10 to 80 with the counts from 10 to 50, and keeps them under the
+//! whole range, so that the counts of all parts can be added. A pair across 50 belongs to the part of its later tag.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,8 +29,8 @@ use crate::{
     },
 };
 
-/// Counts the tuples and tags that belong to an interval of time, and keeps the counts. Other parts have the rest, so what
-/// follows from these counts is not the answer.
+/// Counts the tuples and tags that belong to an interval of time, and keeps the counts. Other parts have the rest, so
+/// what follows from these counts is not the answer.
 #[derive(Debug)]
 pub struct Record<'a> {
     scan: Scan<'a>,

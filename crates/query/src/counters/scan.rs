@@ -1,4 +1,6 @@
-//! Counts from the rows.
+//! Counts from the rows of a recording.
+//!
+//! Given that 40 tags are before 1,000, the number before 1,005 is 40 plus the tags between, so few rows are read.
 
 use super::counter::{CountQuestion, Counter, Rank};
 use crate::{
@@ -17,14 +19,15 @@ use crate::{
     },
 };
 
-/// If there are at most so many rows between two ranks, the order of all of them is checked; else of those around the rank.
+/// Up to this many rows between two ranks, the order of all of them is checked; above, only that of the rows around
+/// the rank.
 const FAR_ROWS: usize = 1_040;
 
 /// Counts the rows of a recording.
 #[derive(Debug, Clone)]
 pub struct Scan<'a> {
     recording: &'a Recording<'a>,
-    /// The same for pieces of a larger pass.
+    /// The same recording without progress, for pieces of a larger pass.
     silent: Recording<'a>,
     execution: Execution,
 }
@@ -80,7 +83,7 @@ impl Counter for Scan<'_> {
         add_rows(source, channels, rows_in(source, 0, range), self.execution.simd, counts);
     }
 
-    /// Few rows are read if the other time is near.
+    /// Reads only the rows between both times.
     fn rank(&self, source: u32, channel: u16, time: i64, near: Rank) -> Rank {
         let source = self.source(source);
         let row = source.tags.time.seek(near.row, |other| other < time);

@@ -1,4 +1,7 @@
 //! The numbers of a run from those of its parts.
+//!
+//! Parts up to 50 and from 50 on: the tags before 70 are all those of the first part plus those that the second one
+//! counted up to 70. A number that no part counted is an error, never 0.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,7 @@
 //! Bins of time: a division of a run that depends on the query and on the facts about the run alone.
+//!
+//! Bins of 10 ticks, first tag at 103, a delay of −4: bin 0 is 99 up to 113, bin 1 113 up to 123. Neither a count nor
+//! a later tag moves an edge, so that parts of a run and a growing run have the same bins.
 
 use std::{
     ops::{Range, RangeInclusive},
@@ -17,8 +20,8 @@ const COUNTS_MAX: u64 = 1 << 27;
 /// How a query divides the time of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeDivision {
-    /// Bins of this many ticks. Bin k begins k widths after the first tag of the run. If delays can put tags less than a
-    /// width before the first bin, it holds them, too.
+    /// Bins of this many ticks. Bin k begins k widths after the first tag of the run. If delays can put tags less
+    /// than a width before the first bin, it holds them, too.
     Width(i64),
     /// These intervals, numbered from 0.
     Intervals(Arc<[TimeInterval]>),
@@ -57,12 +60,13 @@ pub struct TimeBins {
 pub struct TimeBin {
     /// Its number.
     pub number: i64,
-    /// The time at which it begins, in ticks after the first tag of the run; neither the selection nor a delay moves it.
+    /// The time at which it begins, in ticks after the first tag of the run; neither the selection nor a delay moves
+    /// it.
     pub start: i64,
-    /// Its length in ticks, likewise.
+    /// Its length in ticks; neither the selection nor a delay changes it.
     pub length: i64,
-    /// Its times, cut to the selection; those of the first bin begin where delays can put tags. A start or end beyond 64
-    /// bits is open.
+    /// Its times, cut to the selection; those of the first bin begin where delays can put tags. A start or end beyond
+    /// 64 bits is open.
     pub range: TimeRange,
     /// Whether the selection leaves out a part of the bin, or the recording begins or ends inside of it.
     pub is_cut: bool,
@@ -78,8 +82,8 @@ impl TimeBin {
 }
 
 impl TimeBins {
-    /// Returns the bins; `None` if the run has no tags. `frontier` returns the delayed time before which all counts are final,
-    /// from the last recorded time ([`crate::Kind::frontier`]).
+    /// Returns the bins; `None` if the run has no tags. `frontier` returns the delayed time before which all counts
+    /// are final, from the last recorded time ([`crate::Kind::frontier`]).
     ///
     /// # Errors
     /// [`Error::BinWidth`] for a width below 1, [`Error::Bins`] for too many bins, and errors of the scope.
@@ -198,8 +202,8 @@ impl TimeBins {
         }
     }
 
-    /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks for, and
-    /// outside of them those up to the outermost tag of the scope. Counts the tags there.
+    /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks
+    /// for, and outside of them those up to the outermost tag of the scope. Counts the tags there.
     pub fn needed(&self, ledger: &Ledger<'_>, scope: &Scope) -> Range<usize> {
         if let TimeDivision::Intervals(_) = self.division {
             return 0..self.numbers.clone().count();
@@ -221,13 +225,13 @@ impl TimeBins {
         span_of(&needed)
     }
 
-    /// Returns the same, if it is known which of the bins have tags.
+    /// Works like [`TimeBins::needed`], if it is known which of the bins have tags.
     pub(crate) fn needed_of(&self, has_tags: impl Iterator<Item = bool>) -> Range<usize> {
         let of = |(number, has_tags)| has_tags || self.is_needed(number);
         span_of(&self.numbers.clone().zip(has_tags).map(of).collect::<Vec<bool>>())
     }
 
-    /// Whether a bin is in the answer with or without tags.
+    /// Returns whether an answer has a bin even if it has no tags.
     fn is_needed(&self, number: i64) -> bool {
         matches!(self.division, TimeDivision::Intervals(_))
             || (self.range.from.is_some() && number < 0)
@@ -240,9 +244,9 @@ impl TimeBins {
 #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
 const NO_BINS: RangeInclusive<i64> = 1..=0;
 
-/// Returns the first bin of `width` ticks that can have tags of a run that begins at `origin`, and the time from which it
-/// has them: that of the earliest delay. The delays of all channels count, whether they have tags or not, so that a bin
-/// does not change when the run grows.
+/// Returns the first bin of `width` ticks that can have tags of a run that begins at `origin`, and the time from
+/// which it has them: that of the earliest delay. The delays of all channels count, whether they have tags or not, so
+/// that a bin does not change when the run grows.
 fn first_of(width: i64, origin: i64, scope: &Scope) -> (i64, i64) {
     let is_in = |channel: u16| scope.channels.as_ref().is_none_or(|all| all.contains(&channel));
     let delays = scope.delays.iter().filter(|delay| is_in(delay.channel));

@@ -1,4 +1,8 @@
 //! Errors from the data themselves: values computed with one block of time left out in turn.
+//!
+//! Four blocks with 1, 2, 3 and 6 counts: the variance of their sum is n/(2(n − 1)) times the squares of the
+//! differences of neighbours, 4/6·(1 + 1 + 9) = 22/3. Blocks must be in order of time, because only neighbours are
+//! compared.
 
 /// Returns the standard error of each value, from the values with one block left out, in order of time:
 /// `left_out[i][j]` is value j without block i. See [`covariance`].

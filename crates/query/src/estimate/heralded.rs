@@ -1,4 +1,7 @@
 //! The heralded g2 of two arms (docs/estimates.md, "Heralded g2").
+//!
+//! 60 triples, 1,000 heralds, 100 and 500 pairs with each arm in the same time: g2 = 60·1,000/(100·500) = 1.2. All
+//! counts must be of the same heralds and by the same rule.
 
 use super::{
     measured::{Measured, limit_of_none},
@@ -27,7 +30,7 @@ pub(super) struct HeraldWindow {
     pub width: f64,
 }
 
-/// What the error depends on besides the counts.
+/// The shares on which the error depends besides the counts.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
     /// η_1: the efficiency of the herald.

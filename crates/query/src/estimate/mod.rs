@@ -1,6 +1,8 @@
 //! Derived values of a count: errors, rates, accidentals, CAR, heralding. Floats are used for estimates only.
 //!
-//! Definitions and derivations: docs/estimates.md, section "What is reported with a count".
+//! 100 and 50 tags in 10,000 ticks, window 2: 100·50·5/10,000 = 2.5 accidentals. Of 40 pairs 37.5 are true: CAR = 15.
+//! A value that is not defined is `None`, never 0. Definitions and derivations: docs/estimates.md, section "What is
+//! reported with a count".
 
 mod blocks;
 mod heralded;
@@ -34,7 +36,7 @@ pub struct Tally<'a> {
 /// The pairs of those heralds that a veto leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heralding {
-    /// Their number.
+    /// The number of these pairs.
     pub count: u64,
     /// The accidentals among them, with the error of the measurement if they were measured.
     pub accidentals: Measured,
@@ -70,7 +72,7 @@ pub struct Estimate {
     pub rate_hz: Option<Measured>,
     /// The expected coincidences of a pair for independent channels of these rates.
     pub accidentals: Option<Measured>,
-    /// The same for a larger group.
+    /// The expected coincidences of a larger group for independent channels of these rates.
     pub accidentals_independent: Option<f64>,
     /// (count − accidentals) / accidentals.
     pub car: Option<Measured>,
@@ -83,7 +85,7 @@ pub struct Estimate {
     pub p_b_given_a: Option<Measured>,
     /// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13).
     pub g2_heralded: Option<Measured>,
-    /// An upper limit of it (95 %), if there are no triples.
+    /// An upper limit of the heralded g2 (95 %), if there are no triples.
     pub g2_heralded_max: Option<f64>,
 }
 
@@ -230,8 +232,8 @@ impl Estimate {
         estimate
     }
 
-    /// Returns the same with errors from blocks of time: `left_out` holds the estimates without each block,
-    /// with the share of the time that is left.
+    /// Returns the estimate with errors from blocks of time: `left_out` holds the estimates without each block, with
+    /// the share of the time that is left.
     #[must_use]
     pub fn with_block_errors(self, left_out: &[(Self, f64)]) -> Self {
         let values: Vec<_> = left_out.iter().map(|(of, share)| of.values(*share)).collect();

@@ -1,11 +1,11 @@
-//! The input of the estimates from one source.
+//! The input of the estimates from one source: its live time, and its tags of each channel of a group.
 
 use crate::{counters::Ledger, run::scope::Scope};
 
 /// The contribution of one source to an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSingles {
-    /// The live time in ticks: last minus first time over all its tags, cut to the range.
+    /// The live time in ticks: from the first to the last of all its tags, without dead spans, cut to the range.
     pub live: i64,
     /// The tags of each channel of the group.
     pub singles: Vec<u64>,
@@ -14,8 +14,8 @@ pub struct SourceSingles {
     pub overlap: i64,
     /// The tags of each channel in the overlap.
     pub overlapping: Vec<u64>,
-    /// For pairs in a source of several intervals: the number of pairs of live ticks that the window accepts. A tick near the
-    /// end of an interval has fewer partners than the window is wide. `None` elsewhere.
+    /// For pairs in a source of several intervals: the number of pairs of live ticks that the window accepts. A tick
+    /// near the end of an interval has fewer partners than the window is wide. `None` elsewhere.
     pub near: Option<i128>,
 }
 

@@ -1,7 +1,7 @@
 //! Kernels over one column built from the instructions of a level, written once.
 //!
-//! A level provides `falls` (whether times decrease in a step), `Order` (whether times are in order, accumulated step by
-//! step) and `equal` (the rows of a step with an id). It is a macro, because a function compiled for every machine
+//! A level provides `falls` (whether times decrease in a step), `Order` (whether times are in order, accumulated step
+//! by step) and `equal` (the rows of a step with an id). It is a macro, because a function compiled for every machine
 //! cannot be inlined into one compiled for a level, nor the level's instructions into it. The order is tested once,
 //! after all steps: a test at each step made the kernel of pairs slower.
 

@@ -1,6 +1,8 @@
 //! Distances between the times of two lists, written one after the other.
 //!
 //! Their meaning requires times in order. For any times, only the slices are accessed ([`super`]).
+//!
+//! An owner at 10, others at 2 and 7, distances 0 to 5 from 0 on: 3 is written, 8 is not.
 
 pub(crate) mod narrow;
 

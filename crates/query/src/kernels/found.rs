@@ -2,6 +2,8 @@
 //!
 //! The number of bits in a mask is unpredictable, and a loop over them mispredicts the end of nearly every
 //! mask. Here a fixed few are written, whether the bits exist or not.
+//!
+//! The mask 0b1010 of the step from row 64 on stands for the rows 65 and 67. Rows are processed in order.
 
 use super::rows::MASK_ROWS;
 

@@ -1,4 +1,6 @@
 //! Counts the rows that carry a label.
+//!
+//! Sums of one byte per lane are emptied after 255 steps, before one can overflow.
 
 use crate::kernels::simd::{Level, Simd};
 

@@ -1,4 +1,7 @@
 //! Counts of pairs of numbers.
+//!
+//! A later row of number 2 after a row of number 1 adds to the cell (2, 1); the count of the pair of numbers is the
+//! sum of both cells.
 
 /// Counts of ordered pairs of dense numbers.
 #[derive(Debug, Clone)]

@@ -3,6 +3,8 @@
 //!
 //! The counts are meaningful if the lists are in order and differences between any two times fit in `i64`.
 //! Otherwise the counts are arbitrary, but only the lists are accessed ([`super`]).
+//!
+//! Owners at 5 and 9, others at 0 and 4, edge 5: the three pairs 5 − 0, 9 − 0 and 9 − 4.
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::simd::Level;

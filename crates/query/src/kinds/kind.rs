@@ -1,4 +1,6 @@
-//! The trait of every kind of query, and the frame in which all of them are counted.
+//! The trait of every kind of query, with the steps in which all of them are counted: check, count, answer.
+//!
+//! The counts of consecutive intervals, merged, give the answer of one count over all of them.
 
 use crate::{
     counters::{Countable, Ledger, Scan, frontier},
@@ -8,7 +10,7 @@ use crate::{
     scan::{morsels::Execution, plan::ReadPlan},
 };
 
-/// A query whose counts add up over intervals of delayed time: [`crate::Coincidences`], [`crate::Histogram`]
+/// A query whose counts add up over intervals of delayed time, such as [`crate::Coincidences`], [`crate::Histogram`]
 /// and [`crate::Rates`].
 ///
 /// ```

@@ -1,4 +1,7 @@
 //! Micro times: the times of photons after the sync pulse before them, counted in bins.
+//!
+//! Tags with micro times 3 and 12 and one without, bins 0 to 10 and 10 to 20: one tag is in each bin, the third in
+//! none. The delay and the range select a tag by its time; they do not change its micro time.
 
 use std::ops::Range;
 
@@ -65,8 +68,8 @@ impl MicroTimes {
         Ok(largest.into_iter().flatten().max())
     }
 
-    /// Takes the micro times of the channels, each with the place of its channel, on the threads of the rayon pool it is
-    /// called in. Returns one result for each task. Cancellation is to be checked after it.
+    /// Takes the micro times of the channels, each with the place of its channel, on the threads of the rayon pool it
+    /// is called in. Returns one result for each task. The caller checks for cancellation afterwards.
     fn fold<T: Send>(
         &self,
         recording: &Recording<'_>,

@@ -2,6 +2,9 @@
 //!
 //! A detector is dead for a while after each hit, so the shortest interval is a bound on its dead time. A
 //! much shorter interval shows ringing, or a tag that was recorded twice.
+//!
+//! Channel 1 at 0, 7 and 9: 2 ticks. The rows are cut into tasks; the interval from the last tag of one task to the
+//! first of the next counts, too.
 
 use std::ops::Range;
 

@@ -1,7 +1,9 @@
 //! The pairs of several windows and delays, from one pass over their differences.
 //!
-//! A pair lies in a window of w ticks if its difference is from −w to w. The counts of several windows, and of delays, which move the
-//! differences, are sums of the bins of one histogram whose edges are those of all windows.
+//! A pair lies in a window of w ticks if its difference is from −w to w. The counts of several windows, and of
+//! delays, which move the differences, are sums of the bins of one histogram whose edges are those of all windows.
+//!
+//! Windows of 2 and 5 ticks: the edges are −5, −2, 3 and 6, and the pairs of window 2 are those from −2 to below 3.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,7 +43,7 @@ struct Cumulated {
     below: Vec<u64>,
 }
 
-/// Answers from the counts of windows where they have them, and else from another counter.
+/// Answers from the counts of windows if they have the pairs that a question asks for, and else from another counter.
 #[derive(Debug)]
 pub struct OverWindows<'a> {
     windows: &'a Windows,
@@ -83,7 +85,8 @@ impl WindowPlan {
 }
 
 impl Windows {
-    /// Returns a counter that answers from these counts, and else from `inner`, which is of the same run.
+    /// Returns a counter that answers from these counts where it can, and else from `inner`, a counter of the same
+    /// run.
     pub fn over<'a>(&'a self, inner: &'a dyn Counter) -> OverWindows<'a> {
         OverWindows { windows: self, inner }
     }
@@ -99,13 +102,14 @@ impl Windows {
     }
 }
 
-/// Returns the questions for pairs that windows can answer: of the whole run.
+/// Returns the pairs of a question that windows can answer; only questions about the whole run are.
 fn pairs_of<'a>(asked: &CountQuestion<'a>) -> Option<Pairs<'a>> {
     let is_whole = asked.source.is_none() && asked.range == TimeRange::default();
     asked.what.pairs().filter(|_| is_whole)
 }
 
-/// Returns the channels of a group in order, and the first difference of its window and the one after the last.
+/// Returns the two channels of a group in ascending order, and the edges of its window: the first difference, and the
+/// one after the last.
 fn ends(pairs: &Pairs<'_>, group: &[u16]) -> Option<([u16; 2], [i64; 2])> {
     let &[one, other] = group else { return None };
     let channels = [one.min(other), one.max(other)];

@@ -1,4 +1,4 @@
-//! Images by markers.
+//! The reference for images: frames and lines from markers, and the pixel of each photon.
 
 use super::scope::{delayed, is_within};
 use crate::kinds::{Markers, Raster};

@@ -347,9 +347,9 @@ pub fn histogram_nearest(
     (counts, dropped)
 }
 
-/// What one source expects of the bin `low` ≤ Δ < `high` for uncorrelated light: starts and stops whose partner at the
-/// undelayed lag of the bin's middle lies in `partners`, the live time in which these can lie, and the pairs of live times
-/// over the lags of the bin. Times are in half ticks, because a middle may be, pairs in quarters.
+/// The expectation of one source for the bin `low` ≤ Δ < `high` for uncorrelated light: starts and stops whose
+/// partner at the undelayed lag of the bin's middle lies in `partners`, the live time in which these can lie, and the
+/// pairs of live times over the lags of the bin. Times are in half ticks, because a middle may be, pairs in quarters.
 pub struct Expectation {
     /// Starts and stops.
     pub tags: [i128; 2],
@@ -359,7 +359,7 @@ pub struct Expectation {
     pub pairs: f64,
 }
 
-/// Returns it for a source that recorded in the intervals `live`, ends included.
+/// Returns the expectation of a source that recorded in the intervals `live`, ends included.
 pub fn expectation(
     tags: &[(i64, u16)],
     [live, partners]: [&[(i64, i64)]; 2],

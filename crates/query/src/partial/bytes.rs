@@ -1,4 +1,7 @@
 //! The serialised form of partials (docs/partials.md): little-endian, exactly one form per value.
+//!
+//! Equal partials give equal bytes, and parsing rejects all bytes that no partial serialises to. A released version
+//! never changes.
 
 use std::collections::BTreeMap;
 

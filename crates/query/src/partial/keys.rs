@@ -1,4 +1,7 @@
 //! The common parts of the keys of all kinds (docs/partials.md).
+//!
+//! Channels 3 and 1 in use, channel 3 delayed by 5 ticks: `of channels 1,3` and `; 3 delayed 5`. Queries with equal
+//! keys have equal counts in every range; order, duplicates and delays of 0 do not matter.
 
 use crate::run::scope::Scope;
 

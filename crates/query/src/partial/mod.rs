@@ -3,6 +3,8 @@
 //! A tuple belongs to its latest tag and a cluster to its first, so the counts of consecutive intervals add
 //! up to the counts of all of them together. Queries over a growing run continue from the last result, and
 //! parts that were counted elsewhere are merged.
+//!
+//! Tags at 0 and 4, window 5, intervals up to 3 and from 3 on: the pair counts in the second interval.
 
 pub(crate) mod bytes;
 pub(crate) mod keys;
@@ -14,9 +16,9 @@ use crate::{
 
 /// The counts of a query in an interval of delayed time.
 ///
-/// For rules that use tags up, it also holds the state of the tags before its end, so that a continuation
-/// need look no further back. It does not contain the tags of each channel or the live time of the run;
-/// [`crate::Kind::finish`] takes them from the run.
+/// For rules that use tags up, it also holds the state of the tags before its end, so that a continuation reads no
+/// earlier tags. It does not contain the tags of each channel or the live time of the run; [`crate::Kind::finish`]
+/// takes them from the run.
 ///
 /// [`Partial::to_bytes`] is stable (docs/partials.md).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,8 @@
 //! Rule `all`: every way to take one tag of each channel within the window.
+//!
+//! Channel 1 at 0 and 3, channel 2 at 5, window 5: the coincidences are (0, 5) and (3, 5). A tag may be part of
+//! several. Of n channels, (w + 1)^n − w^n arrangements of ticks have a span of at most w, 2w + 1 for pairs;
+//! `expected` counts these.
 
 use crate::rules::definition::{Definition, expected_tuples, symmetric};
 

@@ -1,4 +1,8 @@
 //! Rule `cluster`: events that contain every tag up to the window after their first tag.
+//!
+//! Window 5: tags of channels 1, 2 and 1 at 0, 5 and 6 are the clusters {1, 2}, from 0 to 5, and {1}, from 6 on. A
+//! cluster is counted in the range that holds its first tag, with its tags after that range, so that consecutive
+//! ranges count each cluster once.
 
 use std::collections::{BTreeMap, HashMap};
 

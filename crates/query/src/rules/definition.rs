@@ -1,5 +1,5 @@
-//! The trait of every rule: which tags it takes, how they are scanned and listed, and what independent light
-//! gives.
+//! The trait of every rule: which tags form a coincidence, how a scan finds and lists them, and what independent
+//! light gives.
 
 use crate::{
     error::Error,
@@ -165,14 +165,15 @@ impl Method {
     }
 }
 
-/// Multiplies the tags of each channel in a window of `width` ticks, for as many windows as there are ticks.
+/// Returns the number of tuples expected of independent channels: N₁ times N/`live`·`width`, the tags in a window of
+/// `width` ticks, of each other channel.
 pub(crate) fn expected_tuples(tags: &[u64], live: f64, width: f64) -> Option<f64> {
     let (first, others) = tags.split_first()?;
     Some(others.iter().fold(*first as f64, |product, &n| product * (n as f64 / live * width)))
 }
 
-/// Returns the elementary symmetric polynomials: for each k, the sum of the products of all choices of k
-/// values.
+/// Returns the elementary symmetric polynomials: for each k, the sum of the products of all choices of k values. Of
+/// 1, 2 and 3 they are 1, 6, 11 and 6.
 pub(crate) fn symmetric(values: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; values.len() + 1];
     sums[0] = 1.0;

@@ -1,4 +1,8 @@
-//! Rule `grid`: pairs with both tags in one cell.
+//! Rule `grid`: pairs with both tags in one cell, where a cell is t / W rounded toward zero.
+//!
+//! Cells of 10 ticks: 11 and 19 share cell 1, 19 and 20 share none, and −9 and 9 share cell 0, which is twice as
+//! wide. `to_cells` equals the division of Rust for every time and width, so that a count does not depend on the
+//! route.
 
 use crate::{
     error::Error,

@@ -1,4 +1,7 @@
 //! The groups of channels of a query.
+//!
+//! All groups of three of the channels 2, 3, 5 and 7 are (2, 3, 5), (2, 3, 7), (2, 5, 7) and (3, 5, 7). A query has
+//! at most 2^20 groups; their number is computed and checked before the list is made.
 
 use crate::{
     error::Error,

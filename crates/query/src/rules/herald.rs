@@ -1,5 +1,9 @@
-//! Rule `herald`: every way to take one herald and one tag of each other channel within the window of the
-//! herald, or each herald once.
+//! Rule `herald`: every way to take one herald and one tag of each other channel within the window of the herald; and
+//! rule `per-herald`: each herald at most once.
+//!
+//! Herald at 10, channel 2 at 5 and 15, window 5: two coincidences by `herald`, one by `per-herald`, which belongs to
+//! 10, where its first way is complete. Tags of two other channels may be two windows apart, so a scan looks back
+//! that far.
 
 use crate::rules::definition::{Definition, Heralds, expected_tuples, symmetric};
 
@@ -33,7 +37,8 @@ impl Definition for Herald {
         if self.once { Heralds::Once } else { Heralds::Every }
     }
 
-    /// From a tag before the herald to a tag after it. A herald that counts once may have been complete before.
+    /// The window before the herald plus the window after it. By `per-herald` pairs need both, too: an earlier tag
+    /// may have completed the herald already.
     fn look_back(&self, window: i64, size: usize) -> i64 {
         if size == 2 && !self.once { window } else { window.saturating_mul(2) }
     }

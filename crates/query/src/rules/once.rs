@@ -1,4 +1,8 @@
 //! Rule `once`: one-to-one matches use tags up.
+//!
+//! Channel 1 at 0 and 3, channel 2 at 4, window 5: the match is (0, 4), of the earliest unused tags; 3 stays unused.
+//! A match that a veto rejects or that lies outside the range uses its tags up, too, so that ranges add up to the
+//! whole count.
 
 use std::collections::VecDeque;
 
@@ -59,7 +63,7 @@ pub struct Matching<T> {
 }
 
 impl<T: Timed> Matching<T> {
-    /// Creates a matching of a group of so many channels, without tags.
+    /// Creates the matching of a group of `channels` channels, without tags.
     pub fn new(channels: usize, window: i64) -> Self {
         Self::with_unused(window, vec![VecDeque::new(); channels])
     }

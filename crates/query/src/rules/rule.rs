@@ -1,4 +1,4 @@
-//! The list of rules.
+//! The list of rules. A new rule is a variant here and a file with its [`Definition`].
 
 use crate::rules::{
     all::All, cluster::Cluster, definition::Definition, grid::Grid, herald::Herald, once::Once,
@@ -54,7 +54,7 @@ impl Rule {
         self.definition().full_width(window)
     }
 
-    /// Returns what the rule counts, and how.
+    /// Returns the definition of the rule: which tags count, and how they are scanned.
     pub(crate) fn definition(self) -> &'static dyn Definition {
         match self {
             Self::All => &All,

@@ -1,9 +1,10 @@
 //! Rules that use tags up: the result for a tag depends on the tags before it.
 //!
-//! Both rules start from scratch at a gap wider than the window between neighbouring tags of the channels
-//! they look at. A morsel counts from the first gap at or after its start to the first gap at or after its
-//! end. A morsel without a gap counts nothing, and the morsel before it continues through it. So the result
-//! does not depend on where the morsels begin.
+//! Both rules start from scratch at a gap wider than the window between neighbouring tags of the channels they count.
+//! A morsel counts from the first gap at or after its start to the first gap at or after its end, so the result does
+//! not depend on where morsels begin. Tags at 0, 4 and 20, window 5, morsels up to 3 and from 3 on: the first morsel
+//! takes 0 and 4, the second waits for the gap before 20. A morsel without a gap counts nothing; the one before it
+//! continues through it.
 
 use std::ops::Range;
 
@@ -38,24 +39,24 @@ pub(crate) trait Machine: Clone + Send + Sync {
     /// The result type.
     type Counts: Default + Send;
 
-    /// Returns whether it looks at tags of this dense number.
+    /// Returns whether it counts tags of this dense number; it ignores all others.
     fn sees(&self, number: u8) -> bool;
 
     /// Takes tags (one bit each in the masks) that are further than the window from all other tags it can
     /// see.
     fn push_alone(&self, tags: Selected<'_>, alone: &[u64], counts: &mut Self::Counts);
 
-    /// Takes the next tag that it looks at and that is not alone.
+    /// Takes the next tag that it counts and that is not alone.
     fn push(&mut self, time: i64, number: u8, counts: &mut Self::Counts);
 
     /// Ends the input: no more tags follow.
     fn finish(&mut self, counts: &mut Self::Counts);
 
-    /// Takes so many tags of a number it looks at that are further than the window from all other tags.
+    /// Takes this many tags of a number that it counts, which are further than the window from all other tags.
     fn add_alone(&self, number: u8, tags: u64, counts: &mut Self::Counts);
 
-    /// Takes so many pairs of tags of these numbers within the window of each other, and further than it from all
-    /// other tags; it need not look at both numbers.
+    /// Takes this many pairs of tags of these numbers within the window of each other, and further than it from all
+    /// other tags; it may ignore one of the numbers.
     fn add_pairs(&self, numbers: [u8; 2], pairs: u64, counts: &mut Self::Counts);
 }
 
@@ -202,7 +203,7 @@ struct Morsels<'a> {
 /// A machine on its way through a morsel and past its end.
 struct Runner<M> {
     machine: M,
-    /// The last tag that it looked at.
+    /// The time of the last tag that its machine counts.
     before: Option<i64>,
     state: State,
 }

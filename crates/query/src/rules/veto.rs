@@ -1,4 +1,8 @@
 //! Veto channels: a coincidence with a veto tag nearby does not count.
+//!
+//! Guard 2 and a coincidence from 10 to 14: veto tags from 8 to 16 reject it, those at 7 and 17 do not. Scans change
+//! their input instead of testing each coincidence: they remove tags near a veto and move those on its two sides
+//! further apart than the window. Both must reject what [`Guard`] rejects.
 
 use std::ops::Range;
 
@@ -84,7 +88,7 @@ pub(crate) struct Forbidding {
     guard: i64,
     /// Each veto channel and its delay.
     channels: Vec<(u16, i64)>,
-    /// The number of the channel whose tags are rejected; `None` if coincidences are.
+    /// The number of the one channel whose tags the veto rejects; `None` if it rejects coincidences.
     only: Option<u8>,
     selection: Selection,
 }
@@ -147,10 +151,10 @@ impl Forbidding {
         self.only.is_none() && self.channels.iter().all(|&(_, of_channel)| of_channel == delay)
     }
 
-    /// Removes from `list` the tags that are near a veto, and, if coincidences are rejected, moves the tags between one veto and the next
-    /// apart from the others by more than `window`: a coincidence is accepted if all its tags lie between the
-    /// same two vetoes and none of them is near a veto. Times are then counted from `base`. Returns how many
-    /// tags before `start` are left, or `None` if times do not fit in 64 bits.
+    /// Removes from `list` the tags that are near a veto, and, if coincidences are rejected, moves the tags between
+    /// one veto and the next apart from the others by more than `window`: a coincidence is accepted if all its tags
+    /// lie between the same two vetoes and none of them is near a veto. Times are then counted from `base`. Returns
+    /// how many tags before `start` are left, or `None` if times do not fit in 64 bits.
     pub(crate) fn part(
         &self,
         list: &mut List,
@@ -291,7 +295,8 @@ impl<G: Fn(usize) -> i64> Near<G> {
         }
     }
 
-    /// Returns the rows near the veto in `row`, which is after those of earlier vetoes, without those near an earlier one.
+    /// Returns the rows near the veto in `row`, which is after those of earlier vetoes, without those near an earlier
+    /// one.
     #[inline]
     fn around(&mut self, row: usize) -> Range<usize> {
         let Self { guard, end, .. } = *self;

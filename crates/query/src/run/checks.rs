@@ -1,6 +1,9 @@
 //! The checks of the rows that a scan reads: their order, and the checksums of their blocks.
 //!
 //! A scan goes on after damage; [`Recording::check_pass`] then rejects its counts.
+//!
+//! Times 5, 90, 7 and 12: the row at 7 is before the one at 90, and so is the row after it, so the row at 90 is
+//! recorded as damaged.
 
 use std::ops::Range;
 
@@ -101,8 +104,8 @@ impl Source<'_> {
         }
     }
 
-    /// Checks the order of the rows near the row that a search for a time found. Decoded times are in order, or their files do
-    /// not have their checksums.
+    /// Checks the order of the rows near the row that a search for a time found. Decoded times are in order, or their
+    /// files do not have their checksums.
     pub(crate) fn check_near(&self, row: usize) {
         if self.tags.time.column().is_none() {
             return;

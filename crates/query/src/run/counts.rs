@@ -1,10 +1,12 @@
 //! Counts as integers that add up over intervals of time.
+//!
+//! Bins 2, 1 and bins 0, 3 add up to 2, 4. A sum that does not fit is an error; no sum wraps.
 
 use std::collections::BTreeMap;
 
 use crate::error::Error;
 
-/// Counts that add up.
+/// The counts of a query in a range of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counts {
     /// The count of each group, or of each set of channels that was a cluster; 0 for those not listed.

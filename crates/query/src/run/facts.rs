@@ -1,4 +1,4 @@
-//! What is known of a run without reading a row.
+//! The facts about a run that are known without reading a row: tags of each channel, spans, live times, sync pulses.
 
 use std::{ops::Deref, sync::Arc};
 

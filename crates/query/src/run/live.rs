@@ -1,10 +1,13 @@
 //! The time in which a source recorded: every rate, lag, shift and delay is normalised with it.
+//!
+//! A source from 0 to 100 with a dead span from 10 to 70 has 40 live ticks. Two channels 5 ticks apart have 30: each
+//! of the two intervals loses 5. Times in half ticks occur because the middle of a bin may lie between two ticks.
 
 use std::{ops::Range, sync::Arc};
 
 use crate::run::time_range::TimeRange;
 
-/// An interval is much longer than a window if it is so many times as long as its full width.
+/// An interval is much longer than a window if it is this many times as long as its full width.
 const LONG: i128 = 100;
 
 /// The intervals in which a source recorded, in ticks, in order and apart from each other.
@@ -73,9 +76,9 @@ impl LiveTime {
         i64::try_from(halves / 2).unwrap_or(i64::MAX)
     }
 
-    /// Returns the number of pairs of live ticks at most `window` apart, one of each of two channels with these delays, the
-    /// later one in a range. `None` for one interval that is much longer than the window, where it is (2w + 1)·L(0): its ends make
-    /// it less by a share of w / 2L(0) only, which is neglected.
+    /// Returns the number of pairs of live ticks at most `window` apart, one of each of two channels with these
+    /// delays, the later one in a range. `None` for one interval that is much longer than the window, where it is (2w
+    /// + 1)·L(0): its ends make it less by a share of w / 2L(0) only, which is neglected.
     pub fn ticks_near(&self, delays: [i64; 2], window: i64, range: TimeRange) -> Option<i128> {
         let window = i128::from(window);
         let is_short = i128::from(self.ticks_in(range)) < LONG * (2 * window + 1);
@@ -83,8 +86,8 @@ impl LiveTime {
             .then(|| self.pairs_of_ticks(delays, -window..window + 1, range))
     }
 
-    /// Returns the number of pairs of live ticks, one of each of two channels with these delays, for which the second one
-    /// is later than the first by one of `lags`, the later one of both in a range: Σ L(τ) over the lags.
+    /// Returns the number of pairs of live ticks, one of each of two channels with these delays, for which the second
+    /// one is later than the first by one of `lags`, the later one of both in a range: Σ L(τ) over the lags.
     pub(crate) fn pairs_of_ticks(
         &self,
         [a, b]: [i64; 2],
@@ -150,7 +153,8 @@ impl LiveTime {
         self.joint_of_halves(moves.into_iter().map(|ticks| 2 * i128::from(ticks)), range)
     }
 
-    /// Returns the same for moves in half ticks: the middle of an even number of ticks lies between two.
+    /// Works like [`LiveTime::joint`] for moves in half ticks: the middle of an even number of ticks lies between
+    /// two.
     pub(crate) fn joint_of_halves(
         &self,
         moves: impl IntoIterator<Item = i128>,
@@ -189,7 +193,7 @@ impl LiveTime {
 
 /// The sums of the live ticks before each tick, up to times that ascend.
 struct BeforeSums<'a> {
-    /// Those that are not passed.
+    /// The intervals after `end`, which are not passed yet.
     intervals: &'a [(i64, i64)],
     /// The end of the last interval that is passed.
     end: i128,

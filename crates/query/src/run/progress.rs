@@ -1,4 +1,7 @@
 //! The progress of a query, and its cancellation.
+//!
+//! After cancellation no task starts, tasks that run may end early, and a check for cancellation after the pass
+//! discards its counts.
 
 use std::{
     sync::{
@@ -21,11 +24,11 @@ pub struct ScanProgress {
     done: AtomicU64,
     of: AtomicU64,
     begun: Mutex<Option<Instant>>,
-    /// Of [`ScanProgress::that_stops_at`].
+    /// The count of the polls, for [`ScanProgress::that_stops_at`].
     asked: Option<AskCount>,
 }
 
-/// How often threads asked whether to stop.
+/// The number of times that threads polled for cancellation.
 #[derive(Debug, Default)]
 struct AskCount {
     times: AtomicU64,
@@ -46,8 +49,8 @@ pub struct ProgressSnapshot {
 }
 
 impl ScanProgress {
-    /// Returns one that counts how often threads ask whether to stop, and cancels the queries at this time. It is for tests:
-    /// counting takes time.
+    /// Returns one that counts how often threads ask whether to stop, and cancels the queries the `time`-th time. For
+    /// tests only, because counting takes time.
     pub fn that_stops_at(time: u64) -> Self {
         let asked = AskCount { times: AtomicU64::new(0), stop_at: time };
         Self { asked: Some(asked), ..Self::default() }
@@ -117,7 +120,7 @@ impl<'a> Pass<'a> {
         Self { rows: rows as u64, ..self }
     }
 
-    /// Returns what ends it.
+    /// Returns the means by which its tasks poll for cancellation.
     pub(crate) fn stop(self) -> Stop<'a> {
         Stop(self.progress)
     }
@@ -131,8 +134,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Whether a pass is to end, asked within its tasks. What a task counted until then never reaches a result: cancellation is checked
-/// after the pass.
+/// Tells the tasks of a pass whether to end early. The counts of such a task never reach a result, because
+/// cancellation is checked after the pass.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stop<'a>(Option<&'a ScanProgress>);
 

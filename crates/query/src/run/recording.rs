@@ -24,7 +24,8 @@ pub struct Recording<'a> {
     is_reported: bool,
 }
 
-/// One source: a range of tags in order of time. What is known without reading them is read as its own.
+/// One source: a range of tags in order of time. It dereferences to its [`SourceFacts`], which are known without
+/// reading tags.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
     /// The tags of the source.
@@ -33,11 +34,11 @@ pub struct Source<'a> {
     pub micro: Option<MicroColumn<'a>>,
     /// The gaps of the tags, row by row (docs/format.md, section "Gaps"); `None` if the store has none.
     pub(crate) gaps: Option<RowValues<'a, u16>>,
-    /// What is known without reading a tag.
+    /// The facts that are known without reading a tag.
     facts: Arc<SourceFacts>,
     /// The index of the run, and the row of the run that is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
-    /// What scans found damaged.
+    /// The damage that scans found.
     pub(super) damage: Arc<Damage>,
     /// Whether `tags` are all of the source: only some rows may have been opened.
     is_whole: bool,
@@ -141,7 +142,7 @@ impl<'a> Recording<'a> {
         }])
     }
 
-    /// Returns what is known without reading a tag.
+    /// Returns the facts that are known without reading a tag.
     pub fn facts(&self) -> Facts {
         Facts::new(self.sources.iter().map(|source| Arc::clone(&source.facts)))
     }
@@ -203,7 +204,7 @@ impl Opened {
 }
 
 impl Source<'_> {
-    /// Whether its tags are all of the source.
+    /// Returns whether `tags` are all tags of the source.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -1,4 +1,7 @@
 //! The scope of a query: the channels, their delays and the range of time.
+//!
+//! Channel 2 delayed by 30: its tag at 75 has the delayed time 105, which a range from 100 on holds. [`Scope::check`]
+//! makes sure that no delayed time of a source, and no difference of two, leaves 64 bits.
 
 use crate::{
     error::Error,

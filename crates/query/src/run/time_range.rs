@@ -1,6 +1,9 @@
 //! Half-open ranges of time.
+//!
+//! From 100 up to 300: 100 and 299 are in the range, 300 is not. Ranges that follow each other share no time.
 
-/// Times from `from` up to, not including, `to`, in ticks as recorded; `None` means no limit.
+/// Times from `from` up to, not including, `to`, in ticks; `None` means no limit. Queries compare it with delayed
+/// times, unless they say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeRange {
     /// The first time in the range.

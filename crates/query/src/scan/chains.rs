@@ -3,6 +3,8 @@
 //! Tags that form a coincidence together lie in one chain, because rows between two tags within a window are within
 //! it, too. So chains are counted independently of each other. In narrow windows, most rows are alone and most other
 //! chains have two rows; the rows of longer ones are few.
+//!
+//! Rows at 0, 4, 8 and 20 with a window of 5: the chains are 0, 4, 8 and 20 alone.
 
 use std::ops::Range;
 
@@ -24,8 +26,8 @@ pub(crate) struct Member {
     pub time: i64,
 }
 
-/// Adds the chains of two rows to `pairs`, by their numbers, the later row first, and passes the rows of longer chains to
-/// `take` in order. No chain may begin before the rows or end after them. Returns `None` if times decrease.
+/// Adds the chains of two rows to `pairs`, by their numbers, the later row first, and passes the rows of longer
+/// chains to `take` in order. No chain may begin before the rows or end after them. Returns `None` if times decrease.
 pub(crate) fn walk(
     simd: Simd,
     window: i64,
@@ -56,7 +58,7 @@ pub(crate) fn whole_chains(
     let cut = if rows.end == column.len() {
         0
     } else {
-        // The rows from the beginning of the last chain on, which continues behind the range.
+        // The rows from the beginning of the last chain on, which continues after the range.
         let links = (first..=rows.end).rev().take_while(is_linked).count();
         links.min(rows.end - first)
     };

@@ -1,4 +1,7 @@
 //! The columns from which the distances of the rows of a source follow, as they are stored.
+//!
+//! Gaps 3 and 4 before two rows: the second is 7 ticks after the row before both. A gap of 65,535 stands for every
+//! longer distance, so gaps are only compared with shorter reaches.
 
 use std::ops::Range;
 
@@ -27,8 +30,8 @@ impl<'a> StoredColumn<'a> {
         }
     }
 
-    /// Returns the distance of a row from the row before it; all distances from [`GAP_MAX`](tagq_store::format::GAP_MAX) on
-    /// may be the same.
+    /// Returns the distance of a row from the row before it; all distances from
+    /// [`GAP_MAX`](tagq_store::format::GAP_MAX) on may be the same.
     #[inline]
     pub(crate) fn gap(self, row: usize) -> i64 {
         match self {
@@ -85,8 +88,8 @@ impl<'a> StoredColumn<'a> {
         rows.clone().step_by(step).map(move |start| start..end.min(start + step))
     }
 
-    /// Reads rows to compare them with rows before them. `look_back` rows before are read, too; `labels` has all rows of
-    /// the column. Returns the rows as parts of columns, and the row that is the first of these parts.
+    /// Reads rows to compare them with rows before them. `look_back` rows before are read, too; `labels` has all rows
+    /// of the column. Returns the rows as parts of columns, and the row that is the first of these parts.
     pub(crate) fn compared<'b>(
         self,
         rows: &Range<usize>,

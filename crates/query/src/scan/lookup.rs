@@ -36,15 +36,15 @@ impl<'a> Lookup<'a> {
     /// Returns the first row whose time is `time`, in ticks, or later; the number of rows if all are earlier.
     ///
     /// # Errors
-    /// [`Error::Unordered`] if the rows around it, or the index, are out of order. Damage of a store without a column of times is
-    /// known to [`Store::damage_met`].
+    /// [`Error::Unordered`] if the rows around it, or the index, are out of order. Damage of a store without a column
+    /// of times is known to [`Store::damage_met`].
     pub fn row(&self, time: i64) -> Result<usize, Error> {
         let block = self.ends.partition_point(|&end| end < time);
         let first = (block * BLOCK_ROWS).min(self.time.len());
         let of_block = self.time.rows(first..(first + BLOCK_ROWS).min(self.time.len()));
         let row = first + of_block.seek(self.guess(block, time, of_block.len()), |at| at < time);
-        // Decoded times in a block are in order unless its files are damaged, which has been noticed. The index may have named
-        // another block.
+        // Decoded times in a block are in order unless its files are damaged, which has been noticed. The index may
+        // have named another block.
         let is_sure = self.time.column().is_none() && row > first && row < first + of_block.len();
         let is_found = || {
             self.time.get(row).is_none_or(|at| at >= time)

@@ -1,4 +1,4 @@
-//! The scan of tags, common to all queries: morsels, the selection of channels, singles, and the plan of the
+//! The scan of tags, common to all queries: routes, morsels, the selection of channels, singles, and the plan of the
 //! scan.
 
 pub(crate) mod chains;

@@ -2,6 +2,9 @@
 //!
 //! A morsel of times is a half-open interval of delayed time, and not of rows: a coincidence belongs to the time
 //! of its latest tag, and equal times are never split. Counting a morsel looks back one window before it.
+//!
+//! Tags at 0, 5, 9 and 14, two rows each: the intervals are up to 9 and from 9 on. With a window of 5, the pair (5,
+//! 9) counts in the second.
 
 use std::ops::Range;
 

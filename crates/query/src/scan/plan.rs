@@ -2,6 +2,8 @@
 //!
 //! Decisions that a kernel makes when it sees the tags are not known beforehand; such a plan is marked as
 //! reading at least this much. Planning reads only the index and a few rows.
+//!
+//! Rows 0 to 9 of one route and 5 to 19 of another are 25 rows taken, but the bytes of 20 rows.
 
 use std::ops::Range;
 
@@ -113,14 +115,13 @@ impl ReadPlan {
         merged(self.taken.iter().map(|(_, rows)| rows.clone()).collect())
     }
 
-    /// Returns the number of rows read; rows that are looked back at, or read by several lists, count each
-    /// time.
+    /// Returns the number of rows read; rows that several morsels or lists read count each time.
     pub fn rows_taken(&self) -> u64 {
         self.taken.iter().map(|(_, rows)| rows.end - rows.start).sum()
     }
 
-    /// Returns the bytes of the columns that are read, each once: times or gaps, and labels. Where times are decoded, that
-    /// is gaps, far distances and steps; the last two are not evenly distributed, and are counted by their mean.
+    /// Returns the bytes of the columns that are read, each once: times or gaps, and labels. Where times are decoded,
+    /// that is gaps, far distances and steps; the last two are not evenly distributed, and are counted by their mean.
     pub fn bytes(&self) -> u64 {
         let rows_of = |is_read: fn(Reads) -> bool| {
             let read = self.taken.iter().filter(|(route, _)| is_read(route.reads()));

@@ -3,6 +3,8 @@
 //! Tags of equal delay stay in order of time when it is added, so each delay gives one sorted list, and the
 //! lists are merged. The rows of a list are described by a mask, one bit per row, computed from the labels
 //! alone; times and numbers are then compressed by it.
+//!
+//! Channel 1 at 0 and 10 with a delay of 5, channel 2 at 3: the lists 5, 15 and 3 are merged to 3, 5, 15.
 
 use std::ops::Range;
 
@@ -63,7 +65,7 @@ pub(crate) struct Buffers {
     merged: Vec<List>,
 }
 
-/// The times of a piece, or as ticks after a time.
+/// Buffers for the decoded times of a piece: as times, or as ticks after one time.
 #[derive(Debug, Default)]
 struct Decoded {
     times: Vec<i64>,
@@ -78,7 +80,7 @@ pub(crate) struct List {
     len: usize,
 }
 
-/// Tags in order, ready for the kernels. The first `head` rows are only looked back at and own nothing.
+/// Tags in order, ready for the kernels. The first `head` rows are only partners of later rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Ready<'a> {
     pub time: &'a [i64],
@@ -89,7 +91,7 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'b> Selected<'b> {
-    /// Returns the tags for the kernels; the first `head` are only looked back at.
+    /// Returns the tags for the kernels; the first `head` are only partners of later ones.
     pub(crate) fn after(self, head: usize) -> Ready<'b> {
         Ready { time: self.time, id: self.number, head, number_of: &IDENTITY }
     }
@@ -215,8 +217,8 @@ impl Selection {
         &mut buffers.lists
     }
 
-    /// Returns the times in which the rows of the lists are found, and the row that is the first of them. If times have to be
-    /// decoded, those of many lists are decoded together, unless their delays are far apart.
+    /// Returns the times in which the rows of the lists are found, and the row that is the first of them. If times
+    /// have to be decoded, those of many lists are decoded together, unless their delays are far apart.
     fn times<'b>(
         &self,
         time: Times<'b>,

@@ -1,6 +1,9 @@
 //! Counts the tags of each channel between two times: the N of every query.
 //!
 //! Whole blocks are counted from the index; rows are read only in blocks that an edge cuts.
+//!
+//! Rows 130 to 219 in blocks of 100: block 1 counts as a whole less rows 100 to 129, and rows 200 to 219 are read.
+//! The smaller part of a cut block is read, at most half of it.
 
 use std::ops::Range;
 
@@ -39,7 +42,7 @@ pub(crate) fn add_singles(
     add_rows(source, channels, rows_in(source, delay, range), simd, counts);
 }
 
-/// Returns the rows whose time plus `delay` lies in `range`: none if it ends before it begins.
+/// Returns the rows whose time plus `delay` lies in `range`; empty if it ends before it begins.
 pub(crate) fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
     let first = limit(range.from, 0);

@@ -1,4 +1,7 @@
-//! Counts bins on several threads, each with bins of its own.
+//! Counts bins on several threads, each with bins of its own, which are added up at the end.
+//!
+//! All threads together hold at most 2^27 counts (1 GiB): with 2^26 bins, two threads count. Counts are integers, so
+//! the sum does not depend on which thread takes which task.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,6 @@
 //! Distances in 32 bits: twice as many lanes, and half as many bytes to write and to read again.
+//!
+//! Times are stored relative to the first owner: with an owner at 2^40, another time of 2^40 + 7 is 7.
 
 use crate::kernels::simd::{Level, Simd};
 

@@ -1,8 +1,8 @@
 //! The kernel of differences, built from the instructions of a level, written once.
 
-/// Defines `differences` for a column and a level with these target features, beside its kernels of neighbours. The level
-/// provides `write`, which writes differences less the smallest, and the column `Difference` and `WRITE_SELECTS`: whether
-/// `write` omits differences that are not wanted.
+/// Defines `differences` for a column and a level with these target features, beside its kernels of neighbours. The
+/// level provides `write`, which writes differences less the smallest, and the column `Difference` and
+/// `WRITE_SELECTS`: whether `write` omits differences that are not wanted.
 macro_rules! difference_kernel {
     ($features:literal) => {
         /// See [`crate::kernels::neighbours::differences`].

@@ -1,9 +1,10 @@
 //! Kernels that compare rows with the rows before them, over gaps of 16 or 32 bits or over times.
 //!
-//! A row is the later one of its pairs. Rows before those that are counted are looked back at, as far as the window
-//! reaches. The gap of the first row of a source is the largest one, so that no distance spans two sources; times are
-//! those of one source. All kernels give up, by returning `None`, if a row has [`REACH`] others within the window, or if
-//! times decrease. Values and labels come from a file that may be damaged: no length, index or loop relies on them.
+//! A row is the later one of its pairs: of rows at 0, 4 and 9, window 5, that at 9 is within the window of the row
+//! before it only. Rows before those that are counted are read as far as the window reaches. The gap of the first row
+//! of a source is the largest one, so that no distance spans two sources; times are those of one source. All kernels
+//! give up, by returning `None`, if a row has [`REACH`] others within the window, or if times decrease. Values and
+//! labels come from a file that may be damaged: no length, index or loop relies on them.
 
 #[cfg(target_arch = "x86_64")]
 mod differences;
@@ -182,8 +183,8 @@ impl DelayedWindow {
         })
     }
 
-    /// Returns whether rows of these numbers are within the window, given the distance of their recorded times, which is
-    /// at most the reach.
+    /// Returns whether rows of these numbers are within the window, given the distance of their recorded times, which
+    /// is at most the reach.
     #[inline]
     fn holds(&self, [later, earlier]: [u8; 2], apart: impl FnOnce() -> i64) -> bool {
         self.delays.as_ref().is_none_or(|delays| {
@@ -221,9 +222,9 @@ pub(crate) fn pairs(
     of_column!(simd, rows, pairs(pair, distances))
 }
 
-/// Passes to `take`, some at a time, the differences of the pairs that [`pairs`] counts, in any order, for distances made
-/// by [`PairDistances::between`]: the time of the tag with the second label less that of the other and less the smallest
-/// wanted difference, modulo 2^16 over gaps. Over wide gaps, differences must have 32 bits
+/// Passes to `take`, some at a time, the differences of the pairs that [`pairs`] counts, in any order, for distances
+/// made by [`PairDistances::between`]: the time of the tag with the second label less that of the other and less the
+/// smallest wanted difference, modulo 2^16 over gaps. Over wide gaps, differences must have 32 bits
 /// ([`PairDistances::are_32_bits`]). With equal labels each pair is taken both ways. No difference is larger than the
 /// largest wanted one, whatever the times are. Returns as an error the first row whose differences were not passed,
 /// because a row has too many others within reach, or the first row of all if times decrease: then some were passed.
@@ -302,15 +303,15 @@ impl Differences {
 
 /// Receives differences less the smallest wanted one.
 pub(crate) trait TakeDifferences {
-    /// Takes those over gaps, which may be modified, and those over wide gaps that have 16 bits.
+    /// Takes differences of 16 bits, over gaps or wide gaps, which may be modified.
     fn narrow(&mut self, differences: &mut [u16]);
 
     /// Takes those over times, and over wide gaps those of more than 16 bits.
     fn wide(&mut self, differences: &[u64]);
 }
 
-/// Adds pairs of rows within the window to `matrix`, the number of the later row first. The later row is in the range of
-/// rows.
+/// Adds pairs of rows within the window to `matrix`, the number of the later row first. The later row is in the range
+/// of rows.
 pub(crate) fn matrix(
     simd: Simd,
     rows: &ComparedRows<'_>,
@@ -321,9 +322,9 @@ pub(crate) fn matrix(
     of_column!(simd, rows, matrix(window, rows.number_of, matrix))
 }
 
-/// Divides rows into chains: runs of rows that are each at most `window` ticks after the row before. Adds the chains of
-/// two rows to `matrix`, the number of the later row first, and passes the rows of longer chains to `take`, in order. No
-/// chain may begin before the range of rows or end after it. Gives up only if times decrease.
+/// Divides rows into chains: runs of rows that are each at most `window` ticks after the row before. Adds the chains
+/// of two rows to `matrix`, the number of the later row first, and passes the rows of longer chains to `take`, in
+/// order. No chain may begin before the range of rows or end after it. Gives up only if times decrease.
 pub(crate) fn chains(
     simd: Simd,
     rows: &ComparedRows<'_>,

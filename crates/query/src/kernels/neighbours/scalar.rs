@@ -102,7 +102,7 @@ pub(super) fn pairs<V: Value>(
     pairs_of(column, labels, rows, pair, wanted)
 }
 
-/// Counts pairs without a look at the order of times.
+/// Counts pairs without checking the order of times.
 pub(super) fn pairs_of<V: Value>(
     column: &[V],
     labels: &[u8],
@@ -154,7 +154,7 @@ pub(super) fn differences<V: Value>(
     differences_of(column, labels, rows, pair, wanted, gathered, take)
 }
 
-/// Passes differences without a look at the order of times.
+/// Passes differences without checking the order of times.
 pub(super) fn differences_of<V: Value>(
     column: &[V],
     labels: &[u8],
@@ -189,7 +189,7 @@ pub(super) fn matrix<V: Value>(
     matrix_of(column, labels, rows, window, number_of, matrix)
 }
 
-/// Counts in a matrix without a look at the order of times.
+/// Counts in a matrix without checking the order of times.
 pub(super) fn matrix_of<V: Value>(
     column: &[V],
     labels: &[u8],

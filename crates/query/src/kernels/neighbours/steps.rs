@@ -1,9 +1,9 @@
 //! Kernels that compare rows with the rows before them, built from the instructions of a level, written once.
 //!
-//! A column and level provide `Value` (the values of the column), `Ticks` (distances and windows), `Distances` (of the
-//! rows of a step to the k-th row before each), `at` (makes them for any k), `next` (makes those of k + 1 from those of
-//! k), `within` (the rows of a step whose distance is within the window), `within_span` (from a smallest distance on), `Order` and `is_sorted` (whether times are in
-//! order) and `equal` (the rows of a step with a label).
+//! A column and level provide `Value` (the values of the column), `Ticks` (distances and windows), `Distances` (of
+//! the rows of a step to the k-th row before each), `at` (makes them for any k), `next` (makes those of k + 1 from
+//! those of k), `within` (the rows of a step whose distance is within the window), `within_span` (from a smallest
+//! distance on), `Order` and `is_sorted` (whether times are in order) and `equal` (the rows of a step with a label).
 
 use crate::kernels::rows::MASK_ROWS;
 
@@ -17,8 +17,8 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Returns the rows of the step that are the later row of a pair with the k-th row before them: those with the second
-    /// label, and those with the first.
+    /// Returns the rows of the step that are the later row of a pair with the k-th row before them: those with the
+    /// second label, and those with the first.
     #[inline]
     pub(super) fn pairs(&self, k: usize) -> [u64; 2] {
         let [a, b] = [0, 1].map(|i| self.now[i] << k | self.before[i] >> (MASK_ROWS - k));
@@ -74,7 +74,7 @@ macro_rules! neighbour_kernels {
             is_in_order(order, values, &rows).then_some(count)
         }
 
-        /// Looks at the labels of a step and of the step before it.
+        /// Compares the labels of a step, and of the step before it, with both labels of the pair.
         #[inline]
         #[target_feature(enable = $features)]
         fn look(ends: &mut Ends, start: usize, labels: &[u8; 2 * ROWS], pair: [u8; 2]) {
@@ -114,7 +114,7 @@ macro_rules! neighbour_kernels {
             number_of: &[u8; 256],
             matrix: &mut Matrix,
         ) -> Option<()> {
-            // A look at the delays would slow down pairs without them.
+            // Testing the delays would slow down pairs without them.
             if window.delays.is_none() {
                 delayed_matrix::<false>(values, labels, rows, window, number_of, matrix)
             } else {
@@ -135,7 +135,7 @@ macro_rules! neighbour_kernels {
             let before = rows.start..begin;
             scalar::matrix_of(values, labels, before, window, number_of, matrix)?;
             let number = |row: usize| number_of[usize::from(labels[row])];
-            // A row, and above it how many rows lie between it and the other one of the pair.
+            // The row, and in the bits above it how many rows before it the other row of the pair is.
             let mut add = |found: usize| {
                 let (row, k) = (found & (1 << ROW_BITS) - 1, found >> ROW_BITS);
                 let numbers = [number(row), number(row - k)];

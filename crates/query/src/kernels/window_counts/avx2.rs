@@ -41,7 +41,8 @@ impl Edges {
         Self { limits, last: tile[TILE - 1].wrapping_sub(beyond), values: [value; 2] }
     }
 
-    /// Moves the edges past these times, with the value after each; returns how many of them are beyond that of the last row.
+    /// Moves the edges past these times, with the value after each; returns how many of them are beyond that of the
+    /// last row.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn pass_others(&mut self, others: &[i64; OTHERS], after: &[u64; OTHERS]) -> usize {

@@ -42,7 +42,8 @@ impl Edges {
         }
     }
 
-    /// Moves the edges past these times, with the value after each; returns how many of them are beyond that of the last row.
+    /// Moves the edges past these times, with the value after each; returns how many of them are beyond that of the
+    /// last row.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
     fn pass_others(&mut self, others: &[i64; OTHERS], after: &[u64; OTHERS]) -> usize {

@@ -6,7 +6,8 @@
 
 /// The rows of a tile. Its edges are found together.
 pub(super) const TILE: usize = 8;
-/// The earlier rows that a tile is compared with at once: rarely do more lie between the edges of its first and last row.
+/// The earlier rows that a tile is compared with at once: rarely do more lie between the edges of its first and last
+/// row.
 pub(super) const OTHERS: usize = 16;
 
 /// Defines `at_edges`, `products` and `one_product` for a level with these target features.
@@ -42,8 +43,8 @@ macro_rules! kernels {
         }
 
         impl Edges {
-            /// Moves the edges past the next times, from row `at` on, with the value after each. Returns how many of them are beyond
-            /// the edge of the last row; [`OTHERS`], if more may be, or if there are fewer times.
+            /// Moves the edges past the next times, from row `at` on, with the value after each. Returns how many of
+            /// them are beyond the edge of the last row; [`OTHERS`], if more may be, or if there are fewer times.
             #[inline]
             #[target_feature(enable = $features)]
             fn pass(&mut self, time: &[i64], values: &[u64], at: usize) -> usize {
@@ -53,8 +54,8 @@ macro_rules! kernels {
                 }
             }
 
-            /// Writes the values at the edges of the rows of a tile, with the edge `before` it, after which so many times were
-            /// passed. Returns the edge of its last row.
+            /// Writes the values at the edges of the rows of a tile, with the edge `before` it, after which so many
+            /// times were passed. Returns the edge of its last row.
             #[inline]
             #[target_feature(enable = $features)]
             fn finish(

@@ -1,9 +1,11 @@
 //! Counts of the tags in the window of each row, and sums of products of them.
 //!
-//! The number of tags of a channel in a window is the difference of two counts: of the tags before the window's end, and of
-//! those before its start. So a row costs the same whatever its window holds. [`at_edges`] finds both ends,
-//! [`count_before`] makes the counts, [`products`] multiplies the differences. [`at_edges`] takes times in any order, as
-//! [`super`] says; the windows for the others are those of times in order.
+//! The number of tags of a channel in a window is the difference of two counts: of the tags before the window's end,
+//! and of those before its start. So a row costs the same whatever its window holds. [`at_edges`] finds both ends,
+//! [`count_before`] makes the counts, [`products`] multiplies the differences. [`at_edges`] takes times in any order,
+//! as [`super`] says; the windows for the others are those of times in order.
+//!
+//! A row at 5 after tags at 0, 2 and 4, window 3: 3 − 1 = 2 tags, those at 2 and 4.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")
@@ -35,8 +37,8 @@ use sums::{LANE_BITS, WORDS};
 use super::simd::Level;
 use super::simd::Simd;
 
-/// Writes for each of `rows` the value at its edge: `values[n]` if the first n rows of all are more than `beyond` ticks before
-/// it. There is one more value than there are times, and a place for each row.
+/// Writes for each of `rows` the value at its edge: `values[n]` if the first n rows of all are more than `beyond`
+/// ticks before it. There is one more value than there are times, and a place for each row.
 pub(crate) fn at_edges(
     simd: Simd,
     time: &[i64],
@@ -93,8 +95,8 @@ impl AtLevel for u16 {
     }
 }
 
-/// Continues the counts of the tags of each number before each row, up to those before row `end`. Tags whose number is `L` or
-/// more are not counted.
+/// Continues the counts of the tags of each number before each row, up to those before row `end`. Tags whose number
+/// is `L` or more are not counted.
 pub(crate) fn count_before<C: Count, const L: usize>(
     number: &[u8],
     end: usize,
@@ -115,7 +117,8 @@ pub(crate) fn count_before<C: Count, const L: usize>(
     }));
 }
 
-/// Sums each product over the rows of its number. Sums must fit in 64 bits, by [`Products::fit`], and counts in their type.
+/// Sums each product over the rows of its number. Sums must fit in 64 bits, by [`Products::fit`], and counts in their
+/// type.
 pub(crate) fn products<C: AtLevel, const L: usize>(
     simd: Simd,
     windows: &Windows<'_, C, L>,
@@ -128,7 +131,8 @@ pub(crate) fn products<C: AtLevel, const L: usize>(
     }
 }
 
-/// Makes the counts of the tags of each number before each row, and at last of all tags, as words of [`WORD_LANES`] counts.
+/// Makes the counts of the tags of each number before each row, and at last of all tags, as words of [`WORD_LANES`]
+/// counts.
 pub(crate) fn words_before(number: &[u8], words: &mut Vec<u64>) {
     let mut sum = 0_u64;
     words.clear();
@@ -141,8 +145,8 @@ pub(crate) fn words_before(number: &[u8], words: &mut Vec<u64>) {
     }));
 }
 
-/// Sums the product over rows with `words` before each of them and after the last, whose windows have the words `from` before
-/// and the words `to` after them. Windows have up to [`WORD_ROWS`] rows.
+/// Sums the product over rows with `words` before each of them and after the last, whose windows have the words
+/// `from` before and the words `to` after them. Windows have up to [`WORD_ROWS`] rows.
 pub(crate) fn one_product(
     simd: Simd,
     product: OneProduct,

@@ -1,4 +1,7 @@
 //! Windows of rows, products of the counts of tags in them, and sums of these products.
+//!
+//! A product of k counts in a window of n rows is at most (n / k)^k: 6 rows and 2 factors, 9. Sums of 32 bits are
+//! added to sums of 64 bits before so many rows that one could overflow.
 
 use crate::kernels::simd::{Level, Simd};
 
@@ -103,8 +106,8 @@ impl Products {
         Self { size, factors, most }
     }
 
-    /// Returns a value that no product exceeds in windows of up to `longest` rows: with n rows and k factors, (n / k)^k.
-    /// `None` if it does not fit in 64 bits.
+    /// Returns a value that no product exceeds in windows of up to `longest` rows: with n rows and k factors, (n /
+    /// k)^k. `None` if it does not fit in 64 bits.
     fn largest(&self, longest: u64, once: bool) -> Option<u64> {
         if once {
             return Some(1);
@@ -123,8 +126,9 @@ impl Products {
     pub(super) fn rows_of_32_bits(&self, simd: Simd, longest: u64, once: bool) -> Option<usize> {
         let rows = u64::from(u32::MAX) / self.largest(longest, once)?.max(1);
         let has_kernel = simd.level() != Level::Scalar && self.size <= MOST_FACTORS;
-        // Counts are multiplied as signed numbers of 16 bits, so they must be below 2^15. They are: in windows of 2^15 rows or more,
-        // products of two or more counts are so large that fewer than the fewest rows may be added. Counts once are 1.
+        // Counts are multiplied as signed numbers of 16 bits, so they must be below 2^15. They are: in windows of
+        // 2^15 rows or more, products of two or more counts are so large that fewer than the fewest rows may be
+        // added. Counts once are 1.
         let is_fast = has_kernel && longest <= u16::MAX.into() && rows >= FEWEST_ROWS;
         is_fast.then(|| usize::try_from(rows).unwrap_or(usize::MAX))
     }
@@ -158,8 +162,8 @@ impl Sums {
         self.wide[usize::from(number) * self.stride + place]
     }
 
-    /// Calls `add` with sums of 32 bits that are 0, `width` of them for each number, and adds what it leaves there to the sums of
-    /// the products from place `first` on.
+    /// Calls `add` with sums of 32 bits that are 0, `width` of them for each number, and adds what it leaves there to
+    /// the sums of the products from place `first` on.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn add_narrow(&mut self, first: usize, width: usize, add: impl FnOnce(&mut [u32])) {
         let len = self.wide.len() / self.stride.max(1) * width;
@@ -179,7 +183,8 @@ impl Sums {
     }
 }
 
-/// The product of up to four numbers, for queries of one group that has all channels. The number of the row itself is no factor.
+/// The product of up to four numbers, for queries of one group that has all channels. The number of the row itself is
+/// no factor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OneProduct {
     /// A bit in the lane of each number whose rows are counted.

@@ -188,8 +188,8 @@ impl Case<'_> {
     }
 }
 
-/// Windows of the longest lengths for each kind of sum, and one row longer, with as many rows as sums of 32 bits can take, and one
-/// more: with the tags divided equally among the factors, which makes the largest products.
+/// Windows of the longest lengths for each kind of sum, and one row longer, with as many rows as sums of 32 bits can
+/// take, and one more: with the tags divided equally among the factors, which makes the largest products.
 #[test]
 fn sums_hold_the_largest_products() {
     for size in 1..=5_usize {
@@ -221,8 +221,8 @@ fn sums_hold_the_largest_products() {
     }
 }
 
-/// The largest products of one group: two and three factors of a window with as many rows as words can count, over more rows than
-/// are added at once.
+/// The largest products of one group: two and three factors of a window with as many rows as words can count, over
+/// more rows than are added at once.
 #[test]
 fn words_hold_the_largest_counts() {
     for factors in [2, 3_u8] {

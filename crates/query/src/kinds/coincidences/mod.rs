@@ -1,4 +1,7 @@
 //! The query "coincidences": tags of several channels within a window.
+//!
+//! Channel 1 at 0 and 17, channel 2 at 5 and 19, window 5: two coincidences, which belong to 5 and 19, the times of
+//! their latest tags. By rule `cluster` they belong to 0 and 17, those of their first tags.
 
 mod singles;
 
@@ -122,9 +125,9 @@ impl Coincidences {
         Condition { rule, window: *window, veto: veto.as_ref(), vetoed: None, scope }
     }
 
-    /// Counts the coincidences of the tags of `herald` that the veto leaves, those without a veto tag within the guard,
-    /// with each of these lists of other channels; with none, these tags themselves. The veto does not reject other
-    /// tags. Without a veto it leaves all heralds. Reads nine bytes per tag for each list.
+    /// Counts the coincidences of the tags of `herald` that the veto leaves, those without a veto tag within the
+    /// guard, with each of these lists of other channels; for an empty list it counts these tags themselves. The veto
+    /// does not reject other tags. Without a veto it leaves all heralds. Reads nine bytes per tag for each list.
     ///
     /// # Errors
     /// Fails for an invalid query, and for rules that do not count every way.
@@ -331,7 +334,7 @@ impl Kind for Coincidences {
     fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Counted, Error> {
         let known = counts.groups()?;
         let mut groups = self.groups_in(ledger.facts())?;
-        // What is asked does not depend on the sets that are found.
+        // The questions must not depend on the sets that are found, so that parts of a run are asked the same.
         let singles = SinglesInScope::new(ledger, &self.scope, groups::channels_of(&groups));
         if !self.counts_groups() {
             // By size, then by channels.

@@ -1,4 +1,8 @@
 //! The tags and the live time that belong to the counts of each group.
+//!
+//! A source from 0 to 100,000, channel 2 delayed by 30,000, a short window: both channels can have tags from 30,000
+//! to 100,000, so the expectation uses 70,000 ticks and the tags in them. The singles that are reported are all tags
+//! in the range.
 
 use crate::{
     counters::Ledger,
@@ -13,7 +17,7 @@ pub struct SinglesInScope {
     scope: Scope,
     /// Ascending.
     channels: Vec<u16>,
-    /// Those of each source.
+    /// The singles of each source, in the order of `channels`.
     all: Vec<SourceSingles>,
 }
 
@@ -24,7 +28,7 @@ impl SinglesInScope {
         Self { facts: ledger.facts().clone(), scope: scope.clone(), channels, all }
     }
 
-    /// Returns what is known of the run without counting.
+    /// Returns the facts about the run, which are known without counting.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -53,8 +57,9 @@ impl SinglesInScope {
         self.all.iter().enumerate().map(of_source).collect()
     }
 
-    /// Returns the same with what the expectation of a rule needs: the tags in the time that is live for all channels of the
-    /// group, or, for pairs in a source of several intervals, how much of a window is live.
+    /// Works like [`SinglesInScope::of_group`], and adds the input of the expectation of a rule: the tags in the time
+    /// that is live for all channels of the group, or, for pairs in a source of several intervals, how much of a
+    /// window is live.
     pub(super) fn of_group_expected(
         &self,
         ledger: &Ledger<'_>,

@@ -1,4 +1,7 @@
 //! The bins of a histogram: their edges, and which bin a difference falls into.
+//!
+//! Four bins of 10 ticks from −20: Δ = −20 is in bin 0, Δ = 19 in bin 3, Δ = 20 in none. [`Binning`] is the fast
+//! form; it must give the bin of [`Bins::holding`] for every difference between the outer edges.
 
 use crate::error::Error;
 
@@ -139,7 +142,7 @@ impl Bins {
         }
     }
 
-    /// Rejects bins that are none, or too many.
+    /// Rejects bins without a width or order, and more bins than fit in memory.
     ///
     /// # Errors
     /// The fault.

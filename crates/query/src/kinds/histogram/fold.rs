@@ -1,4 +1,7 @@
 //! Folding of differences by a period that need not be a whole number of ticks.
+//!
+//! Period 25/2, 12.5 ticks: a difference of 30 becomes 5, one of 13 becomes 0 (half a tick is dropped). The period is
+//! a ratio of integers, so no error adds up over many periods.
 
 use crate::{
     run::recording::{Recording, Source},

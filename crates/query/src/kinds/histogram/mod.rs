@@ -1,4 +1,6 @@
 //! The query "histogram": differences of the times of two channels, in bins.
+//!
+//! Starts at 0 and 4, a stop at 5: modes `all` and `next` count Δ = 5 and 1, mode `last` counts Δ = 1.
 
 mod bins;
 mod compared;

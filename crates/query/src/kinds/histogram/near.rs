@@ -1,4 +1,8 @@
 //! Pairs counted by comparing rows with the rows before them.
+//!
+//! A pair is counted at its later row: with rows at 0, 4 and 9 and a reach of 5, the row at 9 is compared with that
+//! at 4. From the first row that has too many others within reach, lists count the rest: all pairs of the rows from
+//! there on and of the rows that they reach, less the pairs of the latter.
 
 use tagq_store::Channels;
 
@@ -27,8 +31,8 @@ impl PairScan {
         let Scale::Ticks = self.scale else { return None };
         let [start, stop] = self.ends;
         let crowded = |rows| Work::Differences.crowded(rows, self.simd, false);
-        // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can be of
-        // either row.
+        // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can
+        // be of either row.
         let have_one_delay = start.delay == stop.delay;
         let stored = self.stored(source, range);
         if let Some(stored) = &stored
@@ -99,7 +103,7 @@ impl PairScan {
         let time = source.tags.time;
         let first = rows.start.saturating_sub(REACH);
         match stored.column {
-            // The counts are rejected.
+            // Damage was recorded, so the counts are rejected.
             StoredColumn::Gaps(gaps) if !gaps.is_right(first..rows.end) => return,
             // Differences could overflow 64 bits: record where rows are out of order.
             StoredColumn::Times(_) if !source.spans(time.rows(first..rows.end)) => {
@@ -151,8 +155,8 @@ impl PairScan {
         differences(self.simd, &rows, ends, distances, buffers, take)
     }
 
-    /// Counts the pairs of the rows from a crowded one on by lists: all pairs of these rows and of the rows near them, less
-    /// those that were counted.
+    /// Counts the pairs of the rows from a crowded one on by lists: all pairs of these rows and of the rows within
+    /// reach before them, less the pairs of the latter alone, which were counted.
     pub(super) fn count_rest(
         &self,
         source: &Source<'_>,

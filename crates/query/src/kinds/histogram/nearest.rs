@@ -3,6 +3,8 @@
 //! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away, so the
 //! first stop, or the last start, of every morsel is looked up beforehand. Starts without any stop are found
 //! separately from the pairs: of all counts, only theirs can change when tags are added.
+//!
+//! Starts at 0 and 4 in a morsel, the next stop at 7 after it: the stop that was looked up gives Δ = 7 and 3.
 
 use std::ops::Range;
 

@@ -1,4 +1,8 @@
 //! g2: counts divided by the counts expected for uncorrelated light.
+//!
+//! 1,000 starts and 1,000 stops in 10^9 live ticks: a bin of 10 ticks expects 1,000·1,000·10/10^9 = 0.01 pairs at
+//! short lags. At longer lags only the time in which both tags can be recorded counts, so that g2 of uncorrelated
+//! light is 1 at every lag.
 
 use std::ops::Range;
 
@@ -86,8 +90,8 @@ impl Histogram {
         Ok(self.expected_without(ledger, &nothing_left_out)?.swap_remove(0))
     }
 
-    /// Returns the same with blocks of time left out: `blocks[i][s]` is the part that block i leaves out of
-    /// source s, in the delayed time of the later tag of a pair. Returns one list of bins per block.
+    /// Works like [`Histogram::expected`], with blocks of time left out: `blocks[i][s]` is the part that block i
+    /// leaves out of source s, in the delayed time of the later tag of a pair. Returns one list of bins per block.
     ///
     /// # Errors
     /// See [`Histogram::expected`].
@@ -124,14 +128,14 @@ impl Histogram {
         let [start, stop] = self.ends();
         let moved = i128::from(start.delay) - i128::from(stop.delay);
         let steps = Steps::of(source, [start, stop], longest);
-        // Returns what a bin expects without each part.
+        // Returns the expectation of a bin without each part.
         let of_bin = |lags: &mut Lags<'_>, k: usize| {
             // The distance of a pair is at most the length of the source.
             let low = i128::from(self.bins.edge(k)).max(-longest - moved);
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
             let (steps, tags) = steps.between(low, high);
             let mut sums = vec![None; parts.len()];
-            // A cancelled query ends with an error, and nobody sees these numbers.
+            // A cancelled query ends with an error, and these numbers are discarded.
             if ledger.check().is_err() {
                 return sums;
             }
@@ -211,12 +215,12 @@ impl Steps {
         ((0..steps).map(move |step| at(step)..at(step + 1)), counted)
     }
 
-    /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles: a
-    /// step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the Poisson
-    /// error of all N·δ/T·N pairs. In a bin with x live intervals a tag gains or loses its partner at about 4x lags; s equal
-    /// steps miss a variance of 4x/12s² there. Next to the variance of the pairs of a bin that holds R·W tags this is R·W times as
-    /// large; the steps keep it below a twentieth. Mean rates serve where the steps are too many, and in bins with few tags, whose
-    /// Poisson error is larger anyway.
+    /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles:
+    /// a step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the
+    /// Poisson error of all N·δ/T·N pairs. In a bin with x live intervals a tag gains or loses its partner at about
+    /// 4x lags; s equal steps miss a variance of 4x/12s² there. Next to the variance of the pairs of a bin that holds
+    /// R·W tags this is R·W times as large; the steps keep it below a twentieth. Mean rates serve where the steps are
+    /// too many, and in bins with few tags, whose Poisson error is larger anyway.
     fn wanted(&self, width: f64) -> (f64, CountedTags) {
         let tags = self.tags[0].max(self.tags[1]);
         let of_tags = (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX);
@@ -241,8 +245,8 @@ const STEPS_MAX: f64 = 65_536.0;
 const INTERVALS: f64 = 1_024.0;
 const INTERVALS_OF_FULL: f64 = 65_536.0;
 
-/// What a step of lags expects: the starts and stops that are counted at its middle, the half ticks in which they can
-/// lie, and the pairs of live ticks, a quarter for each pair of half ticks.
+/// The expectation of a step of lags: the starts and stops that are counted at its middle, the half ticks in which
+/// they can lie, and the pairs of live ticks, a quarter for each pair of half ticks.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtLags {
     tags: [u64; 2],

@@ -1,4 +1,7 @@
 //! All pairs: a source is cut into morsels, the two channels are extracted, and both sides are counted.
+//!
+//! A stop at 0 and a start at 3: Δ = −3, and the start owns the pair, because it is later. A morsel counts the pairs
+//! whose owner lies in it, and extracts partners from before it, as far as the bins reach.
 
 use std::ops::Range;
 
@@ -111,7 +114,7 @@ enum Task<'a> {
     Columns(&'a Source<'a>, StoredRows<'a>),
     /// Pairs whose later tag has its delayed time in a range, in one list of both channels.
     OneList(PairMorsel<'a>, PairDistances),
-    /// The same, in a list of each channel.
+    /// Pairs whose later tag has its delayed time in a range, in a list of each channel.
     Lists(PairMorsel<'a>),
 }
 

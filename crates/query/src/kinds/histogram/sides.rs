@@ -1,9 +1,9 @@
 //! All pairs of two sorted lists of times, counted in one of two ways.
 //!
-//! A pair belongs to its later tag, its owner. So there are two sides: stops that own (Δ ≥ 0, including equal
-//! times) and starts that own (Δ < 0). On each side a pair has a distance D ≥ 0, owner minus other, and the
-//! bins are intervals of D. Counting goes either pair by pair or edge by edge: counting the pairs that are at
-//! least E apart costs one step per tag, however many pairs there are.
+//! A pair belongs to its later tag, its owner: stops own pairs with Δ ≥ 0, starts those with Δ < 0. On each side a
+//! pair has a distance D ≥ 0, owner minus other, and the bins are intervals of D. Counting goes pair by pair or edge
+//! by edge: counting the pairs at least E apart costs one step per tag, however many pairs there are. Starts at 2 and
+//! 7, a stop at 10, edges 0, 5 and 10: 2, 1 and 0 pairs are at least that far apart, so both bins hold one.
 
 use super::{
     bins::{Binning, Bins},

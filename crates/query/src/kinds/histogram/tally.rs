@@ -1,4 +1,8 @@
 //! Counts written differences into bins.
+//!
+//! Up to 2,048 bins have four copies, so that four equal differences in a row do not wait for each other. Small
+//! counts have 32 bits and are added to those of 64 bits before so many differences were counted that one could
+//! overflow.
 
 use super::bins::{Binning, WithBin};
 use crate::{
@@ -125,8 +129,8 @@ impl BinTally {
         }
     }
 
-    /// Adds the small counts to `counts` and resets them. Counts wrap: in damaged rows, more may have been subtracted than
-    /// was counted, and the result is then refused.
+    /// Adds the small counts to `counts` and resets them. Counts wrap: in damaged rows, more may have been subtracted
+    /// than was counted, and the result is then refused.
     pub(super) fn drain(&mut self, counts: &mut [u64]) {
         self.len = 0;
         let copies = if self.bins <= COPIED_BINS { COPIES } else { 1 };

@@ -1,5 +1,8 @@
-//! Counts the triples of each cell: the channels are extracted as three lists, and for each herald the tags
-//! of both other channels within its range are found by two moving ends.
+//! Counts the triples of each cell: the channels are extracted as three lists, and for each herald the tags of both
+//! other channels within its range are found by two moving ends.
+//!
+//! Herald at 10, A at 8 and 12, B at 11, range −5 to 5: two triples, with differences (−2, 1) and (2, 1). A triple
+//! belongs to its latest tag, so a morsel skips those whose three tags are all before it.
 
 use super::Histogram2d;
 use crate::{
@@ -57,7 +60,7 @@ pub(super) fn plan(
     });
 }
 
-/// Tags of channel A between two questions whether to stop.
+/// Cancellation is polled once for this many tags of channel A.
 const ASK: usize = 256;
 
 /// A query prepared for counting.
@@ -109,7 +112,8 @@ impl<'q> Scan<'q> {
     }
 }
 
-/// Adds the triples whose latest tag is at `start` or later; no tag is after the end of the morsel. Stops if that is asked for.
+/// Adds the triples whose latest tag is at `start` or later; no tag is after the end of the morsel. Stops when
+/// cancelled.
 fn count_morsel(
     [heralds, a, b]: [&[i64]; 3],
     (start, bins): (i64, &Bins),

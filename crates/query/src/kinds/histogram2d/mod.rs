@@ -1,4 +1,7 @@
 //! The query "histogram2d": differences of the times of two channels to a third one, in a grid of cells.
+//!
+//! With three bins, the cell 1·3 + 2 = 5 holds the triples whose difference of channel A is in bin 1 and that of B in
+//! bin 2.
 
 mod count;
 

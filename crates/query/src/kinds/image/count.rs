@@ -1,4 +1,7 @@
 //! Counts the photons of each pixel: rows in order of time, line by line.
+//!
+//! Each photon of the range is counted once: in a pixel, outside of all lines, or in a line after the last one of its
+//! frame. Lines run from 0 to 100 and from 120: photons at 50 and 110 are in the first line and in none.
 
 use std::ops::Range;
 
@@ -32,11 +35,11 @@ struct PhotonMorsel<'a> {
 /// The photons with one delay.
 struct Photons {
     delay: i64,
-    /// Whether each label is one of them.
+    /// For each label, whether its tags are photons with this delay.
     is_one: Vec<bool>,
 }
 
-/// What a thread keeps from line to line.
+/// The buffers and pixels that a thread keeps from line to line.
 #[derive(Default)]
 struct Thread {
     times: Vec<i64>,

@@ -1,4 +1,8 @@
 //! Lines and frames from the tags of markers.
+//!
+//! Line starts at 0, 100 and 200 without end markers: the lines are 0 to 100 and 100 to 200; the last one has no end
+//! and is not counted. With end markers, a start without an end keeps its number, so that the lines after it stay in
+//! their rows.
 
 use std::ops::Range;
 
@@ -20,7 +24,7 @@ const SEARCHED: usize = 1 << 10;
 /// A line that has an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The times of the line: from the first to before the second.
+    /// The times of the line: from `start` up to, not including, `end`.
     pub start: i64,
     pub end: i64,
     /// Its number in the frame.
@@ -55,7 +59,7 @@ enum Marker {
     Start,
 }
 
-/// Returns the lines of each source, and what is counted of the markers in `range`.
+/// Returns the lines of each source, and the counts of its markers in `range`.
 pub(super) fn of_sources(
     image: &Image,
     recording: &Recording<'_>,
@@ -130,7 +134,8 @@ fn markers_among(
     found
 }
 
-/// Whether any of these rows is of one of the channels. All labels are compared, so that many are compared at once.
+/// Returns whether any of these rows is of one of the channels. Compares all labels without an early exit, so that
+/// the compiler can compare many at once.
 fn has_any(labels: Channels<'_>, channels: &[(u16, Marker, i64)], rows: Range<usize>) -> bool {
     channels.iter().any(|&(channel, ..)| match labels {
         Channels::U8(labels) => u8::try_from(channel).is_ok_and(|channel| {

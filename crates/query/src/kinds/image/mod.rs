@@ -73,14 +73,15 @@ pub enum PixelMicro {
     None,
     /// Their sum and that of their squares.
     Mean,
-    /// The same, and a histogram, in units of the store's micro tick.
+    /// Their sum, that of their squares, and a histogram, in units of the store's micro tick.
     Bins(Bins),
 }
 
 /// The result of [`Image`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imaged {
-    /// Numbers of a pixel, see [`PixelCounts`]; the pixels of a line follow each other, then the lines, then the frames.
+    /// Numbers of a pixel, see [`PixelCounts`]; the pixels of a line follow each other, then the lines, then the
+    /// frames.
     pub counts: Vec<u64>,
     /// How many numbers a pixel has.
     pub stride: usize,
@@ -101,7 +102,7 @@ pub struct ImageReport {
     pub photons_beyond: u64,
     /// Markers of the beginning of a line.
     pub line_starts: u64,
-    /// Those after which no end of the line is found: the line is not counted, and the lines after it keep their numbers.
+    /// Beginnings of lines without an end: the line is not counted, and the lines after it keep their numbers.
     pub starts_without_end: u64,
     /// Markers of the end of a line outside of a line.
     pub ends_without_start: u64,
@@ -186,7 +187,8 @@ impl<'a> PixelCounts<'a> {
         self.0[0]
     }
 
-    /// Returns the photons that have a micro time, and the sums of these and of their squares.
+    /// Returns the number of photons that have a micro time, the sum of these micro times and the sum of their
+    /// squares.
     pub fn micro(&self) -> Option<(u64, u64, u128)> {
         let &[n, sum, low, high] = self.0.get(Self::COUNT..Self::WITH_MEAN)? else { return None };
         Some((n, sum, (u128::from(high) << 32) + u128::from(low)))
@@ -293,8 +295,8 @@ impl Countable for Image {
     }
 }
 
-/// Cost: one pass over the labels for the markers; for the photons one pass over times and labels, and micro times, for each
-/// delay.
+/// Cost: one pass over the labels for the markers; for the photons one pass over times and labels, and micro times,
+/// for each delay.
 impl Kind for Image {
     type Answer = Imaged;
 

@@ -1,10 +1,9 @@
-//! The pixel of a time in a line.
+//! The pixel of a time in a line: ⌊d·N/L⌋ for the tick d of a line of L ticks and N pixels at constant speed.
 //!
-//! At constant speed the pixel of the tick d of a line of L ticks and N pixels is ⌊d·N/L⌋. A division per photon is slow, so
-//! it is a product with a reciprocal: with b such that L ≤ 2^b, k = 2b and m = ⌈N·2^k/L⌉ it is ⌊d·m/2^k⌋.
-//!
-//! Proof: m·L = N·2^k + r with 0 ≤ r < L, so d·m/2^k = d·N/L + d·r/(L·2^k). The fraction of d·N/L is at most (L − 1)/L, and
-//! d·r < L² ≤ 2^k, so the second term is below 1/L: the whole part is that of d·N/L. m fits in 64 bits if N·2^(b+1) ≤ 2^64.
+//! A division per photon is slow, so it is a product with a reciprocal: with L ≤ 2^b, k = 2b and m = ⌈N·2^k/L⌉ it is
+//! ⌊d·m/2^k⌋. Of 100 ticks and 4 pixels, ticks 24 and 25 are in pixels 0 and 1. Proof: m·L = N·2^k + r with 0 ≤ r <
+//! L, so d·m/2^k = d·N/L + d·r/(L·2^k). The fraction of d·N/L is at most (L − 1)/L, and d·r < L² ≤ 2^k, so the second
+//! term is below 1/L: the whole part is that of d·N/L. m fits in 64 bits if N·2^(b+1) ≤ 2^64.
 
 use super::Raster;
 

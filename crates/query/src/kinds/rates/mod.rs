@@ -1,4 +1,7 @@
 //! The query "rates": tags per channel, over a selection and in bins of time.
+//!
+//! Tags at 0, 4 and 12 in bins of 5 ticks: 2, 0 and 1. Blocks that lie wholly in a bin are counted from the index, so
+//! the index and the rows must agree.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -52,7 +55,7 @@ pub struct Rated {
 /// The tags of one source in a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRates {
-    /// Live ticks: last minus first time over all its tags, cut to the range.
+    /// The live time in ticks: from the first to the last of all its tags, without dead spans, cut to the range.
     pub live: i64,
     /// The number of tags of each channel in use.
     pub counts: Vec<u64>,
@@ -68,8 +71,8 @@ pub struct Trace {
     pub bins: Vec<TraceBin>,
     /// The counts of all bins, one after the other; each bin holds one count per channel in use.
     pub counts: Vec<u64>,
-    /// Likewise the ticks of each bin, cut to the range, in which tags of a channel can be: the live time of all sources,
-    /// moved by the delay of the channel.
+    /// For each bin and channel in use, in the same order, the ticks of the bin, cut to the range, in which tags of a
+    /// channel can be: the live time of all sources, moved by the delay of the channel.
     pub live: Vec<i64>,
 }
 
@@ -166,7 +169,7 @@ impl Rates {
     }
 }
 
-/// Says which bins are counted next.
+/// Announces the edges of the bins that are counted next, so that their blocks are prefetched together.
 fn expect_bins(all: &TimeBins, numbers: &[i64], ledger: &Ledger<'_>, counting: &Counting) {
     let edges = || {
         let of = |&number: &i64| [all.start(number), all.end(number)];

@@ -1,4 +1,7 @@
 //! Batches of tuples and tags for the caller.
+//!
+//! A batch is passed on when it holds 16,384 tags, and after each read of the columns, so that rare tuples arrive
+//! early.
 
 use std::ops::ControlFlow;
 
@@ -126,8 +129,8 @@ impl<B: Batch> Batches<'_, B> {
         if self.batch.tags() >= BATCH_TAGS { self.give() } else { ControlFlow::Continue(()) }
     }
 
-    /// Passes on the current batch, so that the consumer need not wait for a full batch of rare tuples. Nothing is passed on
-    /// after rows were found damaged.
+    /// Passes on the current batch, so that the consumer need not wait for a full batch of rare tuples. Nothing is
+    /// passed on after rows were found damaged.
     pub(super) fn give(&mut self) -> ControlFlow<()> {
         if self.recording.check_damage().is_err() {
             return ControlFlow::Break(());

@@ -1,4 +1,7 @@
-//! The tags of clusters.
+//! Lists the tags of clusters.
+//!
+//! Window 5: tags at 0, 5 and 6 are the cluster 0 with two tags and the cluster 1 with one. Clusters must open where
+//! rule `cluster` opens them, so the walk begins after a gap, and clusters before the range get no number.
 
 use std::{cell::Cell, ops::ControlFlow};
 

@@ -1,4 +1,7 @@
 //! The tags of the channels in use of one source, delayed and in order, with their rows.
+//!
+//! Tags further than the window from their neighbours are removed: of 0, 3, 20 and 40 with a window of 5, 20 is
+//! removed. The first and the last tag of a morsel stay, because their neighbours may lie in other morsels.
 
 use std::collections::VecDeque;
 

@@ -36,8 +36,8 @@ impl Coincidences {
     /// [`crate::Rule::PerHerald`], the tuple of a herald is the one that is complete first; of those complete at the
     /// same time, the one with the first rows. Clusters are listed by [`Coincidences::list_clusters`].
     ///
-    /// Holds the tags of two windows and one batch in memory. The content of the batches does not depend on
-    /// the number of threads.
+    /// Holds the tags of two windows and one batch in memory. The tuples and their order do not depend on the number
+    /// of threads.
     ///
     /// # Errors
     /// See [`crate::Kind::run`].

@@ -1,4 +1,7 @@
-//! The matches of rule `once`.
+//! Lists the matches of rule `once`, by the [`Matching`] that also counts them.
+//!
+//! Tags of channels 1, 3 and 2 at 0, 4 and 4, window 5: by the groups (1, 2) and (1, 3) both matches are at 4, and
+//! are listed in the order of the groups, not in that of the rows.
 
 use std::ops::ControlFlow;
 

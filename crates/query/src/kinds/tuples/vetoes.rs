@@ -1,4 +1,8 @@
 //! The veto tags found on the walk through a source.
+//!
+//! Guard 2 and a veto tag at 10: tuples whose latest tag is at 8 to 12 are rejected; those whose latest tag is at 15
+//! are rejected if they have a tag before 13, the floor. A floor suffices, because tuples are found in order of their
+//! latest tag.
 
 use tagq_store::TimeReader;
 

@@ -1,4 +1,7 @@
 //! The walk through the sources of a recording, in order of delayed time.
+//!
+//! A source up to 90 with a channel that is delayed by 50 has tags up to 140. If the next source begins at 100, both
+//! are walked through in turn, so that tuples are listed in order of time.
 
 use std::ops::ControlFlow;
 

@@ -3,6 +3,8 @@
 //! At each time t at which a group has a tag, the tuples whose latest tag is at t are enumerated like an
 //! odometer: one list per channel, cut to the times that a tag of such a tuple can have. While no tag at t is
 //! chosen and no later channel has one, only the tags at t are visited, so that every turn yields a tuple.
+//!
+//! Channel 1 at 0 and 3, channel 2 at 5, window 5: at t = 5 the tuples (0, 5) and (3, 5) are listed.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 

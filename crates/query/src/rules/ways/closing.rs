@@ -1,8 +1,11 @@
 //! The groups of a query by the tag that closes them, which is where their coincidences are counted.
 //!
-//! By rule `all`, the last tag closes a coincidence: it closes as many as the product of the numbers of tags that the other
-//! channels of the group have in the window before it. Among equal times, the order of rows decides which tag is the last.
-//! With a herald, its tags close, and the window is on both sides.
+//! By rule `all`, the last tag closes a coincidence: it closes as many as the product of the numbers of tags that the
+//! other channels of the group have in the window before it. Among equal times, the order of rows decides which tag
+//! is the last. With a herald, its tags close, and the window is on both sides.
+//!
+//! Group 1, 2, 3: a tag of 3 with two tags of 1 and one of 2 in the window before it closes 2·1 coincidences. Each
+//! coincidence has one closing tag, so no coincidence is counted twice.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +25,13 @@ const MOST_OTHERS: usize = 15;
 /// The largest number of channels whose tags in a window are counted side by side.
 pub(crate) const SIDE_BY_SIDE: usize = 16;
 
-/// The most groups that are few.
+/// Up to this many groups are [`Amount::Few`].
 const FEW_GROUPS: usize = 4;
-/// More than a count may be. There cannot be so many rows that sums of it do not fit in 128 bits.
+/// Larger than any count that can be reported. The ways of a row are capped at it, so that sums over all rows fit in
+/// 128 bits.
 pub(crate) const TOO_MANY: u128 = 1 << 64;
 
-/// Returns what these groups cost where windows are crowded.
+/// Returns the cost of these groups where windows are crowded.
 pub(crate) fn amount(groups: &[Vec<u16>]) -> Amount {
     let (most, channels) = (groups.iter().map(Vec::len).max(), channels_of(groups).len());
     match most.unwrap_or(0) {
@@ -47,7 +51,7 @@ pub(crate) struct Closing {
     pub closes: [bool; 256],
     /// The number of channels of the smallest group.
     pub fewest: usize,
-    /// The groups of each size; none if there are more channels than are counted side by side.
+    /// The groups of each size; empty if there are more channels than are counted side by side.
     pub sizes: Vec<OfSize>,
     /// The product, if there is one group only, and it has all channels.
     pub one: Option<OneProduct>,
@@ -120,8 +124,9 @@ impl Closing {
         self.closed_by.len() - 1
     }
 
-    /// Adds the tuples whose last tag is in these rows, by visiting only rows that have enough others in the window before
-    /// them. Returns `None`, and adds nothing, if these windows hold too many rows in total or if times decrease.
+    /// Adds the tuples whose last tag is in these rows, by visiting only rows that have enough others in the window
+    /// before them. Returns `None`, and adds nothing, if these windows hold too many rows in total or if times
+    /// decrease.
     pub(crate) fn count_near(
         &self,
         simd: Simd,
@@ -204,7 +209,7 @@ impl Closed {
         &self.others[..self.len]
     }
 
-    /// Returns the product of the tags of the other channels; the largest number if it does not fit in 128 bits.
+    /// Returns the product of the numbers of tags of the other channels, capped at the largest number of 128 bits.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the call takes as long as a group of three")]
     pub(crate) fn ways(&self, tags: &[u32]) -> u128 {
@@ -217,7 +222,7 @@ impl Closed {
     }
 }
 
-/// Returns the product, or the largest number if it does not fit.
+/// Returns the product, capped at the largest number of 128 bits.
 fn product(factors: impl Iterator<Item = u32> + Clone) -> u128 {
     if factors.clone().any(|factor| factor == 0) {
         return 0;

@@ -1,4 +1,8 @@
 //! One scan: counts a part of a query over all morsels of a recording.
+//!
+//! Lists 0, 4 and 5, 9, window 5: of 2·2 pairs one is further apart, (0, 9), so three count. A coincidence belongs to
+//! the morsel of its latest tag. The tags before the morsel, its head, are only partners: pairs of two of them are
+//! subtracted.
 
 use std::ops::Range;
 
@@ -169,7 +173,7 @@ impl<'p> Counter<'p> {
             let times = veto.times(simd, source, interval, &mut self.vetoes);
             (veto, times)
         });
-        // Removes vetoed tags; returns how many tags are only looked back at.
+        // Removes vetoed tags; returns how many tags are before the morsel.
         let head_of = |list: &mut List, base: Option<i64>| match (vetoes, base) {
             (Some((veto, times)), Some(base)) => veto.part(list, times, base, start, part.window),
             _ => Some(list.view().time.partition_point(|&time| time < start)),
@@ -204,7 +208,8 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Compares rows with their neighbours. Returns `None`, and adds nothing, if windows are too crowded or times decrease.
+    /// Compares rows with their neighbours. Returns `None`, and adds nothing, if windows are too crowded or times
+    /// decrease.
     fn count_near(
         &mut self,
         source: &Source<'_>,
@@ -215,7 +220,7 @@ impl<'p> Counter<'p> {
         let (part, simd) = (self.part, self.simd);
         match column {
             StoredColumn::Times(time) if !source.spans(time.rows(rows.clone())) => return None,
-            // The counts are rejected.
+            // Damage was recorded, so the counts are rejected.
             StoredColumn::Gaps(gaps)
                 if !gaps.is_right(rows.start.saturating_sub(REACH)..rows.end) =>
             {
@@ -241,7 +246,7 @@ impl<'p> Counter<'p> {
                     let (columns, rows) = ((gaps, labels), (rows, number_of));
                     match self.allowed.fill(simd, veto, source, columns, rows, window.reach) {
                         Some(allowed) => allowed,
-                        // The counts are rejected.
+                        // Damage was recorded, so the counts are rejected.
                         None => return Some(()),
                     }
                 }
@@ -278,8 +283,8 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Counts pairs with different delays whose later row is one of these: those among these rows and the rows that they
-    /// reach before them, less those among the latter.
+    /// Counts pairs with different delays whose later row is one of these: those among these rows and the rows that
+    /// they reach before them, less those among the latter.
     fn count_crowded(
         &mut self,
         source: &Source<'_>,
@@ -326,7 +331,7 @@ struct GroupCounter {
 }
 
 impl GroupCounter {
-    /// Adds what a job counts: by neighbours, if few tags are in a window.
+    /// Adds the coincidences of a job: by comparing neighbours, if few tags are in a window.
     fn count(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
         let &Job { simd, closing, tags, head, window } = job;
         let rows = tags.after(head).rows();
@@ -346,7 +351,7 @@ impl GroupCounter {
         }
     }
 
-    /// Adds what a job counts, for any number of tags in a window.
+    /// Adds the coincidences of a job, for any number of tags in a window.
     fn count_crowded(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
         if matches!(part.method, Method::Pairs) && job.closing.sizes.is_empty() {
             self.tally.add_crowded(part, &mut self.crowded, job, counts);

@@ -1,4 +1,9 @@
-//! Crowded windows: coincidences from how many tags of each channel lie in the window of a row, without visiting them.
+//! Crowded windows: coincidences from how many tags of each channel lie in the window of a row, without visiting
+//! them.
+//!
+//! Channel 1 at 0, 2 and 4, channel 2 at 5, window 3: three tags of channel 1 are before 5 and one is before the
+//! window, so the tag at 5 closes 3 − 1 = 2 pairs. Tuples that lie wholly in the head belong to the morsel before and
+//! are subtracted.
 
 use std::ops::Range;
 
@@ -18,7 +23,7 @@ use crate::{
     scan::selection::Selected,
 };
 
-/// The largest number of channels whose counts are eight numbers; those of more are 16.
+/// Up to this many channels, the counts before a row are eight numbers; for more channels they are [`MORE`] numbers.
 const FEW: usize = 8;
 const MORE: usize = super::closing::SIDE_BY_SIDE;
 
@@ -49,7 +54,7 @@ struct ClosedGroups {
     number: Vec<u8>,
 }
 
-/// What to count: tags in order of time, and the groups. The first `head` tags are only looked back at.
+/// A count to make: tags in order of time, and the groups. The first `head` tags are only partners of later ones.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub simd: Simd,
@@ -147,7 +152,7 @@ impl Crowded {
                 self.sum(job, size, longest, |group, sum| counts[group] += sum);
             }
             if block.start < head {
-                // What the head completes is subtracted.
+                // Coincidences of tags of the head alone are subtracted.
                 self.found.to.fill(head as u64);
                 for size in &closing.sizes {
                     self.sum(job, size, longest, |group, sum| counts[group] -= sum);
@@ -178,7 +183,7 @@ impl Crowded {
         sum
     }
 
-    /// Finds the windows of the rows of a block that close a group. Returns a number of rows that none of them exceeds.
+    /// Finds the windows of the rows of a block that close a group. Returns an upper bound of their numbers of rows.
     fn find(&mut self, job: &Job<'_>, block: &Range<usize>) -> u64 {
         let ClosedGroups { from, to, number } = &mut self.found;
         let rows = &self.rows[..=job.tags.time.len()];
@@ -226,7 +231,8 @@ impl Crowded {
         }
     }
 
-    /// Adds what the rows from `first` on close, row by row: any channels, any windows.
+    /// Adds the coincidences that the rows from `first` on close, row by row, for any number of channels and any
+    /// window.
     fn one_by_one(&mut self, job: &Job<'_>, first: usize, counts: &mut [u128]) {
         let once = job.once();
         self.each_window(job, first, |number, inside, in_head| {
@@ -242,7 +248,8 @@ impl Crowded {
                     })
                 };
                 let more = match before {
-                    // Both are too large, and each further tag adds as many ways as the other channels have.
+                    // Both products are capped. A tag after the head adds as many ways as the other channels have,
+                    // again too many.
                     u128::MAX if closed.others().iter().any(is_larger) => u128::MAX,
                     before => ways - before,
                 };
@@ -260,8 +267,8 @@ impl Crowded {
         });
     }
 
-    /// Passes to `take` each row from `first` on that closes a group, with the number of tags of each channel in its window, and,
-    /// if the row is in the head, with how many of them are there.
+    /// Passes to `take` each row from `first` on that closes a group, with the number of tags of each channel in its
+    /// window, and, if the row is in the head, with how many of them are there.
     fn each_window(
         &mut self,
         job: &Job<'_>,
@@ -299,7 +306,7 @@ impl Crowded {
 }
 
 impl ClosedGroups {
-    /// Sums products, with the counts before rows that are made where they are needed.
+    /// Sums products over the windows; makes the counts before rows first, up to the last row that is needed.
     fn sum<C: AtLevel, const L: usize>(
         &self,
         job: &Job<'_>,

@@ -1,4 +1,8 @@
 //! Groups with a herald, chain by chain.
+//!
+//! Window 5: rows of channels 1 at 0 and 2 at 3, alone, are added to a matrix as one pair of numbers; the rows of
+//! longer chains are copied one after the other and counted as crowded windows. Chains lie more than a window apart
+//! in the copy, too, so that no coincidence spans two of them.
 
 use crate::{
     kernels::{matrix::Matrix, neighbours::ComparedRows, simd::Simd},

@@ -1,4 +1,8 @@
 //! Which columns count the coincidences of a source, and how its rows are cut for the threads.
+//!
+//! With one delay, rows are compared as they are stored. With delays 0 and 100 and a range of time, either row of a
+//! pair can have the later delayed time, so the channels are extracted instead. The choice changes the time of a
+//! count, never the count.
 
 use std::ops::Range;
 
@@ -172,8 +176,8 @@ impl GroupScan {
         }
         let is_whole = self.scope.range == TimeRange::default();
         let is_possible = match self.method {
-            // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can
-            // be of either row.
+            // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it
+            // can be of either row.
             Method::Pair | Method::Pairs => is_whole || !self.has_different_delays(),
             Method::Groups { .. } | Method::Heralds { .. } => !self.has_different_delays(),
             // These rules begin and end with a state in recorded times.

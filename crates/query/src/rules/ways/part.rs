@@ -1,4 +1,8 @@
 //! Distributes the groups of a query over scans.
+//!
+//! A scan has at most 255 channels, because the number of a channel is a byte and one number stands for all others.
+//! Every pair of 600 channels takes 15 scans: one for each two of five blocks of channels, and one for each block.
+//! Each group is in exactly one scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +38,7 @@ pub(crate) struct Condition<'q> {
 pub(crate) struct GroupScan {
     /// The indices of the groups in the query.
     pub groups: Vec<usize>,
-    /// The same groups as channel numbers.
+    /// The groups, with the numbers of their channels.
     pub numbered: Vec<Vec<u8>>,
     pub closing: Closing,
     /// The channels of these numbers; the number after the last stands for all others.
@@ -46,7 +50,7 @@ pub(crate) struct GroupScan {
     pub cells: Option<i64>,
     pub selection: Selection,
     pub window: i64,
-    /// The same with the delays; `None` if its reach does not fit in 64 bits.
+    /// The window with the delays of the channels; `None` if its reach does not fit in 64 bits.
     pub near: Option<DelayedWindow>,
     /// How far before the time of a coincidence its other tags can lie.
     pub look_back: i64,

@@ -1,4 +1,7 @@
 //! Pairs of many channels, counted in a matrix.
+//!
+//! A row of channel 1 at 0 and one of channel 2 at 3, window 5, add 1 to the cell (2, 1), the later row first. The
+//! count of a group is the sum of both cells of its channels, so all pairs of channels are counted in one pass.
 
 use crate::{
     kernels::{
@@ -22,8 +25,8 @@ impl PairTally {
         Self { matrix: Matrix::new(side) }
     }
 
-    /// Adds the pairs of every group whose later row is one of these, by comparing neighbours; the delays are in the times.
-    /// Returns `None`, and adds nothing, if there are too many or times decrease.
+    /// Adds the pairs of every group whose later row is one of these, by comparing neighbours; the delays are in the
+    /// times. Returns `None`, and adds nothing, if there are too many or times decrease.
     pub(super) fn add(
         &mut self,
         part: &GroupScan,
@@ -57,8 +60,8 @@ impl PairTally {
         self.matrix.clear();
     }
 
-    /// Takes pairs by comparing neighbours. Returns `None` if there are too many of them or times decrease; then some may have
-    /// been taken.
+    /// Takes pairs by comparing neighbours. Returns `None` if there are too many of them or times decrease; then some
+    /// may have been taken.
     pub(super) fn take(
         &mut self,
         simd: Simd,

@@ -64,7 +64,7 @@ fn next(distances: &mut Distances, gaps: &[u16; 2 * ROWS], k: usize) {
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn within(distances: &Distances, window: u16) -> u64 {
     let window = _mm256_set1_epi16(window.cast_signed());
-    // What is left above the window is zero.
+    // The saturating difference is 0 for distances within the window.
     let near = |i: usize| {
         _mm256_cmpeq_epi16(_mm256_subs_epu16(distances[i], window), _mm256_setzero_si256())
     };

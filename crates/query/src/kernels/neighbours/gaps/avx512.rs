@@ -82,8 +82,8 @@ pub(super) fn lanes(rows: u64, i: usize) -> u32 {
     rows.to_le_bytes().as_chunks().0.get(i).copied().map_or(0, u32::from_le_bytes)
 }
 
-/// Writes the distances of the rows in `pairs`, those in `back` negated, less the smallest, modulo 2^16. 16 at once are packed in
-/// 32 bits: packing 16 bits needs VBMI2.
+/// Writes the distances of the rows in `pairs`, those in `back` negated, less the smallest, modulo 2^16. 16 at once
+/// are packed in 32 bits: packing 16 bits needs VBMI2.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn write(

@@ -55,8 +55,8 @@ fn is_sorted(times: &[i64]) -> bool {
     first_fall(times).is_none()
 }
 
-/// Writes the differences of the rows in `pairs` that lie in the range, less the smallest, those of rows in `back` from the
-/// negated distance.
+/// Writes the differences of the rows in `pairs` that lie in the range, less the smallest, those of rows in `back`
+/// from the negated distance.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn write(
