@@ -1,4 +1,8 @@
 //! A set of named definitions: resolved, checked and in an order in which they can be evaluated.
+//!
+//! `pair` = `Alice & clean within 2ns` and `clean` = `15 dead 40ns`: `clean` is evaluated before `pair`, in whatever
+//! order they are given. Definitions that need each other in a circle are refused, so evaluation is one pass in that
+//! order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +89,7 @@ pub struct Definitions {
 pub struct Closure {
     /// The labels of channels of the run, ascending.
     pub channels: Vec<u16>,
-    /// Those of them whose micro times are needed.
+    /// Those channels of them whose micro times are needed.
     pub micro: Vec<u16>,
     /// The definitions of channels, each after those that it needs.
     pub definitions: Vec<usize>,

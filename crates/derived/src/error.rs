@@ -113,7 +113,7 @@ pub enum Error {
         duration: String,
         /// The operator.
         operator: &'static str,
-        /// What it takes.
+        /// The condition on the duration: longer than zero, or zero or more.
         least: &'static str,
     },
     /// A duration is too long.
@@ -173,11 +173,11 @@ pub enum Error {
     WrongSection {
         /// The text as given.
         text: String,
-        /// What the operator makes.
+        /// The result of the operator, a channel or a gate.
         made: &'static str,
         /// The section that it is in.
         section: &'static str,
-        /// What definitions of the section make.
+        /// The result of definitions of the section.
         expected: &'static str,
         /// The section that it belongs in.
         other: &'static str,
@@ -201,11 +201,11 @@ pub enum Error {
         text: String,
         /// The operand.
         operand: String,
-        /// What the operand is.
+        /// The kind of the operand, a channel or a gate.
         found: &'static str,
         /// The operator.
         operator: &'static str,
-        /// What the operator takes.
+        /// The kind that the operator takes.
         expected: &'static str,
     },
     /// A derived channel where a real one is needed.
@@ -242,7 +242,7 @@ pub enum Error {
     WrongOutput {
         /// The name of the definition.
         name: String,
-        /// What it is.
+        /// Its kind, a channel or a gate.
         found: &'static str,
         /// The expected kind.
         expected: &'static str,

@@ -1,4 +1,7 @@
 //! The time up to which data are complete.
+//!
+//! If all tags before 100 are known and output depends on tags up to 5 ticks later, the output before 95 is complete.
+//! Tags at the frontier itself may still come.
 
 use tagq_store::sealed::Reader;
 

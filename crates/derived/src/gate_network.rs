@@ -1,4 +1,7 @@
 //! Evaluation of gates over batches of the tags of their markers.
+//!
+//! Bounds are output as soon as no later tag can change them: `8 for 500t` with a tag at 0 closes at 500 when all
+//! tags up to 500 are known. The intervals do not depend on how the tags are cut into batches.
 
 use tagq_store::sealed::{self, Reader, put_text};
 

@@ -1,4 +1,7 @@
 //! Sets of times as sorted intervals.
+//!
+//! The bounds 10, 20 and 30 stand for the times from 10 to 19 and from 30 on. Bounds ascend, each later than the one
+//! before it, so that each set of times has one list of bounds.
 
 use std::ops::Range;
 

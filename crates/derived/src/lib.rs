@@ -1,9 +1,9 @@
 //! Channels made from channels, and gates.
 //!
-//! A definition such as `1 & 2 within 2ns` makes a channel, and `marker1 .. marker2` makes a gate, a set of intervals of
-//! time. [`Definitions`] reads a set of them. A [`Network`] evaluates derived channels over batches of tags, a
-//! [`GateNetwork`] makes [`Intervals`]. The definition of each operator is stated in docs/queries.md, "Derived channels
-//! and gates"; [`OPERATORS`] is the list of operators.
+//! A definition such as `1 & 2 within 2ns` makes a channel, and `marker1 .. marker2` makes a gate, a set of intervals
+//! of time. [`Definitions`] reads a set of them. A [`Network`] evaluates derived channels over batches of tags, a
+//! [`GateNetwork`] makes [`Intervals`]. The definition of each operator is stated in docs/queries.md, "Derived
+//! channels and gates"; [`OPERATORS`] is the list of operators.
 //!
 //! ```
 //! use tagq_derived::{Definitions, LabelledOrigin, LabelledTags, Network, Operand, Origin, TagBatch, TimeUnits};

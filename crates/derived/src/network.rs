@@ -1,4 +1,8 @@
 //! Evaluation of derived channels over batches of tags.
+//!
+//! Each definition is a node that reads the lists of its operands and appends to its own, up to the time that all of
+//! its operands have reached. `1 & 2 within 2t` with tags of 1 and 2 at 0, 2 and at 9, 12 makes one tag, at 2, with
+//! the row of the tag there. The output does not depend on how the tags are cut into batches.
 
 use tagq_store::sealed::{self, Reader, put_len, put_text};
 
@@ -67,11 +71,11 @@ struct Node {
     name: String,
     operation: Box<dyn ChannelOperation>,
     operands: Vec<Cursor>,
-    /// Its list.
+    /// The list of its output.
     list: usize,
 }
 
-/// Reads a list.
+/// The position of a reader of a list.
 #[derive(Clone, Copy)]
 struct Cursor {
     list: usize,
@@ -218,8 +222,8 @@ impl Network {
         self.derived.iter().map(|output| lags[output.cursor.list]).max().unwrap_or(0)
     }
 
-    /// Returns the most tags that all definitions together make of one tag, if each keeps all tags of its operands; and the
-    /// definition that makes the most, if there is one.
+    /// Returns the most tags that all definitions together make of one tag, if each keeps all tags of its operands;
+    /// and the definition that makes the most, if there is one.
     pub fn growth(&self) -> (f64, Option<&str>) {
         let mut tags = vec![1.0_f64; self.lists.len()];
         let (mut sum, mut most) = (0.0, (0.0, None));
@@ -273,8 +277,8 @@ impl Network {
     /// tags were given with this batch. Returns the frontier of the output: all its tags before that were appended.
     ///
     /// # Errors
-    /// If the tags are out of order, or before the last frontier, or if more than [`WAITING_MAX`] of them wait. The network cannot be
-    /// used then.
+    /// If the tags are out of order, or before the last frontier, or if more than [`WAITING_MAX`] of them wait. The
+    /// network cannot be used then.
     pub fn advance(
         &mut self,
         batch: TagBatch<'_>,
@@ -379,7 +383,7 @@ impl Network {
         until
     }
 
-    /// Removes the tags of lists that nobody needs any more, if they are at least half of them.
+    /// Removes the tags of lists that no cursor needs any more, if they are at least half of them.
     fn forget(&mut self) {
         let mut removed = self.passed();
         for (list, removed) in self.lists.iter_mut().zip(&mut removed) {
@@ -401,7 +405,7 @@ impl Network {
         }
     }
 
-    /// Returns how many of the first tags of each list nobody needs any more.
+    /// Returns how many of the first tags of each list no cursor needs any more.
     fn passed(&mut self) -> Vec<usize> {
         let mut passed: Vec<usize> = self.lists.iter().map(|list| list.tags.len()).collect();
         for cursor in cursors(&mut self.nodes, &mut self.derived) {

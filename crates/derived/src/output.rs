@@ -1,4 +1,7 @@
 //! Merges the tags of several channels for output.
+//!
+//! Times 0 and 5 of one list and 5 and 7 of another: 0, 5, 5, 7, and at 5 the tag of the first list comes first. The
+//! order of lists, real channels before derived ones, is part of the output of a view and must not change.
 
 use std::hint::select_unpredictable;
 
@@ -7,7 +10,7 @@ use crate::{
     tags::{LabelledTags, TagSlice},
 };
 
-/// A list with so many times the tags of the other one is copied in pieces.
+/// If a list has more than this many times the tags of the other one, it is copied in pieces.
 const SPARSE: usize = 8;
 
 /// Tags of the output that are of one kind: all real ones, or those of a definition.

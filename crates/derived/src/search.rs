@@ -1,4 +1,6 @@
 //! Search from the beginning of a sorted list.
+//!
+//! Of 1, 2, 3 and 9, three are below 5. The numbers of the kind must come before all others.
 
 /// Returns how many numbers at the beginning are of a kind. The cost is the logarithm of that.
 #[inline]

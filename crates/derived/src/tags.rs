@@ -1,4 +1,7 @@
 //! Columns of tags: times and rows, in order of time, then of rows.
+//!
+//! Tags of equal time are in order of their rows. Every merge and search relies on this order; restored lists are
+//! checked for it.
 
 use std::ops::Range;
 
@@ -11,7 +14,7 @@ pub struct TagList {
     pub times: Vec<i64>,
     /// The row of the real tag that each tag comes from.
     pub rows: Vec<u64>,
-    /// The micro time of each tag; empty for lists whose micro times nobody needs.
+    /// The micro time of each tag; empty for lists whose micro times no definition needs.
     pub micro: Vec<u32>,
 }
 
@@ -107,7 +110,7 @@ pub(crate) fn is_in_order(times: &[i64], rows: &[u64]) -> bool {
     })
 }
 
-/// Reads so many numbers of `N` bytes; `None` if fewer are left.
+/// Reads `len` numbers of `N` bytes; `None` if fewer are left.
 fn numbers<const N: usize, T>(
     reader: &mut Reader<'_>,
     len: usize,

@@ -1,4 +1,7 @@
 //! Durations of definitions in ticks.
+//!
+//! At 156.25 ps a tick, 2 ns are 12.8 ticks: a window of 12 ticks, a range 0ns..2ns of the differences 0 to 12, and a
+//! dead time that drops tags up to 12 ticks later. Comparisons are exact; no duration is rounded to the nearest tick.
 
 use tagq_store::{Duration, Tick, UnitError};
 

@@ -1,4 +1,7 @@
-//! One definition: an operator with its operands.
+//! One definition: an operator with its operands, parsed from a text and written as one.
+//!
+//! `Alice&"second arm" within 2 ns` is the operator `&` with two operands and a duration, and is written with one
+//! blank between its parts. A written definition parses to the same definition.
 
 use std::{fmt, str::FromStr};
 

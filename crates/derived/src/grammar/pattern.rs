@@ -1,4 +1,7 @@
 //! Patterns of the operators, from their texts.
+//!
+//! `A & B … within D` is an operand, the word `&`, an operand, more operands after `&` each, the word `within` and a
+//! duration. All words that stand for themselves are reserved; names like them need quotes.
 
 use crate::operators::{ALL, Form};
 

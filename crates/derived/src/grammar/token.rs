@@ -1,4 +1,7 @@
 //! The tokens of a definition.
+//!
+//! `1&2 within 2ns` has the tokens `1`, `&`, `2`, `within` and `2ns`. A name in quotes is never taken for a symbol or
+//! word.
 
 use crate::error::Error;
 

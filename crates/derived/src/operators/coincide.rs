@@ -1,4 +1,7 @@
 //! `1 & 2 within 2ns`: coincidences, one-to-one by rule `once`.
+//!
+//! Tags of 1 and 2 at 0, 2 and at 9, 12, window 2: one tag at 2, with the row of its latest tag. The matching is that
+//! of rule `once` of queries, so that both count the same.
 
 use std::collections::VecDeque;
 

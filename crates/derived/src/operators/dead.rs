@@ -1,4 +1,7 @@
 //! `3 dead 40ns`: the tags that a detector with a dead time would keep.
+//!
+//! Tags at 0, 30, 60 and 100, dead for 40: 0, 60 and 100 are kept. A dropped tag does not make the dead time longer,
+//! and a tag exactly 40 after a kept one is kept.
 
 use std::hint::select_unpredictable;
 

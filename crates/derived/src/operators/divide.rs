@@ -1,4 +1,6 @@
 //! `8 / 1000`: every 1000th tag, the first one included.
+//!
+//! Every third tag of 0, 1, 2, 3, 4 is 0 and 3. The count goes on from batch to batch and begins with each source.
 
 use tagq_store::sealed::Reader;
 

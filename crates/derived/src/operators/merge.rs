@@ -1,4 +1,7 @@
 //! `1 | 2`: all tags of several channels.
+//!
+//! Channels 1 at 0 and 5 and 2 at 3 make 0, 3 and 5. Equal times are in order of rows, so that a tag keeps its place
+//! in the run.
 
 use std::hint::select_unpredictable;
 
@@ -72,7 +75,7 @@ fn merge_two(mut a: TagSlice<'_>, mut b: TagSlice<'_>, out: &mut TagList) {
     let all = a.times.len() + b.times.len();
     out.fill(all, |mut times, mut rows| {
         loop {
-            // No list ends within so many steps from each end.
+            // No list ends within this many steps from each end.
             let steps = a.times.len().min(b.times.len());
             if steps == 0 {
                 break;
@@ -95,8 +98,8 @@ fn merge_two(mut a: TagSlice<'_>, mut b: TagSlice<'_>, out: &mut TagList) {
     });
 }
 
-/// Writes the `steps` first tags of two lists and the `steps` last ones, where each list has at least `steps`. Returns how
-/// many of them are of the first list.
+/// Writes the `steps` first tags of two lists and the `steps` last ones, where each list has at least `steps`.
+/// Returns how many of them are of the first list.
 fn merge_ends(
     a: TagSlice<'_>,
     b: TagSlice<'_>,

@@ -1,4 +1,6 @@
 //! `1 micro 0ns..3ns`: the tags with a micro time in a range.
+//!
+//! With micro ticks of 1 ns, micro times 0, 1 and 2 are in 0ns..3ns. Tags without a micro time are dropped.
 
 use tagq_store::format::MICRO_NONE;
 

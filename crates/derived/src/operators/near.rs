@@ -1,4 +1,7 @@
 //! The walk of `if` and `unless`: tags of one list with a tag of another list near them.
+//!
+//! Differences 0 to 99, a tag of A at 50: it is near if B has a tag from 50 to 149. A tag is never near itself, also
+//! if A and B are one channel: tags of equal time are told apart by their rows.
 
 use super::operator::{ChannelOperation, OperandTags, Operation, ReachInTicks, Setting};
 use crate::{
@@ -9,7 +12,7 @@ use crate::{
     units::{Differences, TimeUnits},
 };
 
-/// A list with so many times the tags of the other one is searched, not walked through.
+/// If a list has more than this many times the tags of the other one, it is searched instead of walked through.
 const SPARSE: usize = 8;
 
 /// Starts `if` (`keeps_near`) or `unless`.
@@ -64,8 +67,8 @@ impl ChannelOperation for Near {
     }
 }
 
-/// Selects tags. `ZERO`: the differences include zero, at which a tag meets itself. `KEEP`: tags with a tag near them are
-/// kept, else the others.
+/// Selects tags. `ZERO`: the differences include zero, at which a tag meets itself. `KEEP`: tags with a tag near them
+/// are kept, else the others.
 fn select<const ZERO: bool, const KEEP: bool>(
     of: TagSlice<'_>,
     near: TagSlice<'_>,
@@ -88,7 +91,8 @@ fn select<const ZERO: bool, const KEEP: bool>(
     }
 }
 
-/// Walks through both lists in one loop, without a branch that depends on which list is next. Times plus differences fit.
+/// Walks through both lists in one loop, without a branch that depends on which list is next. Times plus differences
+/// fit.
 #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator would be a branch")]
 fn walk<const ZERO: bool, const KEEP: bool>(
     of: TagSlice<'_>,

@@ -1,4 +1,6 @@
 //! `3 if 7 in 0ns..100ns`: tags with a tag of another channel near them.
+//!
+//! Tags of 3 at 50 and 200, a tag of 7 at 149, tick 1 ns: the tag at 50 is kept.
 
 use super::{
     near,

@@ -116,7 +116,7 @@ pub trait Operator: Sync {
         false
     }
 
-    /// Starts the evaluation with so many operands, before their first tag.
+    /// Starts the evaluation with `operands` operands, before their first tag.
     fn start(
         &self,
         operands: usize,
@@ -171,7 +171,7 @@ impl OperandTags<'_> {
 
 /// Evaluates an operator that makes tags, over lists that grow.
 pub trait ChannelOperation: Send {
-    /// Returns how far it looks.
+    /// Returns how far before and after a tag other tags can decide about it.
     fn reach(&self) -> ReachInTicks {
         ReachInTicks::default()
     }

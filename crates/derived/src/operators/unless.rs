@@ -1,4 +1,6 @@
 //! `3 unless 7 in -10ns..10ns`: tags without a tag of another channel near them.
+//!
+//! Tags of 3 at 50 and 200, a tag of 7 at 195, tick 1 ns: the tag at 50 is kept.
 
 use super::{
     near,

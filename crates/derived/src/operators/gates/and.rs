@@ -1,4 +1,6 @@
 //! `g and h`: open while all of several gates are open.
+//!
+//! With g open from 0 to 20 and h open from 10 to 30, `g and h` is open from 10 to 20.
 
 use super::together;
 use crate::{

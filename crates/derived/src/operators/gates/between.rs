@@ -1,4 +1,7 @@
 //! `marker1 .. marker2`: open from each tag of the first channel to the next later tag of the second.
+//!
+//! Openings at 0 and 20, closings at 10, 20 and 30: open from 0 to 10 and from 20 to 30. At equal times the opening
+//! wins; an opening of an open gate changes nothing.
 
 use tagq_store::sealed::Reader;
 

@@ -1,4 +1,7 @@
 //! `8 for 500ns`: open for a time after each tag.
+//!
+//! Tags at 0, 8, 18 and 40 for 10: open from 0 to 28 and from 40 to 50. A tag at the very end of an interval
+//! continues it, so the end is output only when all tags at that time are known.
 
 use tagq_store::sealed::Reader;
 

@@ -1,4 +1,7 @@
 //! `not g`: the times at which a gate is closed.
+//!
+//! With g open from 10 to 20, `not g` is open before 10 and from 20 on. The first bound is at the beginning of time,
+//! unless g opens there.
 
 use tagq_store::sealed::Reader;
 

@@ -1,4 +1,6 @@
 //! `g or h`: open while at least one of several gates is open.
+//!
+//! With g open from 0 to 20 and h open from 10 to 30, `g or h` is open from 0 to 30.
 
 use super::together;
 use crate::{

@@ -1,4 +1,7 @@
 //! Gates that are open while enough others are: the evaluation of `and` and `or`.
+//!
+//! `and` takes all operands to be open, `or` one. A bound is output only where the number of open operands passes
+//! that limit, so that intervals that touch are joined.
 
 use tagq_store::sealed::Reader;
 
