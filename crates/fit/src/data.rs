@@ -1,8 +1,12 @@
 //! The values that a model is fitted to.
+//!
+//! A bin from 0 to 2 with 9 counts and an exposure of 3: the mean of the model over 0 to 2, times 3, is compared with
+//! 9. The exposure is part of the prediction; counts are never divided before a fit, because then they would not be
+//! Poisson numbers.
 
 use crate::error::Error;
 
-/// Where a value belongs on the axis: the mean over this interval, or the value at a point if both ends are equal.
+/// The interval of the axis over which the model is averaged for a value; a point if both ends are equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
     /// Start.
@@ -18,8 +22,8 @@ pub enum Noise {
     Poisson,
     /// Values have these standard errors.
     Normal(Vec<f64>),
-    /// Values are counts that scatter more than Poisson counts, or together: a row of covariances with all values for each value, or its
-    /// variance alone.
+    /// Values are counts that scatter more than Poisson counts, or together: a row of covariances with all values for
+    /// each value, or its variance alone.
     Covariance(Vec<Vec<f64>>),
     /// Values are counts, and the sum of (n − m)² / m is minimised in place of the deviance. Biased for few counts; for
     /// comparison with programs that fit in this way.
@@ -40,7 +44,8 @@ pub struct Data {
 }
 
 impl Noise {
-    /// Returns the standard error that is stated of a value, in its unit; `None` for counts, whose error follows from their mean.
+    /// Returns the standard error that is stated of a value, in its unit; `None` for counts, whose error follows from
+    /// their mean.
     pub fn err(&self, bin: usize) -> Option<f64> {
         match self {
             Self::Normal(errors) => errors.get(bin).copied(),

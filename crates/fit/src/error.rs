@@ -1,6 +1,6 @@
-//! Why a model cannot be fitted.
+//! The reasons why a model cannot be fitted.
 
-/// Why a model cannot be fitted.
+/// The reason why a model cannot be fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -66,7 +66,7 @@ pub enum Error {
     /// A function of the caller that is the model failed.
     #[error("the model failed: {0}")]
     Callback(String),
-    /// The caller wants the fit no longer.
+    /// The caller cancelled the fit.
     #[error("cancelled")]
     Cancelled,
     /// The search for the largest likelihood did not end.

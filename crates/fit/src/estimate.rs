@@ -1,4 +1,8 @@
-//! Fitting, and the result.
+//! The search for the largest likelihood, and the result of a fit.
+//!
+//! Each set of starting values is followed to its minimum, and the lowest deviance wins. A later start wins only if
+//! it is lower by more than rounding: of 9.5 and 9.499999999, the first is taken, so that results do not depend on
+//! rounding errors.
 
 use levenberg_marquardt::{LeastSquaresProblem as _, LevenbergMarquardt};
 use nalgebra::DVector;
@@ -27,7 +31,8 @@ pub struct Settings {
 /// Which parameters have intervals by profile likelihood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Intervals {
-    /// Those of a fit whose errors are not symmetric, in place of errors; and no errors if the model is far from the data.
+    /// Those of a fit whose errors are not symmetric, in place of errors; and no errors if the model is far from the
+    /// data.
     #[default]
     Needed,
     /// All, beside their errors.
@@ -45,32 +50,33 @@ pub struct Estimate {
     pub quantity: Quantity,
     /// Its value.
     pub value: f64,
-    /// Its standard error; `None` if it was fixed, if a parameter is at or near a bound, if the data do not determine it, or
-    /// if they are far from the model.
+    /// Its standard error; `None` if it was fixed, if a parameter is at or near a bound, if the data do not determine
+    /// it, or if they are far from the model.
     pub err: Option<f64>,
-    /// The ends of its interval of 68.3 % by profile likelihood, of a fit near a bound or on request. An end at a bound is that
-    /// bound.
+    /// The ends of its interval of 68.3 % by profile likelihood, of a fit near a bound or on request. An end at a
+    /// bound is that bound.
     pub interval: Option<(f64, f64)>,
     /// Whether it was fixed by the caller.
     pub is_fixed: bool,
     /// Whether it is at a bound.
     pub is_at_bound: bool,
-    /// Whether it is of a structure that the data do not have, and says nothing.
+    /// Whether it belongs to a structure that the data do not have; its value then has no meaning.
     pub is_absent: bool,
 }
 
 /// Standard deviations from which a structure is found.
 pub const FOUND: f64 = 3.0;
 
-/// Standard deviations from which a structure is clear: a bound that gives more needs no simulation, and the search did not favour it.
+/// Standard deviations from which a structure is clear: a bound that gives more needs no simulation, and the search
+/// did not favour it.
 pub const CLEAR: f64 = 5.0;
 
 /// How clearly data have the structure of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Significance {
-    /// What the structure is, as `dip`.
+    /// The name of the structure, such as `dip`.
     pub name: String,
-    /// What the data are without it, as `a constant`.
+    /// The description of the data without it, such as `a constant`.
     pub against: String,
     /// The name of the parameter that is zero without the structure.
     pub amplitude: String,
@@ -88,16 +94,17 @@ pub struct Significance {
 pub struct Fitted {
     /// The parameters of the model, in its order.
     pub parameters: Vec<Estimate>,
-    /// Numbers that follow from them.
+    /// Numbers that follow from the parameters.
     pub derived: Vec<Estimate>,
     /// The prediction for each value.
     pub curve: Vec<f64>,
-    /// The residual of each value: the square root of its part of the deviance, with the sign of value minus prediction.
+    /// The residual of each value: the square root of its part of the deviance, with the sign of value minus
+    /// prediction.
     pub residuals: Vec<f64>,
     /// The deviance: the sum of the squares of the residuals.
     pub deviance: f64,
-    /// The deviance that is expected of counts that the model describes: near the degrees of freedom, and below or above it
-    /// for counts of few.
+    /// The deviance that is expected of counts that the model describes: near the degrees of freedom, and below or
+    /// above it for counts of few.
     pub deviance_expected: f64,
     /// The standard deviation of that deviance.
     pub deviance_spread: f64,
@@ -105,7 +112,8 @@ pub struct Fitted {
     pub degrees: usize,
     /// The correlation of each two free parameters, by their numbers.
     pub correlations: Vec<(usize, usize, f64)>,
-    /// How clearly the data have the structure of the model; `None` if the model has none that it could lack, or if the caller fixed it.
+    /// How clearly the data have the structure of the model; `None` if the model has none that it could lack, or if
+    /// the caller fixed it.
     pub significance: Option<Significance>,
 }
 
@@ -115,20 +123,21 @@ const DEVIATIONS: f64 = 5.0;
 const MISFIT: f64 = 1.5;
 
 impl Fitted {
-    /// Returns the deviance over the one that is expected; `None` if no deviance is expected, as of as many parameters as values.
+    /// Returns the deviance over the one that is expected; `None` if no deviance is expected, as of as many
+    /// parameters as values.
     pub fn deviance_ratio(&self) -> Option<f64> {
         let is_defined = self.degrees > 0 && self.deviance_expected > 0.0;
         is_defined.then(|| self.deviance / self.deviance_expected)
     }
 
-    /// Whether the deviance shows that the model does not describe the counts, so that errors are too small.
+    /// Returns whether the deviance shows that the model does not describe the counts, so that errors are too small.
     pub fn is_off(&self) -> bool {
         let most = DEVIATIONS.mul_add(self.deviance_spread, self.deviance_expected);
         // As many parameters as values pass through all of them.
         self.degrees > 0 && self.deviance > most
     }
 
-    /// Whether the model is so far from the counts that errors mean nothing, and are not given.
+    /// Returns whether the model is so far from the counts that errors have no meaning, and are not given.
     pub fn is_misfit(&self) -> bool {
         self.is_off() && self.deviance > MISFIT * self.deviance_expected
     }

@@ -1,4 +1,8 @@
-//! Fitting.
+//! The fit as callers see it: the search, the test whether the data have the structure of the model, and intervals.
+//!
+//! A dip of two standard deviations is not found: the result is the fit of a constant, with an upper limit of the
+//! visibility. If a profile finds a lower deviance, the fit begins again there, so that intervals belong to the
+//! lowest minimum.
 
 use std::ops::ControlFlow;
 
@@ -18,18 +22,20 @@ const RESTARTS: usize = 8;
 
 /// Fits a model to data.
 ///
-/// If the data do not have the structure of the model by [`crate::FOUND`] standard deviations, the result is the fit without
-/// it: its parameters are absent, and the significance has the upper limit of the amplitude.
+/// If the data do not have the structure of the model by [`crate::FOUND`] standard deviations, the result is the fit
+/// without it: its parameters are absent, and the significance has the upper limit of the amplitude.
 ///
-/// The parameters are those with the largest likelihood; their errors are the square roots of the diagonal of the inverse Fisher
-/// information, and errors of derived numbers follow from the whole inverse to first order. A parameter within three errors of a
-/// bound has no such error, and the others neither: they have intervals by profile likelihood.
+/// The parameters are those with the largest likelihood; their errors are the square roots of the diagonal of the
+/// inverse Fisher information, and errors of derived numbers follow from the whole inverse to first order. A
+/// parameter within three errors of a bound has no such error, and the others neither: they have intervals by profile
+/// likelihood.
 ///
 /// A fit of a million bins takes seconds; `stop` is asked before each prediction of the model and each 100 simulations.
 ///
 /// # Errors
 /// [`Error::TooFewBins`], [`Error::NoCounts`], [`Error::UnknownParameter`], [`Error::OutOfBounds`],
-/// [`Error::NoConvergence`], [`Error::Cancelled`] after `stop`, errors of data with wrong lengths or values, and those of the model.
+/// [`Error::NoConvergence`], [`Error::Cancelled`] after `stop`, errors of data with wrong lengths or values, and
+/// those of the model.
 pub fn fit(
     model: &dyn Model,
     data: &Data,
@@ -61,9 +67,10 @@ pub fn fit(
     Err(Error::NoConvergence)
 }
 
-/// Returns the numbers that follow from the parameters of a fit, for other values than those that were fitted: one list for each list of
-/// values. Each is one step of the search from the optimum, so that the values must differ little, as those without one of many parts
-/// of a recording do. `None` if the data do not determine the parameters, or after a stop.
+/// Returns the numbers that follow from the parameters of a fit, for other values than those that were fitted: one
+/// list for each list of values. Each is one step of the search from the optimum, so that the values must differ
+/// little, as those without one of many parts of a recording do. `None` if the data do not determine the parameters,
+/// or after a stop.
 pub fn derived_nearby(
     model: &dyn Model,
     data: &Data,

@@ -1,4 +1,7 @@
-//! What values determine of parameters, and the deviance that is expected of them.
+//! The covariance of fitted parameters, and the deviance that is expected of values that the model describes.
+//!
+//! A level of 100 counts in each of 100 bins: the Fisher information is 100·1/100, so the level has the standard
+//! error 1.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -13,7 +16,7 @@ const DRAWS: [u64; 2] = [20, 200];
 /// Bins of all draws.
 const DRAWN_BINS: u64 = 4_000_000;
 
-/// What values determine of parameters.
+/// The covariance of the parameters that the values determine.
 pub(crate) struct Information {
     /// The covariance of the parameters.
     pub covariance: DMatrix<f64>,
@@ -38,7 +41,8 @@ struct Linear {
     scales: DVector<f64>,
 }
 
-/// Returns the information of these parameters, none if the data do not determine them, and the deviance that is expected.
+/// Returns the information of these parameters, none if the data do not determine them, and the deviance that is
+/// expected.
 pub(crate) fn information(
     problem: &Problem<'_>,
     open: &[usize],
@@ -86,8 +90,8 @@ impl Linear {
     }
 }
 
-/// Returns the parameters for other values that differ little from those of a fit, each list with one step of its search from the
-/// optimum; `None` if the data do not determine the parameters.
+/// Returns the parameters for other values that differ little from those of a fit, each list with one step of its
+/// search from the optimum; `None` if the data do not determine the parameters.
 pub(crate) fn followed(
     problem: &Problem<'_>,
     open: &[usize],
@@ -111,8 +115,8 @@ pub(crate) fn followed(
     Some(others.iter().map(of).collect())
 }
 
-/// Returns the covariance of the parameters that follows from the covariance of the values, and the expected deviance. The fit itself
-/// weighs by the variances alone.
+/// Returns the covariance of the parameters that follows from the covariance of the values, and the expected
+/// deviance. The fit itself weighs by the variances alone.
 fn of_covariance(
     rows: &[Vec<f64>],
     errors: &[f64],
@@ -145,8 +149,8 @@ fn of_covariance(
     (followed * inverse, Expected { mean, variance })
 }
 
-/// Returns what the error of a measured part of the model, as a response, adds to the covariance of the parameters, and the expected
-/// deviance of counts.
+/// Returns the covariance that the error of a measured part of the model, such as a response, adds to that of the
+/// parameters, and the expected deviance of counts.
 fn of_counts(
     problem: &Problem<'_>,
     curve: &[f64],
@@ -166,7 +170,7 @@ fn of_counts(
         let mut rest = DVector::from_iterator(offsets.len(), in_errors);
         if let Some(Linear { slopes, inverse, .. }) = linear {
             let change = inverse * (slopes.transpose() * &rest);
-            // What the parameters do not follow is left in the residuals.
+            // Changes that the parameters do not follow stay in the residuals.
             rest -= slopes * &change;
             added += &change * change.transpose();
         }

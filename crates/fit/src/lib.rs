@@ -1,8 +1,8 @@
 //! Fits of models to counts by maximum likelihood: decays, g2, dips, fringes and peaks.
 //!
-//! A [`Model`] predicts the value of each bin from its parameters. [`fit`] finds the parameters with the largest likelihood
-//! of the counts, with the Levenberg–Marquardt method on deviance residuals, and errors from the Fisher information
-//! (docs/estimates.md, section "Fits").
+//! A [`Model`] predicts the value of each bin from its parameters. [`fit`] finds the parameters with the largest
+//! likelihood of the counts, with the Levenberg–Marquardt method on deviance residuals, and errors from the Fisher
+//! information (docs/estimates.md, section "Fits").
 //!
 //! ```
 //! use tagq_fit::{Bin, Data, Noise, Settings, fit, models::Peak};

@@ -1,19 +1,22 @@
 //! The interface of all models.
+//!
+//! The search works on numbers without bounds: with a lower bound of 0 and a scale of 2, the number 0.75 stands for
+//! the value 2·(√(0.75² + 1) − 1) = 0.5. [`Parameter::slope`] must be the derivative of [`Parameter::external`].
 
 use crate::{
     data::{Bin, Data},
     error::Error,
 };
 
-/// A start is inside of two bounds: at most so far from their middle, as a part of half of their distance.
+/// A start lies inside of two bounds: its distance from their middle is at most this part of half of their distance.
 const INSIDE: f64 = 1.0 - 1e-7;
 
 /// The physical quantity of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// The quantity of the horizontal axis, as times.
+    /// The quantity of the horizontal axis, such as time.
     Place,
-    /// The quantity of the values, as counts.
+    /// The quantity of the values, such as counts.
     Value,
     /// A ratio without a unit.
     Ratio,
@@ -30,7 +33,7 @@ pub struct Parameter {
     pub lower: f64,
     /// The highest value.
     pub upper: f64,
-    /// A change of it that matters: its order of magnitude, greater than zero.
+    /// The order of magnitude of a change that matters, greater than zero.
     pub scale: f64,
 }
 
@@ -53,8 +56,8 @@ pub trait Model {
     /// Returns starting values, found in `data`: at least one set of all parameters. The best of all fits is taken.
     fn starts(&self, data: &Data) -> Vec<Vec<f64>>;
 
-    /// Writes the mean of the model in each bin to `values`. A mean depends on its own bin alone, so that a curve can have other
-    /// bins than the data.
+    /// Writes the mean of the model in each bin to `values`. A mean depends on its own bin alone, so that a curve can
+    /// have other bins than the data.
     ///
     /// # Errors
     /// [`Error::Callback`] if it is a function of the caller that failed.
@@ -70,14 +73,14 @@ pub trait Model {
         Vec::new()
     }
 
-    /// Returns the part of the model that data may not have, with the places at which it is searched in `data`; `None` if there is
-    /// no such part.
+    /// Returns the part of the model that data may not have, with the places at which it is searched in `data`;
+    /// `None` if there is no such part.
     fn structure(&self, _: &Data) -> Option<Structure> {
         None
     }
 
-    /// Returns the model as another measurement of its measured part, drawn with this seed, would make it; `None` if nothing
-    /// of it was measured.
+    /// Returns the model as another measurement of its measured part, drawn with this seed, would make it; `None` if
+    /// nothing of it was measured.
     fn redrawn(&self, _: u64) -> Option<Box<dyn Model>> {
         None
     }
@@ -88,9 +91,9 @@ pub trait Model {
 
 /// The part of a model that data may not have.
 pub struct Structure {
-    /// What it is, as `dip`.
+    /// The name of the structure, such as `dip`.
     pub name: String,
-    /// What the data are without it, as `a constant`.
+    /// The description of the data without it, such as `a constant`.
     pub against: String,
     /// The model without it.
     pub null: Box<dyn Model>,
@@ -164,7 +167,7 @@ impl Parameter {
         }
     }
 
-    /// Whether a value is at a bound.
+    /// Returns whether a value is at a bound.
     pub(crate) fn is_at_bound(&self, value: f64) -> bool {
         let size = if self.lower.is_finite() && self.upper.is_finite() {
             self.scale.min(self.upper - self.lower)

@@ -1,4 +1,7 @@
 //! A fit as a problem of least squares, for the optimiser.
+//!
+//! The sum of the squares of the residuals is the deviance, so the least squares are the largest likelihood. The
+//! optimiser sees free parameters as numbers without bounds; all other code sees values in their units.
 
 use std::cell::RefCell;
 
@@ -27,13 +30,14 @@ pub(crate) struct Problem<'a> {
     means: Option<Vec<f64>>,
     /// A number that follows from the parameters and is held at a value.
     held: Option<Held>,
-    /// Asked before each prediction.
+    /// Polled before each prediction.
     stop: Stop<'a>,
     /// The first failure of the model.
     pub failure: RefCell<Option<Error>>,
 }
 
-/// Whether the caller wants the fit no longer. It is asked often; once it says so, it must go on to do so.
+/// Returns whether the caller cancelled the fit. It is polled often; after it returned `true` once, it must always
+/// return `true`.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// A derived number that is held at a value, as if it had been measured with a very small error.
@@ -102,7 +106,7 @@ impl<'a> Problem<'a> {
         self.predict_by(self.model, values)
     }
 
-    /// Same as [`Problem::predict`], by another model with the same parameters.
+    /// Works like [`Problem::predict`], with another model with the same parameters.
     pub fn predict_by(&self, model: &dyn Model, values: &[f64]) -> Option<Vec<f64>> {
         let mut means = vec![0.0; self.data.bins.len()];
         let predicted = if (self.stop)() {

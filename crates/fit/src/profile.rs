@@ -1,4 +1,7 @@
 //! Intervals of parameters by their profile likelihood.
+//!
+//! A deviance of 50 at the best values: the interval ends where the lowest deviance with the parameter held is 51. A
+//! lower deviance than 50 on the way is another minimum, from which the fit begins again.
 
 use std::ops::ControlFlow;
 
@@ -12,16 +15,17 @@ use crate::{
 
 /// A parameter that is nearer to a bound, in standard errors, has no symmetric error, and the others neither.
 const NEAR: f64 = 3.0;
-/// Nor has a scale, as a width or a lifetime, with a larger relative error.
+/// A scale, such as a width or a lifetime, with a larger relative error has no symmetric error either.
 const WIDE: f64 = 0.1;
 /// With more bins, a fit near a bound has no intervals unless they are wanted: they take a hundred fits.
 const BINS_MAX: usize = 1 << 15;
-/// An end of an interval is found if the root of its likelihood ratio is so near to that of one standard deviation.
+/// An end of an interval is found if the root of its likelihood ratio differs by less than this from that of one
+/// standard deviation.
 const CLOSE: f64 = 0.01;
 /// Steps to an end.
 const STEPS: usize = 30;
-/// The error with which a derived number is held at a value, in its standard errors. Where it ends, it has the lowest deviance of its
-/// own value.
+/// The error with which a derived number is held at a value, in its standard errors. Where it ends, it has the lowest
+/// deviance of its own value.
 const HELD: f64 = 0.3;
 /// A deviance that is lower by more than this is another minimum.
 const LOWER: f64 = 1e-3;
@@ -29,8 +33,8 @@ const LOWER: f64 = 1e-3;
 /// Free parameters by their names.
 pub(crate) type Start = Vec<(String, f64)>;
 
-/// Adds intervals to a fit that is near a bound, or whose settings want them; goes on with the free parameters where the profile passes a
-/// lower deviance.
+/// Adds intervals to a fit that is near a bound, or whose settings want them; goes on with the free parameters where
+/// the profile passes a lower deviance.
 pub(crate) fn profiled(
     model: &dyn Model,
     data: &Data,
@@ -106,7 +110,7 @@ fn is_near_bound((estimate, parameter): (&Estimate, &Parameter)) -> bool {
     !estimate.is_fixed && !estimate.is_absent && (estimate.is_at_bound || is_near)
 }
 
-/// What has a profile.
+/// A number that has a profile.
 #[derive(Clone, Copy)]
 enum Of {
     /// The parameter with this number.
@@ -155,8 +159,8 @@ impl Profile<'_> {
         ControlFlow::Continue(self.free.iter().map(of).collect())
     }
 
-    /// Returns the likelihood ratio of one standard deviation of each parameter: 1, and more where a measured part of the model
-    /// or the covariance of the values adds to its error.
+    /// Returns the likelihood ratio of one standard deviation of each parameter: 1, and more where a measured part of
+    /// the model or the covariance of the values adds to its error.
     fn ratios(&self) -> Vec<f64> {
         let is_open = |of: &usize| !self.fitted.parameters[*of].is_at_bound;
         let open: Vec<usize> = self.free.iter().copied().filter(is_open).collect();
@@ -220,8 +224,8 @@ impl Profile<'_> {
         (problem.values().to_vec(), problem.deviance().unwrap_or(f64::INFINITY))
     }
 
-    /// Returns the end of an interval on one side, at a bound if the likelihood is not lower there; the values of another minimum
-    /// if there is one.
+    /// Returns the end of an interval on one side, at a bound if the likelihood is not lower there; the values of
+    /// another minimum if there is one.
     fn end(&self, of: Of, sign: f64, ratio: f64) -> Result<f64, Vec<f64>> {
         let (best, err, bound) = self.known(of, sign);
         let mut distance = err * ratio.sqrt();

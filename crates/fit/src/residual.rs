@@ -1,12 +1,16 @@
 //! The difference of a value and its prediction, in standard errors.
+//!
+//! Poisson counts: 4 counts at a prediction of 4 have the residual 0, 0 counts at a prediction of 2 have −√(2·2) =
+//! −2. The derivative must be that of the residual, also near a residual of 0, where both terms of the deviance
+//! cancel.
 
 use crate::data::{Data, Noise};
 
 /// A prediction of counts below this is taken as this, so that the likelihood is finite.
 const COUNT_MIN: f64 = 1e-9;
 
-/// Returns the residual of a value, and its derivative by the prediction. The sum of the squares of all is the deviance: twice the
-/// logarithm of the largest possible likelihood over that of the prediction.
+/// Returns the residual of a value, and its derivative by the prediction. The sum of the squares of all is the
+/// deviance: twice the logarithm of the largest possible likelihood over that of the prediction.
 pub(crate) fn residual(noise: &Noise, bin: usize, value: f64, prediction: f64) -> (f64, f64) {
     match noise {
         Noise::Poisson => deviance(value, prediction),

@@ -1,4 +1,7 @@
-//! Whether data have the structure of a model, as a dip, or are described as well without it.
+//! Tests whether data have the structure of a model, such as a dip, or are described as well without it.
+//!
+//! A likelihood ratio of 9 at the only possible place is 3 standard deviations. If a dip is searched at many places,
+//! chance gives such a ratio at one of them more often: data without the structure are simulated to find how often.
 
 use std::ops::ControlFlow;
 
@@ -21,13 +24,13 @@ use crate::{
 
 /// The likelihood ratio of an upper limit at 95 %: the square of 1.645 standard deviations.
 const LIMIT: f64 = 2.706;
-/// The probability of less than one standard deviation below the mean.
+/// The probability of a value more than one standard deviation below the mean.
 const BELOW: f64 = 0.158_655;
-/// Places of one list, and places between them that a fit can find, for the bound.
+/// A fit also finds places between those of the list: for the bound, each place counts this many times.
 const BETWEEN: f64 = 3.0;
 /// Bins of a simulation; more are merged.
 const BINS_MAX: usize = 512;
-/// Simulations, and the products of all of them.
+/// The fewest and the most simulations, and the number of products that decides between them.
 const SIMULATIONS: (usize, usize) = (300, 1000);
 const PRODUCTS: usize = 100_000_000;
 /// Simulations at once.
@@ -77,7 +80,7 @@ pub(crate) fn tested(
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
     let tried = places.len() as f64 * if places.len() > 1 { BETWEEN * per_place } else { 1.0 };
     // At one place, the square root of the ratio is a Gaussian on one side; all places together have at most the sum.
-    // What another measurement of a response adds to the deviance may lie all along the structure.
+    // The deviance that another measurement of a response adds may lie wholly along the structure.
     let added = (null.deviance_expected - null.degrees as f64).max(0.0);
     let least = likelihood_ratio / (1.0 + added);
     let bound = libm::log(tried / 2.0) + log_erfc((least / 2.0).sqrt());
@@ -194,9 +197,9 @@ fn deviations(log_probability: f64) -> f64 {
     low
 }
 
-/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it. At its lower end it is one of the
-/// values of a Gaussian that are above the least one that would have been found; it reaches a standard deviation up at least.
-/// `local` are its standard deviations without the search.
+/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it. At its lower
+/// end it is one of the values of a Gaussian that are above the least one that would have been found; it reaches a
+/// standard deviation up at least. `local` are its standard deviations without the search.
 fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
     let least = (local * local - (sigmas * sigmas - FOUND * FOUND)).max(0.0).sqrt();
     let above = |off: f64| log_erfc(off / std::f64::consts::SQRT_2);
@@ -269,8 +272,8 @@ impl Places<'_> {
         Ok(sums(&change.collect::<Vec<_>>(), each))
     }
 
-    /// Returns the standard deviations of the structure by simulation of data without it, and the place where the data have
-    /// it most.
+    /// Returns the standard deviations of the structure by simulation of data without it, and the place where the
+    /// data have it most.
     fn simulated(
         &self,
         places: &[Vec<f64>],
@@ -286,7 +289,7 @@ impl Places<'_> {
             values.iter_mut().zip(&spread).for_each(|(value, err)| *value /= err);
             values
         };
-        // What the parameters without the structure describe shows no structure.
+        // Changes that the parameters without the structure describe are no sign of it.
         let mut nuisance: Vec<Vec<f64>> = Vec::new();
         let parameters = self.structure.null.parameters(self.data);
         for slope in self.null_slopes(null, &parameters) {
@@ -371,7 +374,8 @@ impl Places<'_> {
         means.iter().zip(spread).map(one).collect()
     }
 
-    /// Returns what makes values that scatter together of Gaussian numbers, for merged bins; `None` for counts.
+    /// Returns the matrix that turns independent Gaussian numbers into values with the covariance of merged bins;
+    /// `None` for counts.
     fn together(&self, each: usize) -> Option<DMatrix<f64>> {
         let Noise::Covariance(rows) = &self.data.noise else { return None };
         let bins = rows.len().div_ceil(each);
@@ -440,7 +444,8 @@ impl Places<'_> {
     }
 }
 
-/// Takes what others describe out of values, and scales the rest to length 1. Returns whether there is a rest.
+/// Removes from values the part that others describe, and scales the rest to length 1. Returns whether the rest is
+/// more than rounding.
 fn remove(values: &mut [f64], others: &[Vec<f64>]) -> bool {
     let length = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
     let before = length(values);

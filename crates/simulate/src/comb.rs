@@ -1,4 +1,7 @@
 //! The times of light pulses.
+//!
+//! A period of 80.125 ticks: pulse 3 is at 240.375, pulse −1 at −80.125. Times are exact multiples of the period,
+//! also of pulse 10^15.
 
 use crate::moment::Moment;
 

@@ -1,6 +1,6 @@
-//! Why a simulation cannot be run.
+//! The reasons why a simulation cannot be run.
 
-/// Why a simulation cannot be run. Detectors are counted from 0.
+/// The reason why a simulation cannot be run. Detectors are counted from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,7 @@
 //! From light to detections: delay, jitter, rounding to ticks.
+//!
+//! An event at 10.5, a delay of 2.25, no jitter: the detection is at tick 12. No detection is further than `reach`
+//! from its event plus the delay, so a lane knows when all its detections before a tick were made.
 
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -2,6 +2,9 @@
 //!
 //! Frames are compressed beforehand ([`prepare`]), so that [`replay`] takes next to no time of the
 //! processors that others are to be watched on.
+//!
+//! Frames each 100 ms are appended 0, 100 and 200 ms after the beginning. A torn frame ends its file, and its tags
+//! are lost.
 
 use std::{
     cmp::Reverse,
@@ -20,7 +23,7 @@ use tagq_ingest::encode::Encoder;
 
 use crate::{Simulation, Tag, WriteError};
 
-/// One tag in so many comes late, where tags come late.
+/// One tag in this many comes late, if tags may come late.
 const LATE_EACH: u64 = 500;
 
 /// A frame that waits to be appended.

@@ -1,4 +1,6 @@
 //! Points in time finer than a tick.
+//!
+//! 12.5 is tick 12 and fraction 0.5; −0.25 is tick −1 and fraction 0.75.
 
 /// The point `tick + fraction`, with `0 <= fraction < 1`.
 ///

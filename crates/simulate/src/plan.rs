@@ -1,4 +1,7 @@
 //! The light and the dark counts of a simulation as independent Poisson processes.
+//!
+//! Pairs at a rate of 1 and efficiencies of 0.5 and 0.4: both photons are detected at 0.2, only the first at 0.3,
+//! only the second at 0.2. The two lanes of common light use the same random numbers, so that their events are pairs.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,4 +1,7 @@
 //! Poisson processes: when light is emitted.
+//!
+//! With pulses each 50.5 ticks, an event between 50.5 and 101 happens at 50.5. A clone gives the same events, on
+//! which the lanes of two detectors rely.
 
 use std::f64::consts::TAU;
 

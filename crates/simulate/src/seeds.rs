@@ -1,4 +1,7 @@
 //! Where each random process takes its random numbers.
+//!
+//! Each purpose of each detector has a sequence of its own: another dark rate of detector 1 changes no random number
+//! of its light or of detector 2.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;

@@ -1,4 +1,6 @@
 //! A simulation as a `.tags.zst` file, in memory that does not grow with it.
+//!
+//! A duration of 100 ticks from 0 in 4 frames: they begin at 0, 25, 50 and 75. A frame may be empty.
 
 use std::io::{self, Write};
 
@@ -6,7 +8,7 @@ use tagq_ingest::encode::Encoder;
 
 use crate::{Error, Simulation, Tag, Tags};
 
-/// Why a simulation could not be written.
+/// The reason why a simulation could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// It cannot be simulated.

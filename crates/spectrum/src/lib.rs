@@ -1,7 +1,7 @@
 //! Power spectra.
 //!
-//! The Fourier transform is a crate of its own because the compiler makes a copy of the whole library in each crate that
-//! names it.
+//! The Fourier transform is a crate of its own because the compiler makes a copy of the whole library in each crate
+//! that names it.
 //!
 //! ```
 //! // Two turns of a cosine in eight values.

@@ -1,4 +1,7 @@
 //! The peaks of pulsed light, which may overlap.
+//!
+//! Equal heights of 2 on a background of 0.3 have the mean 2.3 over a period, whatever the shape: a height is the
+//! area of a peak over a period. Predictions are linear in heights and background.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
@@ -27,7 +30,8 @@ const STARTS: [(f64, f64); 4] = [(0.03, 0.01), (0.1, 0.02), (0.3, 0.02), (0.02, 
 pub enum PeakShape {
     /// exp(−|t|/τ): both photons are of emission with the lifetime τ.
     TwoSided,
-    /// A rise with τ_before and a fall with τ_after: the photons of the two channels have different lifetimes. One of them may be short.
+    /// A rise with τ_before and a fall with τ_after: the photons of the two channels have different lifetimes. One of
+    /// them may be short.
     Sides,
     /// Two lifetimes: f·exp(−|t|/τ_1)/τ_1 + (1 − f)·exp(−|t|/τ_2)/τ_2.
     TwoLifetimes,
@@ -35,11 +39,12 @@ pub enum PeakShape {
 
 /// g2 of pulsed light: peaks of one shape at multiples of the period, each with a height, on a level.
 ///
-/// Parameters: `background`, the level between the peaks if they did not overlap; `tau`, or `tau_before` and `tau_after`, or `tau_1`,
-/// `tau_2` and `fraction_1`; `jitter`, the standard deviation of a difference; `centre`, that of the peak at zero; and for each
-/// peak `height_J`, its area over a period. All peaks further away are as high as the last one on their side.
-/// Of one peak `valley` and `between` are derived, what the sum of all equal peaks falls to between them, as a part of its highest value
-/// and of its mean; of several, `height`, the mean height of the side peaks, and `g2_J`, each height over that mean.
+/// Parameters: `background`, the level between the peaks if they did not overlap; `tau`, or `tau_before` and
+/// `tau_after`, or `tau_1`, `tau_2` and `fraction_1`; `jitter`, the standard deviation of a difference; `centre`,
+/// that of the peak at zero; and for each peak `height_J`, its area over a period. All peaks further away are as high
+/// as the last one on their side. Of one peak `valley` and `between` are derived, what the sum of all equal peaks
+/// falls to between them, as a part of its highest value and of its mean; of several, `height`, the mean height of
+/// the side peaks, and `g2_J`, each height over that mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comb {
     /// The shape of all peaks.

@@ -1,4 +1,7 @@
 //! Exponential decays after a pulse.
+//!
+//! 1,000 photons with a lifetime of 2, no response: the first bin, from 0 to 2, has 1,000·(1 − 1/e) = 632 of them,
+//! plus the background. `photons` are those of all time after the start, not only of the bins.
 
 use super::{
     flat::Flat,
@@ -15,11 +18,11 @@ pub const EXPONENTIALS_MAX: usize = 3;
 
 /// A sum of exponentials over a background.
 ///
-/// Parameters, with numbers after their names if there are several exponentials: `photons` (those of the exponential: after the
-/// start of the first bin, or in all if there is a response), `tau`, and `background` in counts a bin; with a response
-/// also `shift`, how much later the decay is than the response. Longer lifetimes come first. For several exponentials
-/// `fraction` of the photons of each, and the mean lifetimes `tau_intensity` (weighted by photons) and `tau_amplitude` (weighted by
-/// amplitudes, photons over lifetime) are derived.
+/// Parameters, with numbers after their names if there are several exponentials: `photons` (those of the exponential:
+/// after the start of the first bin, or in all if there is a response), `tau`, and `background` in counts a bin; with
+/// a response also `shift`, how much later the decay is than the response. Longer lifetimes come first. For several
+/// exponentials `fraction` of the photons of each, and the mean lifetimes `tau_intensity` (weighted by photons) and
+/// `tau_amplitude` (weighted by amplitudes, photons over lifetime) are derived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decay {
     exponentials: usize,

@@ -1,4 +1,6 @@
 //! g2 of molecules that diffuse through a confocal volume (fluorescence correlation spectroscopy, FCS).
+//!
+//! An amplitude of 0.4, no triplet and no offset: g2 is 1.4 at zero, and 1/0.4 = 2.5 molecules are in the volume.
 
 use super::flat::Flat;
 use crate::{
@@ -18,12 +20,14 @@ const PLACES: [(f64, f64); 5] = [
 /// A triplet fraction of 1 would be no light.
 const TRIPLET_MAX: f64 = 0.95;
 
-/// Free diffusion in three dimensions through a Gaussian volume, of one or two components of the same brightness, with a triplet state:
-/// 1 + offset + A·(1 + T/(1 − T)·exp(−|t|/τ_T))·Σ f_i·(1 + |t|/τ_i)⁻¹·(1 + |t|/(κ² τ_i))^(−1/2).
+/// Free diffusion in three dimensions through a Gaussian volume, of one or two components of the same brightness,
+/// with a triplet state: 1 + offset + A·(1 + T/(1 − T)·exp(−|t|/τ_T))·Σ f_i·(1 + |t|/τ_i)⁻¹·(1 + |t|/(κ²
+/// τ_i))^(−1/2).
 ///
-/// Parameters: `amplitude` (A), `tau`, or `tau_1`, `tau_2` and `fraction_1` of two components, the faster one first; with a triplet
-/// `triplet` (T) and `tau_triplet`; `kappa` (κ), the length of the volume over its width, and `offset`. Derived: `molecules`,
-/// N = 1/A, in the volume; with a waist w in metres the diffusion coefficients w²/(4τ) in m²/s.
+/// Parameters: `amplitude` (A), `tau`, or `tau_1`, `tau_2` and `fraction_1` of two components, the faster one first;
+/// with a triplet `triplet` (T) and `tau_triplet`; `kappa` (κ), the length of the volume over its width, and
+/// `offset`. Derived: `molecules`, N = 1/A, in the volume; with a waist w in metres the diffusion coefficients
+/// w²/(4τ) in m²/s.
 ///
 /// Source: Krichevsky and Bonnet, Rep. Prog. Phys. 65, 251 (2002).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,6 @@
-//! A constant.
+//! A constant: the model of data without a structure.
+//!
+//! Counts of 4 and 6 with exposures of 1 and 1 have the level 5, the sum of the counts over the sum of the exposures.
 
 use crate::{
     data::{Bin, Data},
@@ -51,7 +53,8 @@ impl Model for Flat {
     }
 }
 
-/// Returns places and widths at which a structure of any width is searched: widths from a bin to the range, each in steps of half of it.
+/// Returns places and widths at which a structure of any width is searched: widths from a bin to the range, each in
+/// steps of half of it.
 pub(super) fn places(data: &Data) -> Vec<(f64, f64)> {
     let (first, last) = (data.bins[0].middle(), data.bins[data.bins.len() - 1].middle());
     let step = (last - first) / (data.bins.len().max(2) - 1) as f64;

@@ -1,4 +1,7 @@
-//! A model of the caller's own.
+//! A model of the caller: a function of places and parameters.
+//!
+//! It is evaluated in the middle of each bin and not averaged over it, so bins must be narrow compared with its
+//! features.
 
 use crate::{
     data::{Bin, Data},

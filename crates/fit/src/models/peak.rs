@@ -1,4 +1,7 @@
 //! A Gaussian peak.
+//!
+//! A net peak of 100 that lies wholly in one bin, on a background of 10: that bin has 110. `net` is an area, not a
+//! height.
 
 use std::f64::consts::TAU;
 
@@ -12,17 +15,19 @@ use crate::{
 
 /// A Gaussian peak on a background that is equal in all bins.
 ///
-/// Parameters: `net` (the sum of the peak above the background over all bins), `centre`, `fwhm` and `background`, the value of a bin.
+/// Parameters: `net` (the sum of the peak above the background over all bins), `centre`, `fwhm` and `background`, the
+/// value of a bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
-    /// The mean distance of neighbouring points. The value of a point is that of a bin that ends halfway to its neighbours.
+    /// The mean distance of neighbouring points. The value of a point is that of a bin that ends halfway to its
+    /// neighbours.
     distance: f64,
 }
 
 /// A Gaussian peak on a background of known shape, in bins of some width.
 ///
-/// Parameters as those of [`Peak`], but `sigma`, its standard deviation, in place of `fwhm`; `background` is the factor of the
-/// shape.
+/// Parameters as those of [`Peak`], but `sigma`, its standard deviation, in place of `fwhm`; `background` is the
+/// factor of the shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PeakOver {
     /// The background of each bin.

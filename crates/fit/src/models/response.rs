@@ -1,4 +1,7 @@
 //! The response of an instrument to a short pulse.
+//!
+//! Counts of 1, 2 and 1 are shares of ¼, ½ and ¼. A response can be moved by less than a bin; its sum stays 1 and its
+//! mean moves by the shift.
 
 use rand_distr::{Distribution, Poisson};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -32,8 +35,9 @@ pub struct Response {
 }
 
 impl Response {
-    /// Makes a response of counts. If more than half of the bins are below 5 % of the highest, the mean of those that are at most
-    /// three standard deviations above their median is background, and is subtracted; no bin is less than zero then.
+    /// Makes a response of counts. If more than half of the bins are below 5 % of the highest, the mean of those that
+    /// are at most three standard deviations above their median is background, and is subtracted; no bin is less than
+    /// zero then.
     ///
     /// # Errors
     /// [`Error::Model`] if it has no counts, [`Error::UnequalBins`].
@@ -105,9 +109,10 @@ impl Response {
         self.first + self.width * steepest(&self.shares().collect::<Vec<_>>()) as f64
     }
 
-    /// Adds an exponential of this number of photons, convolved with the response that is moved by `shift`, to the values of bins of
-    /// the same width; with a period also those of all other pulses. Between the edges of bins, the sum of all shares before a
-    /// place is a cubic through its values at four edges (Catmull–Rom): so a response is resolved, and moved, by less than a bin.
+    /// Adds an exponential of this number of photons, convolved with the response that is moved by `shift`, to the
+    /// values of bins of the same width; with a period also those of all other pulses. Between the edges of bins, the
+    /// sum of all shares before a place is a cubic through its values at four edges (Catmull–Rom): so a response is
+    /// resolved, and moved, by less than a bin.
     pub(super) fn add_exponential(
         &self,
         (photons, tau, shift): (f64, f64, f64),
@@ -174,8 +179,8 @@ impl Response {
     }
 }
 
-/// Returns the counts in each part of a bin that begins `begin` of a bin after an edge, as weights of the sums at the edge before
-/// that one and the next four.
+/// Returns the counts in each part of a bin that begins `begin` of a bin after an edge, as weights of the sums at the
+/// edge before that one and the next four.
 fn cubic_taps(begin: f64) -> [[f64; TAPS]; PARTS] {
     let sum = |part: usize| {
         let place = begin + part as f64 / PARTS as f64;

@@ -1,4 +1,7 @@
 //! A fringe.
+//!
+//! A level of 100 and a visibility of 0.5: from 50 to 150, if bins are short compared with the period; longer bins
+//! smear the fringe.
 
 use std::f64::consts::TAU;
 
@@ -46,8 +49,8 @@ fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
 }
 
 impl Sine {
-    /// Returns the visibility and the maximum of the fringe with this period that is nearest to the values, and the part of their
-    /// squares that it describes.
+    /// Returns the visibility and the maximum of the fringe with this period that is nearest to the values, and the
+    /// part of their squares that it describes.
     fn best(values: &[(f64, f64)], period: f64) -> (f64, f64, f64, f64) {
         // Least squares for level, cosine and sine: normal equations of three unknowns.
         let mut sums = nalgebra::Matrix3::zeros();
@@ -86,7 +89,8 @@ impl Model for Sine {
         let frequencies = if values.len() > DIRECT && data.width().is_ok() {
             strongest(&values)
         } else {
-            // A line is as wide as the inverse of the span: four places in it, from a half of it to a third of the values.
+            // A line is as wide as the inverse of the span: four places in it, from a half of it to a third of the
+            // values.
             let span =
                 values.last().zip(values.first()).map_or(1.0, |(last, first)| last.0 - first.0);
             let places = (4 * values.len() / 3).max(40);
