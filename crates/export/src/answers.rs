@@ -1,4 +1,7 @@
 //! Answers as one table.
+//!
+//! Two answers with the columns `count` and `count`, `car` make the columns `run`, `count` and `car`; the rows of the
+//! first have no `car`, which is null. Counts of 2^63 and more are an error, never a negative number.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! The tags of a run as record batches.
+//!
+//! Blocks that are selected as a whole are views of the store, whatever their number; blocks from which channels are
+//! picked are copied, 16 blocks of 65,536 rows at a time. All ways give the same rows in the same order.
 
 use std::{
     sync::{
@@ -258,7 +261,7 @@ impl Maker {
         Some(Arc::new(Float64Array::from(floats)))
     }
 
-    /// Makes a batch of times, labels, micro times and floats, those of them that are exported.
+    /// Makes a batch of times, labels, micro times and floats; leaves out the columns that are not exported.
     fn batch(&self, columns: [Option<ArrayRef>; 4], rows: usize) -> Result<RecordBatch, Error> {
         let Projection { time, channel, micro } = self.columns;
         let columns = columns.into_iter().zip([time, channel, micro, true]);
@@ -279,7 +282,8 @@ fn wide_micro(values: ScalarBuffer<u32>) -> ArrayRef {
     Arc::new(UInt32Array::new(values, nulls))
 }
 
-/// Returns which values are not `none`; `None` if all are not.
+/// Returns the mask of the values that differ from `none`, the mark of a missing value; `None` if no value is
+/// missing.
 fn nulls_of<T: Copy + PartialEq>(values: &[T], none: T) -> Option<NullBuffer> {
     let is_there = BooleanBuffer::collect_bool(values.len(), |row| values[row] != none);
     Some(NullBuffer::new(is_there)).filter(|nulls| nulls.null_count() > 0)

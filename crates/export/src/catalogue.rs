@@ -10,8 +10,8 @@ use tagq::{FoundRun, Moment, RunFacts};
 
 use crate::{BatchWriter, Error, Form};
 
-/// Returns a row for each run: name, path, state, end, seconds from first to last tag, live seconds, tags, their rate,
-/// channels and the tags of each, tick and sources. What a run without a store lacks is null.
+/// Returns a row for each run: name, path, state, end, seconds from first to last tag, live seconds, tags, their
+/// rate, channels and the tags of each, tick and sources. Facts that a run without a store lacks are null.
 ///
 /// # Errors
 /// Errors of Arrow.

@@ -33,7 +33,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Those of files.
+    /// The forms of files; a stream is for pipes.
     pub(crate) const FILES: [Self; 4] = [Self::Arrow, Self::Parquet, Self::Csv, Self::Tsv];
 
     /// The end of the name of a file of it, without the point.

@@ -1,4 +1,6 @@
 //! Names and metadata of the columns of tags.
+//!
+//! The tick is written as a fraction of attoseconds, `156250000/1` for 156.25 ps, so that no reader has to round it.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -22,12 +22,12 @@ pub enum TagFormat {
     File(files::Form),
 }
 
-/// Which of two forms a name means that both have: text has the time first in tables, and the channel first in files.
+/// Selects the form if a name means two: text has the time first in tables, and the channel first in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// That of tables.
+    /// The form of tables.
     Tables,
-    /// That of files.
+    /// The form of files.
     Files,
 }
 
@@ -48,7 +48,7 @@ impl TagFormat {
         }
     }
 
-    /// Returns the ends of the names of its files.
+    /// Returns the suffix of the names of its files.
     pub fn suffix(self) -> String {
         match self {
             Self::Table(form) => format!(".{}", form.ending()),
@@ -87,7 +87,7 @@ pub fn suffixes() -> String {
 impl FromStr for TagFormat {
     type Err = String;
 
-    /// Parses the end of a name, as `parquet` or `tags.zst`; text has the columns of tables.
+    /// Parses the end of a name, such as `parquet` or `tags.zst`; text has the columns of tables.
     fn from_str(text: &str) -> Result<Self, String> {
         let name = format!("tags.{text}");
         Self::of_name(Path::new(&name), Layout::Tables).ok_or_else(|| {
@@ -197,7 +197,7 @@ impl TagSink for TableSink {
     }
 
     fn dead(&mut self, _: i64, _: i64) {
-        // They are in what describes the recording.
+        // Dead spans are in the metadata that describe the recording.
     }
 
     fn describe(&mut self, recording: &Recording) {

@@ -1,7 +1,9 @@
 //! Images as TIFF: pages of 32-bit counts, one for each frame, or for each frame and bin of micro times.
 //!
-//! The pages are not compressed, so their places are known before the first byte is written, and a pipe will do. Files of
-//! 4 GiB and more have the offsets of BigTIFF.
+//! The pages are not compressed, so their places are known before the first byte is written, and a pipe will do.
+//! Files of 4 GiB and more have the offsets of BigTIFF.
+//!
+//! Two frames of 3 by 2 pixels: two pages of 24 bytes of counts. Counts of 2^32 and more are an error.
 
 use std::{io::Write, ops::Range};
 

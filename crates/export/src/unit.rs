@@ -1,4 +1,6 @@
 //! Times as floats in a unit chosen by the user, in addition to ticks.
+//!
+//! 156.25 ps are 5/32 ns: 32 ticks are the float 5.0. A float that does not lead back to its tick is counted as lost.
 
 use tagq::store::{Duration, Tick, TimeUnit, UnitError};
 

@@ -55,7 +55,8 @@ pub(crate) fn labels(store: &Arc<Store>) -> Labels {
     }
 }
 
-/// All micro times of the store as they are stored, none being a value with all bits set. The same guarantees.
+/// All micro times of the store as they are stored, with the same guarantees; a value with all bits set stands for
+/// none.
 pub(crate) enum MicroTimes {
     Narrow(ScalarBuffer<u16>),
     Wide(ScalarBuffer<u32>),

@@ -35,7 +35,8 @@ pub fn write_tags<W: Write + Send>(
     write_tags_telling(run, selection, out, form, &mut |_, _| Ok(()))
 }
 
-/// Same, and regularly calls `done` with the number of rows done and the total; its error ends it.
+/// Works like [`write_tags`], and regularly calls `done` with the number of rows done and the total; an error of
+/// `done` ends the export.
 ///
 /// # Errors
 /// Same as [`write_tags`].
@@ -59,7 +60,7 @@ pub fn write_tags_telling<W: Write + Send>(
             let micro = store.micro().map(|micro| micro.rows(piece.rows.clone()));
             let batch = maker.picked(store.tags().rows(piece.rows), micro, &touched)?;
             if store.damage_met() != undamaged {
-                // The guard says so.
+                // The guard reports the damage.
                 break;
             }
             tags += batch.num_rows() as u64;

@@ -1,4 +1,7 @@
 //! Axes: their content, unit and tick positions.
+//!
+//! A linear axis of times from 0 to 1,800 s has the unit min and ticks at 0, 5, … 30. Ticks are 1, 2 or 5 times a
+//! power of ten apart; a value of an axis is always in seconds, hertz or counts, and only its ticks have the unit.
 
 use std::cmp::Ordering;
 
@@ -111,8 +114,8 @@ impl Axis {
         Self { scale, ..Self::linear(label, quantity, low, high) }
     }
 
-    /// Returns the logarithmic axis of the same quantity that begins at half of the least of these values above zero, so that
-    /// this one is drawn above the end.
+    /// Returns the logarithmic axis of the same quantity that begins at half of the least of these values above zero,
+    /// so that this one is drawn above the end.
     #[must_use]
     pub fn around(self, values: impl Iterator<Item = f64>) -> Self {
         let least = values.filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,7 @@
 //! Figures of values in bins of a time difference.
+//!
+//! Counts are columns from zero, or lines if several channels would hide each other; ratios such as g2 are points
+//! around the value by chance, with a note on bins in which they are not defined.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,7 @@
 //! Colours that colour-blind readers can distinguish.
+//!
+//! Seven colours are distinct: the eighth series has the colour of the first, with dashes. Terminals, pages and
+//! scripts use the same list.
 
 /// The colour of an element.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,7 @@ impl Figure {
         Self::of_values(answer, None).noted()
     }
 
-    /// Creates the figure of an answer as `look` says.
+    /// Creates the figure of an answer in the style of `look`.
     ///
     /// # Errors
     /// [`Error::NoQuantity`], and those of [`Figure::with`].

@@ -1,4 +1,7 @@
 //! A figure as lines, areas and text: the common basis of SVG, PDF and PNG.
+//!
+//! (0, 0) is the upper left corner, and y grows downward. All formats draw the same elements, so that a figure is the
+//! same in each of them.
 
 use crate::{colour::Colour, font, words::cut};
 

@@ -1,4 +1,4 @@
-//! A figure with what is drawn of it, for other renderers.
+//! A figure with its marks computed, for other renderers.
 
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ impl Figure {
         DrawnFigure { title, header, note: note.as_deref(), plot, page: *page }
     }
 
-    /// Whether any value is defined; otherwise there is nothing to draw.
+    /// Returns whether any value is defined; otherwise there is nothing to draw.
     pub fn has_values(&self) -> bool {
         match &self.plot {
             Plot::Chart(chart) => chart.has_values(),

@@ -27,7 +27,7 @@ pub enum Error {
     LimitUnit {
         /// The end.
         text: String,
-        /// What it has: `no unit`, or its unit.
+        /// Its unit in words, or `no unit`.
         has: String,
         /// The units of the axis.
         axis: String,

@@ -12,8 +12,8 @@ use crate::{
     words::{are, fixed, places, thousands, with_err},
 };
 
-/// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
-/// and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high`, `is_logarithmic`
+/// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its
+/// values, and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high`, `is_logarithmic`
 /// and `units`: names, sizes and the magnitudes from which they are used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -82,7 +82,8 @@ pub enum Shape {
     Points,
     /// A line.
     Line,
-    /// Intervals in which something holds: the share of each bin, 1 if it holds in all of it. They have a panel of their own.
+    /// Intervals in which something holds: the share of each bin, 1 if it holds in all of it. They have a panel of
+    /// their own.
     Intervals,
 }
 

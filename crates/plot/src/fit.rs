@@ -1,4 +1,7 @@
 //! Values with the curve that was fitted to them, and the residuals in a panel below.
+//!
+//! Data without a width at 1, 2 and 4 are as wide as their nearest neighbours allow: the one at 2 is drawn from 1.5
+//! to 2.5. Residuals have the number, and so the colour, of their data: all data come before the first curve.
 
 use tagq::{Answer, FittedSeries};
 
@@ -12,8 +15,8 @@ use crate::{
 /// The least end of the axis of residuals, in standard errors.
 const RESIDUALS: f64 = 5.0;
 
-/// Returns the values, the curves and the residuals, over the axis `x` of these ends. All values of a channel or group come before the first curve, so that
-/// its residuals have the colour of its values.
+/// Returns the values, the curves and the residuals, over the axis `x` of these ends. All values of a channel or
+/// group come before the first curve, so that its residuals have the colour of its values.
 pub(crate) fn of(
     answer: &Answer,
     label: &str,

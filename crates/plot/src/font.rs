@@ -1,4 +1,7 @@
 //! The font of figures: text widths and letter outlines.
+//!
+//! The width of "A A" at size 10 is (2·1,401 + 651)/204.8 points. Layout measures with this font, and PNG and PDF
+//! draw with it, so that no text is wider than it was measured.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,7 @@
 //! Figures with one number per group or channel.
+//!
+//! The six pairs of four channels fill six of 3·3 cells and are a matrix; three pairs are bars with errors. Of more
+//! than 40 bars the highest 40 are drawn, with a note.
 
 use tagq::{Answer, Cell};
 

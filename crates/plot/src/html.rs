@@ -1,4 +1,7 @@
 //! Figures as HTML pages: the drawing, which a script makes interactive, and the values.
+//!
+//! Text of an answer is escaped wherever it stands, and the page states by its policy that no script but its own may
+//! run.
 
 use std::fmt::Write as _;
 
@@ -69,7 +72,7 @@ fn rule() -> String {
     )
 }
 
-/// Returns the data of a figure and the script that draws them in place of the picture; nothing if there are too many.
+/// Returns the data of a figure and the script that draws them in place of the picture; empty if there are too many.
 fn interactive(figure: &Figure) -> String {
     if values(&figure.plot) > MOST_VALUES {
         return String::new();

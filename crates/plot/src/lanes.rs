@@ -1,4 +1,6 @@
 //! Figures of tags and gates, one below the other.
+//!
+//! Tags counted in columns from 0 to 1 s and from 3 to 4 s, of 5 s: zeros are drawn from 1 to 3 s and from 4 to 5 s.
 
 use tagq::{Answer, Cell};
 
@@ -8,8 +10,8 @@ use crate::{
     quantity::Quantity,
 };
 
-/// Returns a panel for each lane: the tags in each column of time, and the intervals in which each of the last `gates` lanes is
-/// open.
+/// Returns a panel for each lane: the tags in each column of time, and the intervals in which each of the last
+/// `gates` lanes is open.
 pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2], gates: usize) -> Plot {
     let rows = &answer.rows;
     let most = floats(rows, "count").into_iter().flatten().fold(1.0, f64::max);
@@ -33,7 +35,7 @@ pub(crate) fn of(answer: &Answer, names: &[String], [low, high]: [f64; 2], gates
         let Some(of) = usize::try_from(lane).ok().and_then(|lane| series.get_mut(lane)) else {
             continue;
         };
-        // Nothing between two of them.
+        // Between two columns there are no tags.
         let before = of.points.last().map_or(low, |last| last.to);
         let to = start + length;
         let start = if (start - before).abs() <= touch { before } else { start };

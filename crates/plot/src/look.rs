@@ -1,4 +1,7 @@
-//! How a user wants a figure to look.
+//! The style that a user asks for: title, axis of values, size, colours.
+//!
+//! `3ns` on an axis of times is 3·10⁻⁹ s; `3` alone is refused, because it could be seconds or nanoseconds. A style
+//! changes how values are drawn, never the values.
 
 use serde::Deserialize;
 
@@ -10,7 +13,7 @@ const TITLE_CHARS_MAX: usize = 200;
 const SIZE_MIN: f64 = 240.0;
 const SIZE_MAX: f64 = 8_000.0;
 
-/// How a figure shall look.
+/// The style of a figure, as a user asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Look {
@@ -36,7 +39,7 @@ pub struct Look {
 pub enum Limit {
     /// In counts, hertz or as a ratio. A time needs a unit.
     Number(f64),
-    /// A number with a unit of the axis, as `3ns` or `5kHz`, or without.
+    /// A number with a unit of the axis, such as `3ns` or `5kHz`, or without one.
     Text(String),
 }
 
@@ -112,10 +115,11 @@ impl Figure {
         self
     }
 
-    /// Returns the figure as `look` says.
+    /// Returns the figure in the style of `look`.
     ///
     /// # Errors
-    /// [`Error::Limits`], [`Error::PageSize`], and [`Error::NoAxis`] for bars, which start at zero, and for limits of a matrix.
+    /// [`Error::Limits`], [`Error::PageSize`], and [`Error::NoAxis`] for bars, which start at zero, and for limits of
+    /// a matrix.
     pub fn with(mut self, look: &Look) -> Result<Self, Error> {
         if let Some(title) = &look.title {
             self.title = cut(&tagq::escaped(title), TITLE_CHARS_MAX);
@@ -162,7 +166,7 @@ fn joined(notes: impl Iterator<Item = String>) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// The axis of these values.
+/// Returns the axis of these values, in the style of `look`.
 fn axis(axis: &Axis, look: &Look, values: &[f64]) -> Result<Axis, Error> {
     let limits = look.limits.as_ref().map(|(low, high)| Ok((low.on(axis)?, high.on(axis)?)));
     let limits = limits.transpose()?;

@@ -1,4 +1,8 @@
 //! Figures of values in cells of two axes.
+//!
+//! An image with 1,000 pixels of 100 counts, one of which has 5,000 instead: the colours end at 100, and a note tells
+//! that one cell is beyond them. Cells are column by column, each from bottom to top; the first line of an image is
+//! at the top.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,8 +30,8 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
     (note, Plot::Map(map))
 }
 
-/// Returns a note and the values in bins of delays, in units of `unit`, and of time: each of `width` seconds, or numbered
-/// intervals. Counts of several channels are added up; other values have one channel or pair.
+/// Returns a note and the values in bins of delays, in units of `unit`, and of time: each of `width` seconds, or
+/// numbered intervals. Counts of several channels are added up; other values have one channel or pair.
 pub(crate) fn over_time(
     answer: &Answer,
     (label, unit, is_logarithmic): (&str, Tick, bool),
@@ -82,8 +86,8 @@ pub(crate) fn over_time(
     (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))
 }
 
-/// Returns a note and the values in the pixels of an image with so many pixels and lines; counts of several frames are added
-/// up.
+/// Returns a note and the values in the pixels of an image with these numbers of pixels and lines; counts of several
+/// frames are added up.
 pub(crate) fn image(
     answer: &Answer,
     (pixels, lines): (u32, u32),
@@ -144,8 +148,9 @@ const SHOWN: f64 = 0.995;
 /// How far above them counts are then, as a factor.
 const HOT: f64 = 2.0;
 
-/// Returns the axis of the values in pixels. Counts begin at zero and end at the highest, or, if it is more than [`HOT`] times as
-/// high, at the value that 995 of 1,000 pixels with photons do not exceed. Other values leave out 5 of 1,000 pixels at each end.
+/// Returns the axis of the values in pixels. Counts begin at zero and end at the highest, or, if it is more than
+/// [`HOT`] times as high, at the value that 995 of 1,000 pixels with photons do not exceed. Other values leave out 5
+/// of 1,000 pixels at each end.
 fn colours(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
     let is_count = quantity == Quantity::Count;
     let mut values: Vec<f64> =

@@ -1,4 +1,7 @@
 //! The marks of a chart, in the units of its axes: the page and other renderers draw the same ones.
+//!
+//! 10,000 bins on 800 points are 0.08 points wide: 18 of them are drawn as one step, with their lowest, highest and
+//! mean value. No step spans an undefined bin.
 
 use serde::Serialize;
 
@@ -79,7 +82,7 @@ pub struct SeriesMarks {
 }
 
 impl Chart {
-    /// Returns what is drawn of each series if its horizontal axis is `wide` points long.
+    /// Returns the marks of each series on a horizontal axis that is `wide` points long.
     pub fn marks(&self, wide: f64) -> Vec<SeriesMarks> {
         (0..self.series.len()).map(|number| self.marks_of(number, wide)).collect()
     }

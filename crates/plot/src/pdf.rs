@@ -1,4 +1,7 @@
 //! Figures as PDF: one page of vector graphics, with the font, so that the text can be searched and edited.
+//!
+//! A page of 960 pixels of 1/96 inch is 720 points of 1/72 inch wide. y grows upward in PDF, and downward in a
+//! drawing.
 
 use std::{collections::BTreeMap, io::Write as _};
 

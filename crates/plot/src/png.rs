@@ -1,4 +1,6 @@
 //! Figures as PNG.
+//!
+//! A page of 960 points is 1,920 pixels wide, unless its size was given in pixels.
 
 use tiny_skia::{
     Color, ColorU8, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,

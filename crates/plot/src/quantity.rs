@@ -1,4 +1,6 @@
 //! Measured quantities and their display units.
+//!
+//! 59 s are shown in s, 600 s and more in min, three hours and more in h.
 
 use serde::{Deserialize, Serialize};
 

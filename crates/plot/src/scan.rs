@@ -1,4 +1,6 @@
 //! One number per value of an option or of a setting, for each channel or group.
+//!
+//! Values at 1, 2 and 4: the point at 2 is from 1.5 to 2.5, half way to the nearer neighbour on both sides.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +66,7 @@ pub(crate) fn of(
     })
 }
 
-/// Returns the interval around a place that ends half way to its neighbours.
+/// Returns the interval around a place that reaches half way to its nearest neighbour on both sides.
 pub(crate) fn around(sorted: &[f64], place: f64) -> (f64, f64) {
     let at = sorted.partition_point(|other| *other < place);
     let before = at.checked_sub(1).and_then(|at| sorted.get(at));

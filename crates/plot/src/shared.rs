@@ -1,4 +1,6 @@
 //! One scale for several figures.
+//!
+//! Axes of rates up to 3 and up to 7 both end at 7. Figures of different quantities keep their axes.
 
 use crate::{Axis, Figure, Plot};
 

@@ -1,4 +1,7 @@
 //! Figures as SVG.
+//!
+//! Each cell of a map is an area; more than 4,096 cells are one embedded picture, with a pixel for each. Text is
+//! escaped as it is written.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
 //! The column of an answer that a figure draws.
+//!
+//! `rate` means the column `rate_hz`: a name, or the part of a name before an underscore. Only columns with errors
+//! can be drawn.
 
 use tagq::{CellType, Column, Table, Unit};
 

@@ -1,4 +1,6 @@
 //! Formatting of numbers and names for readers.
+//!
+//! −12,345.678 with one place is `−12,345.7`, and 370 ± 19.235 is `370 ± 19`: errors have two significant digits.
 
 use tagq::grouped;
 pub(crate) use tagq::{are, counted, thousands};

@@ -1,4 +1,7 @@
 //! CSV: a comment line with the query, a line of column names, one line per row.
+//!
+//! Groups (3, 15) and (3, 15, 16) in one answer: the columns `channel_a`, `channel_b` and `channel_c`, the last one
+//! empty in the first row. A field is on one line, with quotes if it has a comma or a quote.
 
 use std::{
     fmt::Write as _,

@@ -1,4 +1,4 @@
-//! The plan of a query as a table or as JSON.
+//! The plan of a query, its rows, bytes and time before anything is counted, as a table or as JSON.
 
 use std::fmt::Write as _;
 

@@ -17,9 +17,9 @@ struct Formats {
 
 #[derive(Serialize)]
 struct FormatInfo {
-    /// The first name is its own, the others mean the same.
+    /// The name of the format, then other names that mean the same.
     names: &'static [&'static str],
-    /// That of a compression may follow each of them.
+    /// The suffix of a compression may follow each of them.
     suffixes: &'static [&'static str],
     recognised: &'static str,
     /// Suffixes of the files that `tagq convert` writes.

@@ -1,4 +1,7 @@
 //! JSON: one object for every kind of query.
+//!
+//! Characters that a terminal would interpret or reorder are escaped as `\uXXXX`, so the parsed text stays the same
+//! and a printed answer cannot change the screen.
 
 use std::io::{self, Write};
 
@@ -221,8 +224,8 @@ pub fn update(
     update_with(number, times, answers, NOTHING, out)
 }
 
-/// Writes an update as [`update`] does, of answers with or without their rows. A missing answer is `null`, and the keys of
-/// `more` follow the answers.
+/// Writes an update as [`update`] does, of answers with or without their rows. A missing answer is `null`, and the
+/// keys of `more` follow the answers.
 ///
 /// # Errors
 /// Errors of the serializer and of `out`.

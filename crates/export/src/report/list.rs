@@ -1,4 +1,7 @@
 //! Lists in every format, written batch by batch while they are found.
+//!
+//! Runs with groups of two and of three channels have three channel fields; the third is empty for the first run.
+//! Memory holds one batch, however long the list is.
 
 use std::io::{self, Write};
 
@@ -77,7 +80,7 @@ pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(
     json_with(listings, None, out)
 }
 
-/// Writes the same, and the notes about it after the rows.
+/// Works like [`json`], and writes the notes after the rows.
 pub fn json_with(
     listings: &[Listing<'_>],
     notes: Option<&[String]>,

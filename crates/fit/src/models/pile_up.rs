@@ -1,7 +1,7 @@
 //! Photons that a detector does not see because it saw an earlier one of the same pulse (pile-up).
 //!
 //! 1,000 pulses, 100 photons in the first bin and 90 in the second: the exposures are 1 − 50/1,000 = 0.95 and 1 −
-//! 145/1,000 = 0.855. Half of the photons of a bin are taken as earlier than its middle.
+//! 145/1,000 = 0.855. The photons of the bin itself count half: on average, half of them come before another one.
 
 use crate::data::Data;
 

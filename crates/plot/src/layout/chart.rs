@@ -258,8 +258,8 @@ fn draw_series(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
     }
 }
 
-/// Draws an arrow at the edge for each value beyond the axis, as many as have room beside each other. A bin without counts,
-/// as on a logarithmic axis, has none.
+/// Draws an arrow at the edge for each value beyond the axis, as many as have room beside each other. A bin without
+/// counts, as on a logarithmic axis, has none.
 fn draw_arrows(drawing: &mut Drawing, area: &Area<'_>, marks: &SeriesMarks) {
     let (half, high) = ARROW;
     let Frame { top, bottom, .. } = area.frame;

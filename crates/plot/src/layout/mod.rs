@@ -1,4 +1,7 @@
-//! The layout of a figure on the page.
+//! The layout of a figure on the page: title, header, note, and the values with their axes, from top to bottom.
+//!
+//! A page of 960 points has 904 for text between its margins of 28. A page without a given height is as high as its
+//! content needs.
 
 mod bars;
 mod chart;

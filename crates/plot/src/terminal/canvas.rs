@@ -1,4 +1,7 @@
 //! Terminal cells, and points within them.
+//!
+//! A cell has two points across and four down, as a Braille letter: the point in its upper left corner alone is
+//! U+2801. A letter that is put into a cell removes its points.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
 //! Values for cells of two axes.
+//!
+//! A quarter of the scale has the lightest shade, anything above it the next one. Only values at the lower end, such
+//! as 0, are blank.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
 //! Columns that a table omits on a narrow terminal.
+//!
+//! Columns leave by their priority, and a line below the table names them. Before that, `1,976 ± 44` becomes
+//! `1,976(44)`. If no choice fits, all columns stay and the terminal wraps the lines.
 
 use std::io::{self, Write};
 

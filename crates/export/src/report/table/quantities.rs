@@ -1,4 +1,7 @@
 //! Numbers formatted for a person.
+//!
+//! 8,769.4 ± 197.3 is `8,769 ± 197`: the error has two significant digits or all of its whole ones, and the value
+//! ends at the same place.
 
 pub use tagq::{are, counted, thousands};
 

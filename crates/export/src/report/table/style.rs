@@ -65,7 +65,7 @@ impl TableStyle {
         text
     }
 
-    /// Returns the lines of a table. If it is too wide, each error follows the last digits of its value.
+    /// Returns the lines of a table. If it is too wide, values and errors are shortened by [`concise`].
     pub(crate) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
         let wide = table(|field| field).to_string();
         let fits = |width| wide.lines().all(|line| console::measure_text_width(line) <= width);
@@ -109,7 +109,8 @@ const SHORT_HEADS: [(&str, &str); 5] = [
     ("second best", "second"),
 ];
 
-/// Shortens a value and its error to `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
+/// Shortens a value and its error to `1,976(44)`, `4.94(11) kHz`: an error below 1 in units of the last digits, a
+/// larger one as it is: `61.0(7.8)`.
 pub(crate) fn concise(field: String) -> String {
     let Some((value, rest)) = field.split_once(" \u{b1} ") else {
         let short = SHORT_HEADS.iter().find(|(head, _)| *head == field);

@@ -1,4 +1,6 @@
 //! Text of headings and cells in a table.
+//!
+//! With an error a cell is `1,976 ± 44`; with an interval `12.30 (11.90 to 12.80)`; undefined it is a dash, never 0.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
 //! The trace of rates with a column for each channel, in place of a row for each bin and channel.
+//!
+//! Two channels in three bins: six rows become three, with two columns of rates. Rows of a bin must follow each
+//! other.
 
 use tagq::{Answer, Cells, Column, FigureKind, Table, Unit};
 
@@ -18,7 +21,7 @@ pub fn by_channel(answer: &Answer, rows: &Table, names: &Names) -> Option<Table>
         return None;
     }
     let bins = rows.len() / width;
-    // Those of the first row of each bin.
+    // The cells of the first row of each bin.
     let of_bin = |column: &Column| {
         let cells = column.cells.clone();
         Column { cells: Cells::made(bins, move |bin| cells.at(bin * width)), ..column.clone() }
