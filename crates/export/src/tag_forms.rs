@@ -1,4 +1,7 @@
 //! The one list of forms in which tags are written: tables and files.
+//!
+//! `run.tsv` is a table with the time first for [`Layout::Tables`], and a file with the channel first for
+//! [`Layout::Files`]. A new form is added to one of the two lists that [`TagFormat::all`] joins.
 
 use std::{io, path::Path, str::FromStr, sync::Arc};
 

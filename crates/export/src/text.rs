@@ -1,4 +1,6 @@
 //! Record batches of numbers as lines of text.
+//!
+//! Time 17, channel 3 and no micro time are the line `17,3,`: a null is an empty field.
 
 use std::io::Write;
 

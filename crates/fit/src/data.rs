@@ -39,7 +39,7 @@ pub struct Data {
     pub values: Vec<f64>,
     /// How the values scatter.
     pub noise: Noise,
-    /// The factor between the model and the value of each bin, as the counts expected by chance; 1 if `None`.
+    /// The factor between the model and the value of each bin, such as the counts expected by chance; 1 if `None`.
     pub exposure: Option<Vec<f64>>,
 }
 

@@ -31,8 +31,8 @@ pub struct Settings {
 /// Which parameters have intervals by profile likelihood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Intervals {
-    /// Those of a fit whose errors are not symmetric, in place of errors; and no errors if the model is far from the
-    /// data.
+    /// The parameters of a fit whose errors are not symmetric, in place of errors. If the model is far from the data,
+    /// there are neither errors nor intervals.
     #[default]
     Needed,
     /// All, beside their errors.
@@ -104,7 +104,7 @@ pub struct Fitted {
     /// The deviance: the sum of the squares of the residuals.
     pub deviance: f64,
     /// The deviance that is expected of counts that the model describes: near the degrees of freedom, and below or
-    /// above it for counts of few.
+    /// above it for few counts.
     pub deviance_expected: f64,
     /// The standard deviation of that deviance.
     pub deviance_spread: f64,
@@ -123,8 +123,8 @@ const DEVIATIONS: f64 = 5.0;
 const MISFIT: f64 = 1.5;
 
 impl Fitted {
-    /// Returns the deviance over the one that is expected; `None` if no deviance is expected, as of as many
-    /// parameters as values.
+    /// Returns the deviance over the one that is expected; `None` if no deviance is expected, for example with as
+    /// many parameters as values.
     pub fn deviance_ratio(&self) -> Option<f64> {
         let is_defined = self.degrees > 0 && self.deviance_expected > 0.0;
         is_defined.then(|| self.deviance / self.deviance_expected)

@@ -151,7 +151,7 @@ impl<'a> Problem<'a> {
     fn around(&self, of: usize) -> (f64, f64) {
         let Parameter { lower, upper, scale, .. } = self.parameters[of];
         let centre = self.values[of];
-        // A small part of its value, and of its scale if it is far from zero, as a place can be.
+        // A small part of its value, and of its scale if it is far from zero, such as a place.
         let step = 1e-5 * centre.abs().clamp(0.01 * scale, scale);
         ((centre - step).max(lower), (centre + step).min(upper))
     }

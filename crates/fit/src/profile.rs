@@ -33,8 +33,8 @@ const LOWER: f64 = 1e-3;
 /// Free parameters by their names.
 pub(crate) type Start = Vec<(String, f64)>;
 
-/// Adds intervals to a fit that is near a bound, or whose settings want them; goes on with the free parameters where
-/// the profile passes a lower deviance.
+/// Adds intervals to a fit that is near a bound, or whose settings want them; continues with the free parameters
+/// where the profile passes a lower deviance.
 pub(crate) fn profiled(
     model: &dyn Model,
     data: &Data,

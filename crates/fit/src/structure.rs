@@ -50,7 +50,7 @@ pub(crate) struct Absent {
     settings: Settings,
 }
 
-/// Tests the structure of a fitted model; goes on with the model without it if that describes the data as well.
+/// Tests the structure of a fitted model; continues with the model without it if that describes the data as well.
 pub(crate) fn tested(
     model: &dyn Model,
     data: &Data,
@@ -197,9 +197,9 @@ fn deviations(log_probability: f64) -> f64 {
     low
 }
 
-/// Returns the interval of 68.3 % of an amplitude that is one because it was found, as factors of it. At its lower
-/// end it is one of the values of a Gaussian that are above the least one that would have been found; it reaches a
-/// standard deviation up at least. `local` are its standard deviations without the search.
+/// Returns the interval of 68.3 % of an amplitude, as factors of it, given that it was large enough to be found: its
+/// value is one of a Gaussian above the least value that would have been found. The upper end is at least one
+/// standard deviation up. `local` are its standard deviations without the search.
 fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
     let least = (local * local - (sigmas * sigmas - FOUND * FOUND)).max(0.0).sqrt();
     let above = |off: f64| log_erfc(off / std::f64::consts::SQRT_2);

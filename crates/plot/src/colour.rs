@@ -105,7 +105,7 @@ impl Colour {
 /// Number of series with distinct colours.
 pub(crate) const COLOURS: usize = SERIES.len();
 
-/// Whether a position on the colour map requires dark text.
+/// Returns whether a position on the colour map requires dark text.
 fn is_light(place: f64) -> bool {
     let [red, green, blue] = on_map(place).map(f64::from);
     0.299 * red + 0.587 * green + 0.114 * blue > 128.0

@@ -1,4 +1,7 @@
 //! The content of a figure, independent of the renderer.
+//!
+//! Values are in seconds, hertz, counts or ratios; renderers choose units. A map of 512 by 512 cells that is drawn
+//! with at most 256 by 256 has the mean of four cells in each.
 
 use std::cmp::Ordering;
 
@@ -225,7 +228,7 @@ impl Map {
         self.cells.len() / self.columns.max(1)
     }
 
-    /// Whether both axes are the same quantity over the same length.
+    /// Returns whether both axes are the same quantity over the same length.
     pub(crate) fn is_square(&self) -> bool {
         let length = |axis: &Axis| axis.high - axis.low;
         (length(&self.x) - length(&self.y)).abs() <= 1e-9 * length(&self.x)
@@ -311,7 +314,7 @@ impl Chart {
         }
     }
 
-    /// Whether any value is defined.
+    /// Returns whether any value is defined.
     pub fn has_values(&self) -> bool {
         self.series.iter().flat_map(|series| &series.points).any(|point| point.value.is_some())
     }

@@ -145,7 +145,7 @@ fn bar(pixel_um: f64, pixels: u32) -> Option<ScaleBar> {
 
 /// The part of the pixels with a value that is between the ends of the colours, if other pixels are far from them.
 const SHOWN: f64 = 0.995;
-/// How far above them counts are then, as a factor.
+/// Counts end there if the highest one is more than this factor above.
 const HOT: f64 = 2.0;
 
 /// Returns the axis of the values in pixels. Counts begin at zero and end at the highest, or, if it is more than

@@ -35,7 +35,7 @@ impl Values {
         Self { errors: "rate_err_hz".into(), ..Self::of("rate_hz", label, Quantity::Rate) }
     }
 
-    /// Whether the values are ratios.
+    /// Returns whether the values are ratios.
     pub(crate) fn is_ratio(&self) -> bool {
         self.quantity == Quantity::Ratio
     }

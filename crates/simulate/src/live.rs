@@ -144,9 +144,9 @@ impl Waiting {
     }
 }
 
-/// Appends `frames`, which follow each other in `from`, one each `interval`. With `faults`, a
-/// seed, things go wrong now and then: frames of no tags, frames in pieces, a recorder that dies.
-/// `open` makes the file of this number; an error of `tell` ends the replay.
+/// Appends `frames`, which follow each other in `from`, one each `interval`. With `faults`, a seed, faults occur now
+/// and then: empty frames, frames in pieces, a recorder that dies. `open` makes the file of this number; an error of
+/// `tell` ends the replay.
 ///
 /// # Errors
 /// Errors of the input, of a file, or of `tell`.

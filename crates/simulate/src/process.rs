@@ -75,7 +75,7 @@ impl Process {
 }
 
 impl Drift {
-    /// Whether an event of the process at its highest rate also happens at the rate of this moment.
+    /// Returns whether an event of the process at its highest rate also happens at the rate of this moment.
     fn keeps(self, event: Moment, rng: &mut Xoshiro256PlusPlus) -> bool {
         let uniform: f64 = StandardUniform.sample(rng);
         let level = uniform * (1.0 + self.relative_amplitude) - 1.0;

@@ -1,4 +1,7 @@
 //! The trait of every operator, and of its evaluation.
+//!
+//! An operation that depends on tags up to 5 ticks later outputs its tags before 95 once all tags before 100 are
+//! known. Its output must not depend on where batches end, and a saved state must continue to the same output.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,7 @@
 //! The facts of a run, as text or as JSON.
+//!
+//! Sources from 0 to 100 and from 130 on have a gap of 30 ticks: from the last tag before it, of any source, to the
+//! first tag after it. Text and JSON take their numbers from the same functions.
 
 use std::fmt::Write as _;
 

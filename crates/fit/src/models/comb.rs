@@ -42,9 +42,9 @@ pub enum PeakShape {
 /// Parameters: `background`, the level between the peaks if they did not overlap; `tau`, or `tau_before` and
 /// `tau_after`, or `tau_1`, `tau_2` and `fraction_1`; `jitter`, the standard deviation of a difference; `centre`,
 /// that of the peak at zero; and for each peak `height_J`, its area over a period. All peaks further away are as high
-/// as the last one on their side. Of one peak `valley` and `between` are derived, what the sum of all equal peaks
-/// falls to between them, as a part of its highest value and of its mean; of several, `height`, the mean height of
-/// the side peaks, and `g2_J`, each height over that mean.
+/// as the last one on their side. Of one peak `valley` and `between` are derived: the lowest value of the sum of
+/// equal peaks, over its highest value and over its mean; of several, `height`, the mean height of the side peaks,
+/// and `g2_J`, each height over that mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comb {
     /// The shape of all peaks.

@@ -1,4 +1,4 @@
-//! Values one below the other.
+//! Draws values one below the other, as bars with errors.
 
 use super::{Frame, HEADER, MARGIN, Space, TICK, draw_nothing, draw_x, widest};
 use crate::{

@@ -1,4 +1,7 @@
-//! Values over an axis.
+//! Draws values over an axis, in one panel or one for each series.
+//!
+//! A line from inside the axis to beyond it is cut at the edge, and the value beyond has an arrow there, so that no
+//! value is drawn at a wrong height.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Values for cells of two axes.
+//! Draws values for cells of two axes, with the scale of their colours.
 
 use super::{Frame, LABEL, MARGIN, Space, TICK, draw_x, scale, ticks_across, widest};
 use crate::{

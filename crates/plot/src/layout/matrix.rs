@@ -1,4 +1,4 @@
-//! Counts of pairs.
+//! Draws counts of pairs as a matrix, a row for each first channel.
 
 use super::{LABEL, MARGIN, Space, TICK, scale, widest};
 use crate::{

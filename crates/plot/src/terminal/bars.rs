@@ -1,4 +1,4 @@
-//! Values one below the other.
+//! Writes values one below the other, as bars of eighths of a character.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
-//! Values over an axis.
+//! Writes values over an axis, as columns or lines of terminal characters.
+//!
+//! A value half a line high is `▄`; a value above zero is never blank. Lines are drawn in points, two across and four
+//! down in a character; without colours, series differ by signs.
 
 use std::{cmp::Ordering, fmt::Write as _};
 

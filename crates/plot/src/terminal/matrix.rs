@@ -1,4 +1,4 @@
-//! Counts of pairs.
+//! Writes counts of pairs as a matrix, with shades or colours.
 
 use super::{Room, canvas::on_map, right, widest};
 use crate::{

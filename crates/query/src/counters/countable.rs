@@ -20,7 +20,7 @@ pub trait Countable: Sync {
     /// Returns the scope: the channels, delays and times that it covers.
     fn scope(&self) -> &Scope;
 
-    /// Returns its key, without its range. It is identical for all that count the same thing.
+    /// Returns its key, which leaves out its range. Queries that count the same have the same key.
     fn key(&self) -> String;
 
     /// Returns how far outside of a range tags can lie that its counts there depend on.

@@ -75,7 +75,7 @@ pub struct TimeBin {
 }
 
 impl TimeBin {
-    /// Whether a part of it is missing, or it may still change.
+    /// Returns whether a part of it is missing, or it may still change.
     pub fn is_partial(&self) -> bool {
         self.is_cut || !self.is_final
     }

@@ -1,4 +1,7 @@
 //! AVX2: four times and 32 channels at once.
+//!
+//! The mask 0b0101 of four times selects the first and the third, whose halves are at 0, 1, 4 and 5. Whole vectors
+//! are written, so results need room for one more; the next write begins after the values that count.
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use std::arch::x86_64::{

@@ -1,4 +1,7 @@
 //! AVX-512: eight times and 64 channels at once.
+//!
+//! Eight times are compressed by their mask and written as a whole vector; the next write begins after the values
+//! that count, so results need room for one more vector.
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use std::arch::x86_64::{

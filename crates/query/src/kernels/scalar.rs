@@ -1,4 +1,4 @@
-//! Plain code: the level of every machine.
+//! Plain code: the level of every machine, and the rows after the last whole step of the other levels.
 
 use super::rows::MASK_ROWS;
 

@@ -1,6 +1,6 @@
 //! The checks of the rows that a scan reads: their order, and the checksums of their blocks.
 //!
-//! A scan goes on after damage; [`Recording::check_pass`] then rejects its counts.
+//! A scan continues after damage; [`Recording::check_pass`] then rejects its counts.
 //!
 //! Times 5, 90, 7 and 12: the row at 7 is before the one at 90, and so is the row after it, so the row at 90 is
 //! recorded as damaged.

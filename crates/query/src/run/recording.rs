@@ -1,5 +1,8 @@
 //! The recording that a query counts over: the tags of each source, and the summaries known without reading
 //! them.
+//!
+//! Sources of 600 and 400 rows: row 0 of the second one is row 600 of the run, which errors and lists name. Counts of
+//! whole sources and blocks come from the manifest and the index.
 
 use std::{
     ops::{Deref, Range},

@@ -1,4 +1,7 @@
 //! Look-ups: the first row at or after a time.
+//!
+//! The row is guessed from the times at the ends of its block; a wrong guess makes a search longer, and never changes
+//! the row.
 
 use tagq_store::{Store, Times, format::BLOCK_ROWS};
 

@@ -1,4 +1,6 @@
 //! Tables for a person: aligned, with thousands separators and suitable units.
+//!
+//! Ten rows with room for four: the first two, a row of dots, and the last two.
 
 mod fit;
 pub mod quantities;

@@ -1,4 +1,7 @@
 //! Columns without vector instructions: row by row.
+//!
+//! Rows at 0, 4 and 9, window 5: 4 is compared with 0, and 9 with 4. The other levels count their first and last rows
+//! with this code, and must equal it everywhere, also in where they give up.
 
 use std::ops::Range;
 

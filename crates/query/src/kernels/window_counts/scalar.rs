@@ -1,4 +1,4 @@
-//! Plain code: the level of every machine.
+//! Plain code: the level of every machine, and of others if an edge or a sum does not fit in their lanes.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
 //! Starts that are sync pulses without tags: their times are computed for each stop.
+//!
+//! Pulses at 100, 112, 125 and 137, a stop at 130: mode `last` counts Δ = 130 − 125 = 5. The pulses of a source begin
+//! with the last one at or before its first tag.
 
 use rayon::prelude::*;
 use tagq_store::TimeReader;
