@@ -40,7 +40,7 @@ impl TagFormat {
         files::Form::all().map(Self::File).chain(Form::FILES.into_iter().map(Self::Table))
     }
 
-    /// Returns the form that the name of a file means; `None` if it means none.
+    /// Returns the form that the name of a file means; `None` if it means no form.
     pub fn of_name(path: &Path, layout: Layout) -> Option<Self> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let table = Form::FILES.into_iter().find(|form| Some(form.ending()) == ending);

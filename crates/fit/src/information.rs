@@ -41,7 +41,7 @@ struct Linear {
     scales: DVector<f64>,
 }
 
-/// Returns the information of these parameters, none if the data do not determine them, and the deviance that is
+/// Returns the information of these parameters, `None` if the data do not determine them, and the deviance that is
 /// expected.
 pub(crate) fn information(
     problem: &Problem<'_>,

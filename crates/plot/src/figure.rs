@@ -15,7 +15,7 @@ use crate::{
     words::{are, fixed, places, thousands, with_err},
 };
 
-/// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its
+/// The content of a figure. Other renderers draw from its serialised form: `plot` has one key, the kind of its
 /// values, and an axis has `label`, `quantity`, `unit`, `size` (that of the unit), `low`, `high`, `is_logarithmic`
 /// and `units`: names, sizes and the magnitudes from which they are used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -42,7 +42,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    /// There is none.
+    /// No line.
     Hidden,
     /// It follows the tops of the bins.
     Steps,

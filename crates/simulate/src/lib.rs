@@ -1,8 +1,8 @@
 //! Simulated single-photon time tags: seeded, in time order, in bounded memory whatever the duration.
 //!
-//! A [`Simulation`] says which [`Light`] falls on which [`Detector`]s and for how long.
-//! [`Simulation::tags`] checks it and gives [`Tags`], which makes the tags slab by slab. All times are
-//! integers in ticks, all rates are in events per tick; what a tick is worth is the caller's business.
+//! A [`Simulation`] says which [`Light`] falls on which [`Detector`]s and for how long. [`Simulation::tags`] checks
+//! it and gives [`Tags`], which makes the tags slab by slab. All times are integers in ticks, all rates are in events
+//! per tick; the caller decides how long a tick is.
 //!
 //! Photon pairs on channels 1 and 2, at a tick of 156.25 ps: 100,000 pairs a second, 40 % efficiency,
 //! 1,000 dark counts a second, 2 ticks of jitter, 30 ns of dead time, for 10 ms:

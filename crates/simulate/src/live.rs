@@ -64,7 +64,7 @@ pub struct Appended {
 /// comes up to `late` ticks later than others of its time, as from another channel's buffer.
 ///
 /// # Errors
-/// Those of the simulation, and what the output says.
+/// Errors of the simulation and of the output.
 pub fn prepare(
     simulation: &Simulation,
     frame_tags: u64,

@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// The purpose of a random sequence of a detector.
 ///
-/// The numbers are part of what a seed means: changing them changes every simulation.
+/// The numbers are part of the meaning of a seed: changing them changes every simulation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     Dark = 0,

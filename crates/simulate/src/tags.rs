@@ -174,8 +174,8 @@ fn unpack(key: u64) -> (i64, usize) {
     ((key >> DETECTOR_BITS).cast_signed(), usize::from(key as u16))
 }
 
-/// How long a batch is: about a slab of detections, or several times what jitter carries over to the next, so
-/// that sorting those again costs little.
+/// Returns the ticks of a batch: about a slab of detections, or several times the detections that jitter carries over
+/// to the next batch, so that sorting those again costs little.
 fn batch_ticks(lanes: &[Lane]) -> i64 {
     let rate: f64 = lanes.iter().map(|lane| lane.rate).sum();
     let carry: f64 = lanes.iter().map(Lane::carry).sum();

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_output_that_refuses_is_an_error() {
-        // A slice has room for so many bytes, and none for more.
+        // A slice has room for this many bytes, and no more.
         for room in [0, 100] {
             let mut bytes = vec![0; room];
             let made = write(&simulation(), 3, false, &mut bytes[..]);

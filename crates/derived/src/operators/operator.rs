@@ -58,7 +58,7 @@ pub struct Form {
 /// The number or duration in a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
-    /// There is none.
+    /// No number or duration.
     None,
     /// A whole number.
     Number(u64),

@@ -79,7 +79,7 @@ fn ascii(text: String) -> String {
     text.chars().map(of).collect()
 }
 
-/// Further keys where there are none.
+/// No further keys.
 const NOTHING: Option<&()> = None;
 
 #[derive(Serialize)]

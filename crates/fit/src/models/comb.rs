@@ -12,7 +12,7 @@ use crate::{
     special::log_erfc,
 };
 
-/// A peak has no pairs beyond so many lifetimes, and its jitter ends after so many standard deviations.
+/// A peak has no pairs beyond this many lifetimes, and its jitter ends after this many standard deviations.
 const LIFETIMES: f64 = 30.0;
 const DEVIATIONS: f64 = 8.0;
 /// The longest lifetime, in periods. The sum of longer peaks is flat.

@@ -1,15 +1,10 @@
-//! Where the counts of a range of time come from.
+//! The sources of the counts in a range of time.
 //!
-//! A question about a run asks a [`Ledger`] for two kinds of numbers: the counts of queries in ranges of delayed time,
-//! and the tags of channels between two times. What it asks follows from the question and from the facts about the run,
-//! never from a count. A [`Counter`] answers:
-//!
-//! - [`Scan`] counts the rows.
-//! - [`Record`] counts those of one interval of time and keeps what it counted: a part.
-//! - [`Sum`] reads no row, and takes the numbers that the parts of all times kept.
-//! - [`Dry`] counts nothing, and lists the questions.
-//!
-//! The crate `run` has one more, which caches results.
+//! A query asks a [`Ledger`] for its counts in ranges of delayed time, and for the tags of channels between two
+//! times. Its questions follow from the query and from the facts about the run, never from a count. A [`Counter`]
+//! answers: [`Scan`] counts the rows; [`Record`] counts the rows of one interval and keeps the counts, as a part;
+//! [`Sum`] adds up the parts of all times without reading a row; [`Dry`] only lists the questions. The crate `run`
+//! has one more, which caches results.
 
 mod bytes;
 mod countable;

@@ -36,7 +36,7 @@ impl Question {
 }
 
 impl PartCounts {
-    /// Adds what other parts of the same run counted for the same question.
+    /// Adds the counts of other parts of the same run for the same question.
     ///
     /// # Errors
     /// [`Error::PartialSum`] for sums that do not fit, [`Error::PartialDamaged`] for counts of another shape.

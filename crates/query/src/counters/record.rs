@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Counts the tuples and tags that belong to an interval of time, and keeps the counts. Other parts have the rest, so
-/// what follows from these counts is not the answer.
+/// values that follow from these counts alone are not the answer.
 #[derive(Debug)]
 pub struct Record<'a> {
     scan: Scan<'a>,
@@ -124,7 +124,7 @@ impl Counter for Record<'_> {
         Ok(counts)
     }
 
-    /// Only notes what is asked: all is counted at the end.
+    /// Only notes the question; [`Record::finish`] counts the tags.
     fn tags(&self, source: u32, channels: &[u16], range: TimeRange, _: &mut [u64]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for end in range.from.into_iter().chain(range.to) {

@@ -46,7 +46,7 @@ pub(super) fn compress_offsets<const N: usize>(
     }
 }
 
-/// Writes what `of` makes of the selected values.
+/// Applies `of` to the selected values and writes the results.
 fn take<T: Copy, U>(values: &[T], masks: &[u64], into: &mut [U], of: impl Fn(T) -> U) {
     // Every row is written, but the end advances only past selected rows.
     let mut end = 0;

@@ -117,7 +117,8 @@ impl<'a> Walk<'a> {
         [low, Self { earlier: earlier_high, later: later_high, rank, pairs: 0 }]
     }
 
-    /// Advances all walks by as many steps as none can leave its lists in; returns whether there were any.
+    /// Advances all walks by a number of steps in which no walk can leave its lists; returns whether there were any
+    /// steps.
     fn take_steps(walks: &mut [Self; 4], window: i64) -> bool {
         let left = |walk: &Self| walk.earlier.len().min(walk.later.len());
         // Sums of ranks below 2^32 in a block of steps fit in 64 bits.

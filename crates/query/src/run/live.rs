@@ -23,7 +23,7 @@ pub struct LiveTime {
 
 impl LiveTime {
     /// Returns the time between the first and the last tag of a source without its `dead` spans, which are in order
-    /// and apart from each other; none without tags.
+    /// and apart from each other; no interval without tags.
     pub fn new(span: Option<(i64, i64)>, dead: &[(i64, i64)]) -> Self {
         let Some((first, last)) = span else { return Self::of(Vec::new()) };
         let dead = dead.iter().filter(|&&(begins, ends)| begins < last && ends > first);

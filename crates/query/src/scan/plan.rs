@@ -1,4 +1,4 @@
-//! Predicts what a query reads: the code that cuts a scan into morsels says which rows each of them needs.
+//! Predicts the rows that a query reads: the code that cuts a scan into morsels says which rows each of them needs.
 //!
 //! Decisions that a kernel makes when it sees the tags are not known beforehand; such a plan is marked as
 //! reading at least this much. Planning reads only the index and a few rows.
@@ -88,7 +88,7 @@ impl ReadPlan {
         });
     }
 
-    /// Reads the micro times of the rows, too, of so many bytes each.
+    /// Reads the micro times of the rows, too, of `bytes` bytes each.
     pub(crate) fn read_micro(&mut self, bytes: u64) {
         self.label_bytes += bytes;
     }

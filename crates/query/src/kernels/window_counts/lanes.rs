@@ -97,7 +97,7 @@ macro_rules! kernels {
             }
         }
 
-        /// See [`super::products`]; adds so many rows at once to sums of 32 bits.
+        /// See [`super::products`]; adds `rows` rows at once to sums of 32 bits.
         #[target_feature(enable = $features)]
         pub(super) fn products<const L: usize>(
             windows: &Windows<'_, u16, L>,

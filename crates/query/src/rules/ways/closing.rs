@@ -174,7 +174,7 @@ impl Closing {
 }
 
 impl OfSize {
-    /// Prepares the groups that each number closes, all with so many others.
+    /// Prepares the groups that each number closes, each with `others` other channels.
     fn new(others: usize, closed: &[Vec<&Closed>]) -> Self {
         let channels = 0..u8::try_from(closed.len()).unwrap_or(u8::MAX);
         // A product of one factor is in the place of its channel: all counts are added as they are.
