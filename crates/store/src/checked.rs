@@ -1,4 +1,8 @@
 //! Files of a store, checked against its manifest before any part of them is used, cut or written.
+//!
+//! A column of 10 labels of one byte has 4,096 + 10 = 4,106 committed bytes. A longer file is accepted, because a
+//! writer may have appended rows that no commit names yet; a shorter one is an error. The file that was checked is the
+//! one that is read: it is not opened again by its name, which another file may have by then.
 
 use std::{fs::File, path::PathBuf};
 

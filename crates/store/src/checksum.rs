@@ -1,4 +1,7 @@
 //! The checksum of all files of tagq: crc32c.
+//!
+//! `crc32c_combine(crc32c(b"ab"), crc32c(b"cd"), 2)` is `crc32c(b"abcd")`, so threads can make the checksums of parts
+//! of a file, and a file that grows needs one number.
 
 use crc_fast::{CrcAlgorithm::Crc32Iscsi, Digest};
 

@@ -1,8 +1,9 @@
 //! The system calls that change a store, each with the name of its file in its error.
 //!
-//! Columns grow by positioned writes, never through a mapping: a full disk is an error here and
-//! would be a signal there. The calls are methods of [`Disk`], so that the tests can let each of them
-//! fail.
+//! Columns grow by positioned writes, never through a mapping: a full disk is an error here and would be a signal
+//! there. A file is replaced in four steps: write under another name, sync, rename, sync the folder. Without the first
+//! sync, a power loss could leave the new name with no content. The calls are methods of [`Disk`], so that the tests
+//! can let each of them fail.
 
 use std::{
     fmt::Debug,
@@ -67,7 +68,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
     }
 }
 
-/// The disk as it is.
+/// Makes the calls of [`Disk`] unchanged.
 #[derive(Debug)]
 pub(crate) struct RealDisk;
 

@@ -1,4 +1,7 @@
-//! Gaps, far distances and steps from times.
+//! Gaps, far distances and steps from times: the inverse of `decode`.
+//!
+//! The times 10, 15 and 70,000 of a new source have the gaps 65,535, 5 and 65,535 and the far distances 0 and 69,985.
+//! The first row of a source always has the largest gap, so a far distance belongs to it too.
 
 use std::borrow::Cow;
 
@@ -8,7 +11,7 @@ use crate::format::{self, GAP_MAX, STEP_ROWS, Step};
 #[derive(Debug, Default)]
 pub(crate) struct DistancePart {
     pub far: FarValues,
-    /// Their far distances are counted from the first of these rows on.
+    /// Their [`Step::far`] counts the far distances from the first of these rows on, not from the first of the store.
     pub steps: Vec<Step>,
 }
 

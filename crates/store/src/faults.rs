@@ -175,8 +175,9 @@ impl Disk for FaultyDisk {
     }
 }
 
-/// Rows of each step of the story, their label, their micro time and the ticks between them. The second makes the labels
-/// wide, the third brings micro times and fills a block, the fourth makes them wide, the sixth makes far distances wide.
+/// Rows of each step of the story, their label, their micro time and the ticks between them. The second makes the
+/// labels wide, the third brings micro times and fills a block, the fourth makes them wide, the sixth makes far
+/// distances wide.
 const STEPS: [(usize, u16, u32, i64); 7] = [
     (40, 3, NONE, 1),
     (25, 300, NONE, 70_000),

@@ -1,5 +1,9 @@
-//! The files of a store: the one list of them. A file that is added here is made, named in the manifest,
-//! opened, committed, widened, verified and removed as all others.
+//! The files of a store: the one list of them. A file that is added here is made, named in the manifest, opened,
+//! committed, widened, verified and removed as all others.
+//!
+//! The list says how many values a file must have. In a store of 200,000 rows `channel.col` has 200,000 values,
+//! `blocks.idx` 3 (one for each full block of 65,536 rows) and `steps.N.idx` 196 (one for each 1,024 rows that have
+//! begun).
 
 use std::{
     fmt,
@@ -58,22 +62,23 @@ pub(crate) struct Layout {
     pub checksum: Checksum,
 }
 
-/// The things for which a file has one value each.
+/// How many values a file has: one for each of these. The manifest says how many of them are committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnePer {
     Row,
     FullBlock,
-    /// A channel in a full block.
+    /// A pair of a full block and a channel with rows in it.
     Count,
-    /// A row whose gap is the largest one.
+    /// A row with the gap 65,535, whose distance is in the file of far distances.
     FarRow,
-    /// A step of rows, full or not.
+    /// 1,024 rows; the last step may have fewer.
     Step,
-    /// A time during which nothing was recorded, but the last one of each source.
+    /// A time during which nothing was recorded. The last one of each source is in the manifest, because it may still
+    /// grow.
     DeadSpan,
 }
 
-/// The place of a checksum.
+/// Where the checksum of a full block of a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checksum {
     /// In the entry of the block, at this byte.
@@ -290,7 +295,7 @@ pub(crate) struct FileName {
     pub width: u16,
 }
 
-/// One value for each file of a store.
+/// A value for each kind of file of a store, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PerFile<T>([T; FILES]);
 
@@ -305,7 +310,7 @@ impl<T> PerFile<T> {
 }
 
 impl<T> PerFile<Option<T>> {
-    /// Returns the values that are there.
+    /// Returns the kinds that have a value, with it.
     pub(crate) fn present(&self) -> impl Iterator<Item = (FileKind, &T)> {
         self.iter().filter_map(|(kind, value)| value.as_ref().map(|value| (kind, value)))
     }
@@ -365,7 +370,7 @@ pub(crate) mod checksums {
     }
 }
 
-/// Writes the values that are there as a map, by prefix and key of their files.
+/// Writes the values that are there as a map. A key is the prefix and the key of the file: `crc_time`.
 fn by_key<T: Serialize, S: Serializer>(
     values: &PerFile<Option<T>>,
     prefix: &str,

@@ -1,8 +1,8 @@
 //! A folder of plain files, opened once.
 //!
-//! A store may come from somebody else, or lie where others can write. So its files are looked up from
-//! the folder's descriptor and by their own names, links are not followed, and only what is a plain file
-//! is used: a pipe would be waited for, a link would lead out of the folder.
+//! A store may come from somebody else, or lie where others can write. So its files are looked up from the folder's
+//! descriptor and by their own names, links are not followed, and only plain files are used: a pipe would be waited
+//! for, a link would lead out of the folder.
 
 use std::{
     fs::File,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub modified: SystemTime,
 }
 
-/// A name that exists is drawn again at most so often.
+/// How many random names are tried before a name that exists is an error.
 const DRAWS_MAX: usize = 16;
 
 impl Entry {
@@ -137,9 +137,8 @@ impl Folder {
         read_whole(&file, len_max).map_err(io_error(&self.path.join(name), "read the file"))
     }
 
-    /// Replaces the file of this name by one of these bytes, so that readers find the old or the
-    /// new. The bytes are written under a name that nobody can guess, which ends with `unfinished`, and not
-    /// made durable.
+    /// Replaces the file of this name by one of these bytes, so that readers find the old or the new. The bytes are
+    /// written under a random name that ends with `unfinished`, and are not made durable.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -197,7 +196,7 @@ impl Folder {
         removed.map_err(io_error(&self.path.join(name), "remove this folder"))
     }
 
-    /// Returns a name in it that nobody can guess, which ends with `end`.
+    /// Returns 32 random hexadecimal digits and `end`. Nobody can guess such a name and put a file there before.
     pub(crate) fn unguessed_name(&self, end: &str) -> Result<String, Error> {
         let drawn = u128::from_ne_bytes(random_bytes(&self.path)?);
         Ok(format!("{drawn:032x}{end}"))

@@ -1,15 +1,16 @@
 //! The bytes of a store: the mirror of docs/format.md, versions 1 to 4.
 //!
-//! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
-//! start after it, so that pages, cache lines and vector loads are aligned.
+//! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values start after it, so that
+//! pages, cache lines and vector loads are aligned. Row 10 of a column with 8 bytes a value begins at byte 4,096 + 10 ·
+//! 8 = 4,176. What a released version says of its bytes never changes: old stores must stay readable.
 
 use std::path::Path;
 
 pub use crate::files::{FileKind, PerFile};
 use crate::{Error, RunId};
 
-/// The newest version of the format that this library reads and writes: stores without a column of times. Other
-/// stores with micro times or gaps have version 2, and all others version 1.
+/// The newest version of the format that this library reads and writes. A store has the lowest version that has its
+/// files: 4 with a file of dead spans, else 3 without a column of times, else 2 with micro times or gaps, else 1.
 pub const VERSION: u32 = 4;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
@@ -214,8 +215,9 @@ pub(crate) fn widen_micro(value: u16) -> u32 {
     if value == MICRO_NONE_U16 { MICRO_NONE } else { value.into() }
 }
 
-/// Appends the gaps of rows in order of time to `gaps`: the ticks since the row before, at most [`GAP_MAX`].
-/// `before` is the time of the row before the first one, `None` if it is the first of its source.
+/// Appends the gaps of rows in order of time to `gaps`: the ticks since the row before, at most [`GAP_MAX`]. `before`
+/// is the time of the row before the first one, `None` if it is the first of its source. With `before` 100, the times
+/// 100, 165 and 65,700 have the gaps 0, 65 and 65,535.
 pub(crate) fn append_gaps(before: Option<i64>, times: &[i64], gaps: &mut Vec<u16>) {
     let gap = |before: i64, time: i64| {
         u16::try_from(time.wrapping_sub(before).cast_unsigned()).unwrap_or(GAP_MAX)
@@ -225,8 +227,8 @@ pub(crate) fn append_gaps(before: Option<i64>, times: &[i64], gaps: &mut Vec<u16
     gaps.extend(times.iter().zip(&times[1..]).map(|(&before, &time)| gap(before, time)));
 }
 
-/// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values fit in them, and of
-/// [`MICRO_NONE`] every byte is the same.
+/// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values must fit in them;
+/// [`MICRO_NONE`] has all bits set in both widths.
 pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
     bytes.clear();
     if width == 2 {

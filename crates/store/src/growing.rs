@@ -1,4 +1,8 @@
 //! A file of the store that is appended to.
+//!
+//! Its length counts only after a write has succeeded, so the next append begins at the same byte after one that
+//! failed. The system is told to write early, at every multiple of 4 MiB: a write of bytes 4,000,000 to 9,000,000
+//! starts the writing of the first 8 MiB (8,388,608 bytes).
 
 use std::{
     fs::File,

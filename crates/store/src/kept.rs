@@ -1,5 +1,8 @@
-//! Results that are kept: files, or folders of files, with names of 32 hexadecimal digits in one folder. They are bounded in
-//! number and size; the least recently used are removed first.
+//! Results that are kept: files, or folders of files, with names of 32 hexadecimal digits in one folder. They are
+//! bounded in number and size; the least recently used are removed first.
+//!
+//! The name is the xxh3 (128 bits) of the key. Readers also compare the key itself. A file gets its name when it is
+//! complete, so a reader finds the old one or the new one.
 
 use std::{
     fs::File,
@@ -16,7 +19,7 @@ use crate::{
 
 /// Number of digits of a name.
 const DIGITS: usize = 32;
-/// Number of digits of the names of before.
+/// Number of digits of the names that earlier versions gave. Such files are removed.
 const DIGITS_BEFORE: usize = 16;
 /// Suffix of the name of a file that is being written; random digits come before it.
 const UNFINISHED: &str = ".new";
@@ -38,7 +41,7 @@ pub struct KeptLimits {
     pub bytes: u64,
 }
 
-/// What [`KeptFolder::tidy`] does with an entry of the folder.
+/// How [`KeptFolder::tidy`] treats an entry of the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptEntry {
     /// It stays, whatever the limits are: it is something else.
@@ -119,8 +122,8 @@ impl KeptFolder {
         Some(bytes)
     }
 
-    /// Writes a file, under its name at once; one of this name is replaced. It is not made durable: what is torn after a
-    /// power loss has no checksum.
+    /// Writes a file, under its name at once; one of this name is replaced. It is not made durable: what is torn after
+    /// a power loss has no checksum.
     ///
     /// # Errors
     /// Those of [`Folder::replace`].
@@ -128,8 +131,8 @@ impl KeptFolder {
         self.0.replace(name, UNFINISHED, bytes)
     }
 
-    /// Removes files that were abandoned while they were written, what `entry` says is stale, and the least recently used
-    /// entries while those that count are over the limits. `remove` removes an entry, and returns whether it did.
+    /// Removes files that were abandoned while they were written, what `entry` says is stale, and the least recently
+    /// used entries while those that count are over the limits. `remove` removes an entry, and returns whether it did.
     pub fn tidy(
         &self,
         limits: KeptLimits,

@@ -1,4 +1,7 @@
 //! Files and bytes that an interrupted writer left in a store.
+//!
+//! If `channel.col` has 5,000 bytes and 10 labels of one byte are committed, the last 5,000 − 4,106 = 894 bytes are
+//! left over. Only the writer that holds the lock may remove them: another one that is at work has such bytes, too.
 
 use std::path::Path;
 
@@ -49,8 +52,8 @@ impl Manifest {
     }
 }
 
-/// The files of a store, but for its lock and its manifest. Before anything of a store is written, what
-/// has the name of one must be one.
+/// The files of a store, but for its lock and its manifest. An entry with the name of a file of a store that is no
+/// plain file is an error, before anything is written.
 pub(crate) fn files_in(folder: &Folder) -> Result<Vec<Entry>, Error> {
     let mut files = Vec::new();
     for entry in folder.entries(is_of_store)? {

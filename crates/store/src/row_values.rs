@@ -1,4 +1,7 @@
 //! Values of consecutive rows in a column, which are checked where they are read.
+//!
+//! Reading rows 65,530 to 65,539 compares blocks 0 and 1 with their checksums; a block that was found right is not
+//! compared again. Code that reads values without [`RowValues::read`] or [`RowValues::at`] must check them itself.
 
 use std::{
     fmt,
@@ -10,8 +13,8 @@ use crate::{files::FileKind, os};
 /// Values of consecutive rows in a column. A copy is a view of the same values.
 ///
 /// Each block of a column of a store is compared with its checksum when a part of it is first read. Values without the
-/// right checksum are given out all the same: [`Store::guarded`](crate::Store::guarded) then refuses what a scan made of
-/// them.
+/// right checksum are given out all the same: [`Store::guarded`](crate::Store::guarded) then refuses what a scan made
+/// of them.
 #[derive(Clone, Copy)]
 pub struct RowValues<'a, T> {
     values: &'a [T],
@@ -149,7 +152,8 @@ impl<T: fmt::Debug> fmt::Debug for RowValues<'_, T> {
 }
 
 impl Kinds {
-    /// Returns the kinds. Those come first without which others cannot be found: steps and gaps say where far distances are.
+    /// Returns the kinds. Those come first without which others cannot be found: steps and gaps say where far distances
+    /// are.
     pub(crate) fn iter(self) -> impl Iterator<Item = FileKind> {
         let others = FileKind::all().filter(|&kind| kind != FileKind::Steps);
         let all = [FileKind::Steps].into_iter().chain(others);

@@ -1,4 +1,7 @@
-//! Rows on their way into a store.
+//! Rows on their way into a store, with the facts that decide widths of columns.
+//!
+//! Micro times 7 and none need two bytes, 65,535 needs four, because 65,535 in two bytes means none. Rows without micro
+//! times that join rows with them get the value for none.
 
 use std::{mem, ops::Range, sync::Arc};
 
@@ -7,8 +10,8 @@ use crate::{
     format::{MICRO_NONE, MICRO_NONE_U16},
 };
 
-/// Rows as columns in memory, with the facts that a writer needs. The thread that makes them looks at each value,
-/// and the writer at none. Clones and parts share the columns.
+/// Rows as columns in memory, with the facts that a writer needs. The thread that makes them computes the facts, so
+/// that the one writer need not read each value. Clones and parts share the columns.
 #[derive(Debug, Clone)]
 pub struct Rows {
     columns: Arc<Columns>,
@@ -132,7 +135,7 @@ impl Rows {
 
     fn part(&self, range: Range<usize>) -> Self {
         let mut part = Self { columns: Arc::clone(&self.columns), range, facts: self.facts };
-        // Rows that the whole is too wide for need not be in each part.
+        // The rows that need wide values may be in the other part.
         if self.facts.channel_max > u8::MAX.into() || self.facts.micro_width > 0 {
             part.facts = part.slices().facts();
         }

@@ -1,4 +1,4 @@
-//! The identity of a run.
+//! The identity of a run: 128 random bits in all files of a store.
 
 use std::fmt;
 

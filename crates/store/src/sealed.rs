@@ -1,5 +1,8 @@
-//! Small binary files with a head: eight bytes that tell the kind of file, the version, and a crc32c of all other bytes.
-//! Numbers are little-endian.
+//! Small binary files with a head: eight bytes that tell the kind of file, the version, and a crc32c of all other
+//! bytes. Numbers are little-endian.
+//!
+//! The version is in bytes 8 to 11, the checksum in bytes 12 to 15, and the content begins at byte 16. A length is
+//! compared with the bytes that are left before memory is reserved for it: such a file may come from somebody else.
 
 use crate::checksum::{crc32c, crc32c_append};
 

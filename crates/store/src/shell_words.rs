@@ -1,4 +1,6 @@
-//! Words of a command as a shell takes them.
+//! Words of a command as a shell takes them, for messages from which users copy commands.
+//!
+//! The run `3` is written `./3`, because `3` could be a channel, and `my run` is written `'my run'` for shells of Unix.
 
 use std::{borrow::Cow, path::Path};
 
@@ -32,8 +34,8 @@ fn quoted_for_posix(word: &str) -> Cow<'_, str> {
     format!("'{}'", word.replace('\'', r"'\''")).into()
 }
 
-/// Quotes a word for PowerShell: in double quotes, which the shell `cmd` also knows, or in single quotes if PowerShell would
-/// take a part of the word for code. PowerShell before 7.3 splits words that contain a double quote.
+/// Quotes a word for PowerShell: in double quotes, which the shell `cmd` also knows, or in single quotes if PowerShell
+/// would take a part of the word for code. PowerShell before 7.3 splits words that contain a double quote.
 fn quoted_for_powershell(word: &str) -> Cow<'_, str> {
     // A comma ends an argument.
     if is_plain(word, "_=:./\\-") {

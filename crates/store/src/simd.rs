@@ -1,4 +1,6 @@
 //! The level of vector instructions: a token that only detection creates.
+//!
+//! Unsafe code relies on that: no other way may be added to make a [`Simd`].
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How many threads are started.
+//! How many threads are started: with 8 cores, 0 asks for 8 threads, and 300 for 256.
 
 use std::thread;
 

@@ -1,4 +1,8 @@
 //! The times of rows: a column of them, or sums of distances that are decoded where they are needed.
+//!
+//! The time of row 3,000 is that of step 2, which is the time of row 2,048, plus the distances of rows 2,049 to 3,000.
+//! The sum begins again at the first row of a source, whose time is in the manifest: sums never cross from one source
+//! into the next.
 
 use std::{fmt, ops::Range};
 
@@ -39,7 +43,7 @@ pub(crate) struct Distances<'a> {
     pub steps: &'a [Step],
     /// The first row of each source, and its time; they are ascending, and those of other rows may be among them.
     pub sources: &'a [SourceStart],
-    /// The number that the sources have for the first row.
+    /// The row of the run that is the first of these: `sources` counts rows of the run.
     pub first_row: usize,
     pub simd: Simd,
     /// The blocks that are checked before they are read.
@@ -117,8 +121,8 @@ impl<'a> Times<'a> {
         }
     }
 
-    /// Returns the bytes that decoding a row reads besides its gap, as a mean over all opened rows: of far distances and
-    /// steps. `None` if the times have a column.
+    /// Returns the bytes that decoding a row reads besides its gap, as a mean over all opened rows: of far distances
+    /// and steps. `None` if the times have a column.
     pub fn bytes_beside_gap(&self) -> Option<f64> {
         match self.stored {
             Stored::Column(_) => None,
@@ -145,8 +149,9 @@ impl<'a> Times<'a> {
         }
     }
 
-    /// Decodes the times of these rows into `buffer` as ticks after a time, which is returned with them. Returns `None` where
-    /// [`Times::read`] has to be used: there is a column of times, or the rows span several sources or 2^32 ticks and more.
+    /// Decodes the times of these rows into `buffer` as ticks after a time, which is returned with them. Returns `None`
+    /// where [`Times::read`] has to be used: there is a column of times, or the rows span several sources or 2^32 ticks
+    /// and more.
     ///
     /// # Panics
     /// When the rows are not within.
@@ -244,8 +249,8 @@ impl<'a> Times<'a> {
         distances
     }
 
-    /// Returns the first row for whose time `is_before` is false; it must be true for all rows before that row and for no
-    /// other row.
+    /// Returns the first row for whose time `is_before` is false; it must be true for all rows before that row and for
+    /// no other row.
     pub fn partition_point(&self, is_before: impl Fn(i64) -> bool) -> usize {
         let (start, end) = self.rows;
         let row = match self.stored {
@@ -327,7 +332,7 @@ impl<'a> Times<'a> {
 /// compared with its checksum.
 pub const COLUMN_PIECE_ROWS: usize = 1 << 15;
 
-/// Rows that are decoded at once where nobody says how many: 16 KiB of times, which stay in the fastest cache.
+/// Rows that are decoded at once by default: 16 KiB of times, which stay in the fastest cache.
 const PIECE_ROWS: usize = 2 * STEP_ROWS;
 
 /// Reads times row by row, mostly in ascending order: they are decoded piece by piece.
@@ -337,7 +342,7 @@ pub struct TimeReader<'a> {
     /// The rows in the buffer.
     rows: Range<usize>,
     buffer: Vec<i64>,
-    /// The place of the first of these rows.
+    /// The index in the buffer of the first of these rows: times are decoded from the beginning of a step on.
     lead: usize,
 }
 
@@ -380,7 +385,8 @@ impl<'a> TimeReader<'a> {
     }
 }
 
-/// Searches these rows of a column. A time that misleads the search is next to the row that it finds: these are checked.
+/// Searches these rows of a column. A time that misleads the search is next to the row that it finds: these are
+/// checked.
 fn search(
     times: RowValues<'_, i64>,
     rows: Range<usize>,
@@ -391,8 +397,8 @@ fn search(
     row
 }
 
-/// Returns the place of the first value for which `is_before` is false; it must be true for all values before that one and
-/// for no other. Starts the search near place `hint`.
+/// Returns the place of the first value for which `is_before` is false; it must be true for all values before that one
+/// and for no other. Starts the search near place `hint`.
 fn seek<T>(values: &[T], hint: usize, is_before: impl Fn(&T) -> bool) -> usize {
     let hint = hint.min(values.len());
     let (mut low, mut high) = (0, values.len());

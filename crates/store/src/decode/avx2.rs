@@ -1,4 +1,7 @@
-//! AVX2: eight gaps at once. A table of permutations puts the far distances of saturated gaps into their places.
+//! AVX2: eight gaps at once. A table of permutations puts the far distances of saturated gaps into their places: for
+//! the mask `0b101`, row 0 gets the first of them and row 2 the second.
+//!
+//! Sums within a step have 32 bits, so a step with a distance of 2^29 or more is decoded row by row.
 #![expect(unsafe_code, reason = "vector loads and stores take pointers")]
 
 use std::arch::x86_64::{

@@ -1,4 +1,6 @@
-//! AVX-512: 16 gaps at once. The far distances of saturated gaps are put into their places by one instruction.
+//! AVX-512: 16 gaps at once. One instruction puts the far distances of saturated gaps into their places.
+//!
+//! Sums within a step have 32 bits, so a step with a distance of 2^28 or more is decoded row by row.
 #![expect(unsafe_code, reason = "vector loads and stores take pointers")]
 
 use std::arch::x86_64::{

@@ -1,4 +1,5 @@
-//! Rows one by one.
+//! Decodes one row after the other: for machines without vector instructions, for the last rows of a range, and for
+//! distances too long for the sums of the vector code.
 
 use crate::format::GAP_MAX;
 

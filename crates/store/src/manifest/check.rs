@@ -1,5 +1,7 @@
-//! Whether the numbers and names of a manifest fit each other. It may come from somebody else, with a right
-//! checksum.
+//! Whether the numbers and names of a manifest fit each other. It may come from somebody else, with a right checksum.
+//!
+//! In a store of 70,000 rows the last block must have 70,000 − 65,536 = 4,464 rows, and the rows of all sources must
+//! add up to 70,000. All other code relies on these checks: a new number in the manifest needs one here.
 
 use std::path::Path;
 
@@ -17,7 +19,7 @@ use crate::{
 const NUMBER_MAX: u64 = 1 << 56;
 
 impl Manifest {
-    /// Holds every number of the manifest against the others before anything is computed with it.
+    /// Compares every number of the manifest with the others before anything is computed with it.
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
         let fault = Fault { path };
         self.check_files(&fault)?;
@@ -39,7 +41,7 @@ impl Manifest {
                     format!("{} of {} bytes", file.kind, file.width),
                 );
             }
-            // Nothing else is opened, and with the next rebuild removed.
+            // No other file may be opened, or removed by the next rebuild.
             if !layout.has_name(&file.name) {
                 return fault.is("a file name", layout.to_string(), file.name.clone());
             }

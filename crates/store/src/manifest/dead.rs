@@ -1,5 +1,8 @@
-//! Dead spans of sources that are too many for the manifest: they are in a file of their own, all but the last one of each
-//! source, which may still grow.
+//! Dead spans of sources that are too many for the manifest: they are in a file of their own, all but the last one of
+//! each source, which may still grow.
+//!
+//! Of a source with 5,000 spans, 4,999 are in the file and one is in the manifest. The file only grows as long as spans
+//! do not change.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,7 @@
 //! The identity of the rows of a store: the same for every store that has these rows, whenever it was made.
+//!
+//! The run id, the commits, gaps, and whether times have a column must not enter it: cached results are found by it
+//! after all of these have changed.
 
 use std::fmt;
 

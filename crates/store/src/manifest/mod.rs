@@ -1,7 +1,8 @@
 //! `manifest.json`: the contents of a store as of its last commit.
 //!
-//! The file is small and readable, and replacing it is the only commit point. Its last key is the
-//! crc32c of all bytes before that key, so a torn or edited manifest is refused.
+//! The file is small and readable, and replacing it is the only commit point. Its last key is the crc32c of all bytes
+//! before that key, so a torn or edited manifest is refused. An unknown top-level key is refused too: a new one needs a
+//! new version of the format.
 
 mod check;
 pub(crate) mod dead;
@@ -93,7 +94,8 @@ impl Manifest {
     /// The last commit of the store in `folder`; `None` when there is none. Opens no column.
     ///
     /// # Errors
-    /// [`Error::NotPlain`] for what is no file, [`Error::Foreign`] for other formats and versions, [`Error::Damaged`] otherwise.
+    /// [`Error::NotPlain`] for what is no file, [`Error::Foreign`] for other formats and versions, [`Error::Damaged`]
+    /// otherwise.
     pub fn read(folder: &Path) -> Result<Option<Self>, Error> {
         Folder::open_if_there(folder)?.map_or(Ok(None), |folder| Self::read_in(&folder))
     }

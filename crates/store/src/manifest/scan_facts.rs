@@ -1,4 +1,7 @@
-//! What the facts of a recording say about the scan of an image.
+//! The scan of an image, stored as facts of a recording: pairs of text.
+//!
+//! `("scan", "two-way, sine of 80 %")` is a scan of both directions, a line of which covers 80 % of the amplitude of a
+//! sine. The texts are in manifests on disk, so they must not change.
 
 use super::source::Recording;
 

@@ -1,4 +1,7 @@
 //! The sources of a run, as its manifest lists them.
+//!
+//! A source from 100 to 900 ticks with the dead spans 50 to 200 and 150 to 300 is dead from 100 to 300, and its live
+//! time is 800 − 200 = 600 ticks. Spans are stored as recorded; [`Source::dead`] moves, cuts and joins them.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +49,8 @@ impl Source {
         spans
     }
 
-    /// Returns the first and the last time of its recording in ticks: those of its tags, if its facts say no others; `None`
-    /// without tags.
+    /// Returns the first and the last time of its recording in ticks: those of its tags, if its facts say no others;
+    /// `None` without tags.
     pub fn span(&self) -> Option<(i64, i64)> {
         let of_tags = self.time_first.zip(self.time_last);
         match (of_tags, self.facts.recorded) {
@@ -108,8 +111,8 @@ pub struct SourceFacts {
     /// The measurement, for files of instruments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
-    /// The first and the last time of the recording in ticks of the store, where its tags do not say so: some of the tags
-    /// of another store.
+    /// The first and the last time of the recording in ticks of the store, where its tags do not say so: some of the
+    /// tags of another store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<(i64, i64)>,
 }
@@ -132,7 +135,7 @@ pub struct ResumePoint {
     pub overflow: i64,
 }
 
-/// What the header of an instrument's file says, and what was found among its records.
+/// The header of an instrument's file, and counts of what was found among its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Recording {
     /// The name of the format.
@@ -180,12 +183,12 @@ pub struct Stated {
     pub duration_ms: Option<u64>,
 }
 
-/// The manifest lists no more spans without a record of a source.
+/// Most dead spans of a source. Beyond it, [`Recording::add_dead`] joins those that are near each other.
 const DEAD_MAX: usize = 1 << 16;
 
 impl Recording {
-    /// Takes spans during which nothing was recorded, in any order, in place of those there were. Those that overlap are
-    /// joined.
+    /// Takes spans during which nothing was recorded, in any order, in place of those there were. Those that overlap
+    /// are joined.
     pub fn set_dead(&mut self, spans: impl IntoIterator<Item = (i64, i64)>) {
         let mut all: Vec<(i64, i64)> = spans.into_iter().collect();
         all.sort_unstable();
@@ -202,8 +205,8 @@ impl Recording {
         }
     }
 
-    /// Adds a span during which nothing was recorded. If there are too many, those that follow each other most
-    /// closely are joined, until half of them are left.
+    /// Adds a span during which nothing was recorded. If there are too many, those that follow each other most closely
+    /// are joined, until at most half of them are left.
     pub fn add_dead(&mut self, span: (i64, i64)) {
         self.dead.push(span);
         if self.dead.len() <= DEAD_MAX {

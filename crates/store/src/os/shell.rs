@@ -1,4 +1,4 @@
-//! A shell: the same on all systems.
+//! The shell for which commands in messages are quoted.
 
 /// A shell, which decides how words of a command are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! The checksums of the columns of a store that was opened: each block is checked when it is first read.
+//!
+//! A block that was found right is remembered. A damaged one is not, so every scan that reads it meets it again and is
+//! refused. Scans compare the number of such meetings before and after.
 
 use std::{
     ops::Range,
@@ -36,9 +39,8 @@ impl BlockChecks {
         self.checksums[kind].get(block).copied()
     }
 
-    /// Returns whether the blocks that hold these rows of the run have their checksums. `found` computes the checksum of a
-    /// kind of file in a block.
-    /// They are computed again until they are right.
+    /// Returns whether the blocks that hold these rows of the run have their checksums. `found` computes the checksum
+    /// of a kind of file in a block. They are computed again until they are right.
     pub(super) fn are_right(
         &self,
         kinds: Kinds,

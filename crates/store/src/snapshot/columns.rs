@@ -1,4 +1,7 @@
 //! The columns of a store in memory: mapped, or copied when it is opened.
+//!
+//! A file is mapped twice: a guard may put zeros into the mapping that scans read, and never into the one for slices
+//! that are handed out, where zeros would be taken for values.
 
 use std::{io, ops::Range};
 

@@ -1,4 +1,6 @@
 //! The rows of a store without a column of times, read from its files before they are opened as columns.
+//!
+//! The far distances of rows 2,048 to 4,095 are those from the number in step 2 up to the number in step 4.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
 //! Which bytes of a store some of its rows need: for copies of parts of a store.
+//!
+//! Rows of block 1 need bytes 69,632 to 135,167 of a column with one byte a value: 4,096 + 65,536 is the first, and
+//! there are 65,536. Copies are of whole blocks, because a checksum covers a block.
 
 use std::{
     ops::{Range, RangeInclusive},
@@ -79,7 +82,7 @@ impl FileBytes {
                 OnePer::Row => rows.clone(),
                 OnePer::FarRow => far.clone(),
                 OnePer::Step => {
-                    // The step behind the rows says which far distances are theirs.
+                    // The step after the rows says which far distances are theirs.
                     let step = |row: u64| row / STEP_ROWS as u64;
                     step(rows.start)..(step(rows.end) + 1).min(committed.values)
                 }

@@ -1,4 +1,7 @@
 //! The index of a store: its blocks of rows, and their checks.
+//!
+//! `mark(131_072)` is the end of block 1, and `mark(100_000)` is `None`, because no full block ends there. Each entry
+//! has a checksum over the one of the entry before it, so the checksum at a mark covers the entries of all rows before.
 
 use std::ops::Range;
 
@@ -215,8 +218,8 @@ impl Store {
         Err(self.damaged_block(block, named, format!("{expected:08x}"), found))
     }
 
-    /// Verifies that the times of a block are in order from its first time to its last. The checksums of rows that a
-    /// writer took in wrong order are right.
+    /// Verifies that the times of a block are in order from its first time to its last. The checksums do not tell,
+    /// because rows out of order would have right ones.
     pub(super) fn check_times(&self, block: &Block, time: &[i64]) -> Result<(), Error> {
         let ends = (Some(&block.time_min), Some(&block.time_max));
         if (time.first(), time.last()) == ends && time.is_sorted() {
@@ -307,8 +310,8 @@ impl Store {
         (distances, gaps)
     }
 
-    /// Returns the checksums of the gaps, far distances and steps of the rows after the last full block, which have these
-    /// times. `far` is the number of far distances before them.
+    /// Returns the checksums of the gaps, far distances and steps of the rows after the last full block, which have
+    /// these times. `far` is the number of far distances before them.
     pub(super) fn checksums_of_last(
         &self,
         rows: &Range<usize>,

@@ -1,4 +1,8 @@
 //! Reading a store: its committed rows, as of one commit.
+//!
+//! Rows are opened in whole blocks, because a checksum covers a block: rows 70,000 to 79,999 are read from rows 65,536
+//! to 131,071. Any number of readers need no lock, because committed rows never change and a column that is written
+//! again gets another name; a reader whose file is gone reads the manifest again.
 
 mod checks;
 pub(crate) mod columns;
@@ -63,7 +67,7 @@ pub struct Store {
     broken: AtomicBool,
     /// The rows that were opened; `None` if there are no rows to read.
     rows: Option<Range<usize>>,
-    /// What [`Store::facts`] keeps, of sources apart and joined.
+    /// Values that [`Store::facts`] has made, with sources apart and joined.
     facts: [OnceLock<Box<dyn Any + Send + Sync>>; 2],
 }
 
@@ -152,8 +156,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the checksums of the columns; `beside` has those that are not in the index. `of_last` has those of the last
-    /// block that follow from its times, as of an earlier commit, which may have had other files.
+    /// Opens the checksums of the columns; `beside` has those that are not in the index. `of_last` has those of the
+    /// last block that follow from its times, as of an earlier commit, which may have had other files.
     fn open_checks(
         &self,
         beside: Option<CheckedFile>,
@@ -395,10 +399,9 @@ impl Store {
         self.tags_in(View::Guarded)
     }
 
-    /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is
-    /// missing is never read as zeros while some scan is [guarded](Self::guarded); whoever reads one
-    /// meets the system's signal. A store that was copied has one copy for both. Reading them checks nothing: see
-    /// [`Store::check_tags`].
+    /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is missing is never
+    /// read as zeros while some scan is [guarded](Self::guarded); reading such a page raises the signal of the system.
+    /// A store that was copied has one copy for both. Reading them checks nothing: see [`Store::check_tags`].
     pub fn unguarded_tags(&self) -> Tags<'_> {
         self.tags_in(View::Unguarded)
     }
@@ -566,14 +569,13 @@ impl Store {
         self.columns[kind].as_ref()?.bytes(rows)
     }
 
-    /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
-    /// unreadable under its mapping, the scan still ends, its answer is thrown away, and the
-    /// process lives. Only this snapshot's own columns are guarded, only until `scan` returns; a
-    /// slice of them that is kept and read later meets the system's signal.
+    /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or unreadable under its
+    /// mapping, the scan still ends, its answer is discarded, and the process lives. Only this snapshot's own columns
+    /// are guarded, only until `scan` returns; a slice of them that is kept and read later meets the system's signal.
     ///
     /// # Errors
-    /// [`Error::Io`] when a part of a column could not be read; [`Error::Damaged`] when values that this scan or another
-    /// one of the same time read do not have their checksums.
+    /// [`Error::Io`] when a part of a column could not be read; [`Error::Damaged`] when values that this scan or
+    /// another one of the same time read do not have their checksums.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let before = self.checks.met();
         let answer = self.guarded_pages(scan)?;

@@ -1,4 +1,4 @@
-//! The tags of a store, as columns.
+//! The tags of a store, as columns: views that copy nothing.
 
 use std::ops::Range;
 

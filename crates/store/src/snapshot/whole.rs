@@ -1,4 +1,6 @@
 //! All opened rows at once: their times in memory, for views that outlive a scan, and the check of all blocks.
+//!
+//! Decoded times stay at one address as long as the store is open, because arrays outside may refer to them.
 
 use std::{
     path::Path,
@@ -27,7 +29,8 @@ impl Store {
     /// decoded when they are first asked for. It has the same address each time, and is read-only.
     ///
     /// # Errors
-    /// [`Error::Memory`] if they would take more than half of the memory that is available; those of [`Store::guarded`].
+    /// [`Error::Memory`] if they would take more than half of the memory that is available; those of
+    /// [`Store::guarded`].
     pub fn whole_times(&self) -> Result<&[i64], Error> {
         if self.manifest.has_times() {
             self.guarded(|store| store.tags().time.column().map(|times| times.all().len()))?;

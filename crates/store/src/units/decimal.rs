@@ -1,4 +1,7 @@
 //! Decimal numbers with a unit, as a person writes them.
+//!
+//! `2.5e3ns` is 2,500 and `ns`; `1,5ns` is refused with the advice to write `1.5ns`. Numbers are fractions of integers:
+//! a float would make 0.1 ns not exactly 100 ps.
 
 use num_rational::Ratio;
 use num_traits::{CheckedDiv as _, CheckedMul as _};

@@ -1,4 +1,7 @@
 //! Durations, which become ticks by the rule of the quantity that they stand for.
+//!
+//! At a tick of 156.25 ps, 2 ns are 12.8 ticks: a window of 12 ticks (rounded down), a delay of 13 (nearest), a full
+//! width that gives a window of 5 (2 · 5 + 1 = 11 ticks fit in 12), and no bin, which must be a whole number of ticks.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Texts that are no duration, tick or rate.
+//! Texts that are no duration, tick or rate, and durations that do not fit the tick of the run.
 
 /// A text that is no duration, or one that does not fit the tick of the run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

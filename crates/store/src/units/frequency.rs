@@ -1,4 +1,4 @@
-//! Rates.
+//! Rates such as `100kHz`, as exact fractions of a hertz.
 
 use std::str::FromStr;
 

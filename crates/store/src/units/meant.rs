@@ -1,4 +1,5 @@
-//! Units as other programs and people write them.
+//! Units as other programs and people write them: `nsec` means `ns`, and `Mcps` means `MHz`. They are only suggested in
+//! errors, never accepted.
 
 /// Words of time and the unit that each is.
 const WORDS: [(&str, &str); 10] = [

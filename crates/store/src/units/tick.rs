@@ -1,4 +1,6 @@
-//! The unit of all times of a run.
+//! The unit of all times of a run, as an exact fraction: `1/12.288GHz` is 244,140,625/3 as.
+//!
+//! Floats are made of it for reports only: counts follow from whole ticks.
 
 use std::{fmt, str::FromStr};
 
@@ -14,8 +16,8 @@ use super::{
     shown::{READERS, ShownTime, format_digits, format_time},
 };
 
-/// Returns the number that a file means by a double: if it equals a single, it was stored as one, and the shortest decimal
-/// number of that single is meant.
+/// Returns the number that a file means by a double: if it equals a single, it was stored as one, and the shortest
+/// decimal number of that single is meant.
 ///
 /// ```
 /// assert_eq!(tagq_store::of_single(1.5999999936067155e-11), 1.6e-11);

@@ -1,4 +1,4 @@
-//! Units of times that are not ticks.
+//! Units of columns of times that are not ticks, such as `time_ns`.
 
 use std::str::FromStr;
 

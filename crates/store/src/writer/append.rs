@@ -1,4 +1,8 @@
 //! Appending rows: they are divided into tasks, which any thread runs, and taken into the index in their order.
+//!
+//! 1,200,000 rows appended to an empty store on several threads are tasks of 524,288, 524,288 and 151,424 rows. Columns
+//! with a fixed width are written at the places of their rows by any thread; far distances, steps and the index depend
+//! on all rows before and are appended in order. So the files are the same for any number of threads.
 
 use std::{mem, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! Writing rows at their places, on any thread: a part of a block is narrowed, checksummed, counted and written.
+//!
+//! The label of row 70,000 is byte 4,096 + 70,000 = 74,096 of a column with one byte a value. Tasks end where blocks do
+//! or where an append does, so no two threads write the same bytes.
 
 use std::{mem, sync::Arc};
 
@@ -50,7 +53,7 @@ pub(super) struct BlockPart {
     pub distances: DistancePart,
 }
 
-/// Values as they are written.
+/// Memory for values in the form in which they are written, used again for each part.
 #[derive(Default)]
 struct Buffers {
     bytes: Vec<u8>,

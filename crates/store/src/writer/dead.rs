@@ -1,4 +1,7 @@
 //! The file of dead spans: written with the commit whose manifest would list too many of them.
+//!
+//! One source with 5,000 spans would list 4,999 besides its last one. These are more than 4,096, so they are written
+//! into the file. If spans in the file have changed, it is written again under another name.
 
 use super::Writer;
 use crate::{

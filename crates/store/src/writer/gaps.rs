@@ -1,4 +1,8 @@
 //! The column of gaps: the ticks from each row to the one before it, made from the times.
+//!
+//! Rows are read in ranges of one source and one block: sources of 70,000 and 10 rows are rows 0 to 65,535, 65,536 to
+//! 69,999 and 70,000 to 70,009. Times are compared with their checksums, because gaps made of damaged times would have
+//! right checksums of their own.
 
 use super::Writer;
 use crate::{
@@ -8,9 +12,9 @@ use crate::{
 };
 
 impl Writer {
-    /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too.
-    /// Written with the next commit. The times are compared with their checksums. Does nothing if the store has the column, as every store without times. Not between
-    /// [`Writer::begin_source`] and [`Writer::finish_source`].
+    /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too. Written
+    /// with the next commit. The times are compared with their checksums. Does nothing if the store has the column, as
+    /// every store without times. Not between [`Writer::begin_source`] and [`Writer::finish_source`].
     ///
     /// # Errors
     /// [`Error::Damaged`] for times that are not those that were appended, and when the disk refuses; the writer then

@@ -1,4 +1,7 @@
-//! The lock of a store.
+//! The lock of a store: one writer at a time.
+//!
+//! The file holds `1234 HOST` while it is locked. The system's lock counts, never the text: that of a killed writer
+//! stays. The file is removed only together with a store that was given up, and the lock of a removed file is refused.
 
 use std::{
     fs::{File, TryLockError},
@@ -59,7 +62,8 @@ fn state_holder(mut file: &File) -> io::Result<()> {
     file.write_all(format!("{} {}\n", std::process::id(), os::host_name()).as_bytes())
 }
 
-/// Returns the process that the lock file names; `None` if it names none, or cannot be read, as on Windows while it is locked.
+/// Returns the process that the lock file names; `None` if it names none, or cannot be read, as on Windows while it is
+/// locked.
 fn stated_holder(file: &File) -> Option<String> {
     let mut text = String::new();
     file.take(TEXT_MAX).read_to_string(&mut text).ok()?;

@@ -1,4 +1,8 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
+//!
+//! A commit syncs the columns and indexes, then the folder if names are new, and replaces the manifest last. So the
+//! manifest never names rows that are not on the disk. Files that it no longer names are removed after that. After a
+//! failed write or sync the writer refuses everything else, because the content of the disk is unknown.
 
 mod append;
 mod block_part;
@@ -33,7 +37,7 @@ use crate::{
 pub struct Creation {
     /// The unit of all times.
     pub tick: Tick,
-    /// Whether that is the default, which nobody confirmed.
+    /// Whether that is the default, which no user has confirmed.
     pub tick_assumed: bool,
     /// The run id; drawn at random when absent, given for stores that must be equal to the byte.
     pub run_id: Option<RunId>,
@@ -102,9 +106,8 @@ impl Writer {
         self.planned.source_last = None;
     }
 
-    /// Goes on with the source finished last: the rows appended from here to
-    /// [`Writer::finish_source`] are added to its own. Returns what it was; `None` when the run has
-    /// no source.
+    /// Continues the source finished last: the rows appended from here to [`Writer::finish_source`] are added to its
+    /// own. Returns what it was; `None` when the run has no source.
     pub fn continue_source(&mut self) -> Option<Source> {
         self.settle();
         let source = self.sources.pop()?;

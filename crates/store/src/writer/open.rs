@@ -1,4 +1,7 @@
 //! Opening a store for writing: a new one, the one that is there, or that one from scratch.
+//!
+//! The manifest is read again once the lock is held, because another writer may have committed. All files are checked
+//! before one of them is cut or removed: a file of another run must stay as it is.
 
 use std::{path::Path, sync::Arc};
 
@@ -49,7 +52,7 @@ impl Writer {
         }
         // The process that made the folder may be gone before its name was durable.
         disk::sync_name(&*disk, path)?;
-        // Files are made, never written over: what has their names was never committed.
+        // Files are created, never overwritten. Files with their names were never committed.
         for file in files_in(&folder)? {
             disk.remove(&folder, &file.name)?;
         }
@@ -192,8 +195,8 @@ impl Writer {
         })
     }
 
-    /// Makes the last commit of the store in `folder` durable, when the one who made it did not
-    /// live to do so.
+    /// Makes the last commit of the store in `folder` durable: its writer may have been killed after the rename and
+    /// before the sync of the folder.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -203,8 +206,8 @@ impl Writer {
     }
 }
 
-/// Removes the files of a store without a commit, and its folder if `is_made`. Nobody else writes it, because of the
-/// lock. The next writer removes files that stay.
+/// Removes the files of a store without a commit, and its folder if `is_made`. No other process writes it, because of
+/// the lock. The next writer removes files that stay.
 fn remove_uncommitted(disk: &dyn Disk, folder: Folder, lock: Lock, is_made: bool) {
     let (Ok(None), Ok(files)) = (Manifest::read_in(&folder), files_in(&folder)) else { return };
     for name in files.iter().map(|file| &*file.name).chain([LOCK_NAME]) {

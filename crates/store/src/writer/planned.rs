@@ -1,11 +1,11 @@
-//! Rows that were appended, written or not.
+//! Rows that were appended, some of which other threads may still be writing.
 
 use std::{collections::VecDeque, sync::mpsc::Receiver};
 
 use super::block_part::BlockPart;
 use crate::Error;
 
-/// Rows that were appended, and of which some may not be written yet.
+/// All rows that were appended; the tallies of a writer lack those that are in flight.
 #[derive(Debug, Default)]
 pub(super) struct Planned {
     pub rows: u64,

@@ -1,4 +1,4 @@
-//! Removing a whole store that lies inside of another one.
+//! Removing a whole store that lies inside of another one, such as a view.
 
 use super::lock::Lock;
 use crate::{Error, Folder, os};

@@ -1,4 +1,7 @@
-//! Rows that a writer has appended, counted.
+//! Rows that a writer has appended, counted by channel, with the checksums of the open block.
+//!
+//! Parts of a block have a checksum each. They are combined in the order of rows, so the sum is that of the bytes of
+//! the whole block.
 
 use super::block_part::BlockPart;
 use crate::{

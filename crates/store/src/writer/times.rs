@@ -1,4 +1,7 @@
 //! The column of times: dropped when distances replace it, and made again from them.
+//!
+//! Before the column is dropped, all times are computed from the new files as they were written, and compared with it.
+//! The column of a store is only dropped if nothing is lost.
 
 use super::{Writer, gaps::RowRange};
 use crate::{
@@ -21,8 +24,8 @@ struct Decoded {
 
 impl Writer {
     /// Drops the column of times with the next commit: gaps, far distances and steps, made from the times of all rows
-    /// appended, replace it, and rows appended later get these alone. The times are compared with their checksums before,
-    /// and with those that the new files say. Does nothing if the store has no such column. Not between
+    /// appended, replace it, and rows appended later get these alone. The times are compared with their checksums
+    /// before, and with those that the new files say. Does nothing if the store has no such column. Not between
     /// [`Writer::begin_source`] and [`Writer::finish_source`].
     ///
     /// # Errors
@@ -36,8 +39,8 @@ impl Writer {
         self.poison(dropped)
     }
 
-    /// Makes the column of times from distances; rows appended later get their times, too. Written with the next commit.
-    /// The times are compared with their checksums. Does nothing if the store has the column. Not between
+    /// Makes the column of times from distances; rows appended later get their times, too. Written with the next
+    /// commit. The times are compared with their checksums. Does nothing if the store has the column. Not between
     /// [`Writer::begin_source`] and [`Writer::finish_source`].
     ///
     /// # Errors
@@ -207,8 +210,8 @@ impl Writer {
         Ok((gaps, times))
     }
 
-    /// Returns whether the steps that begin with some of these rows are theirs. The first row has the number `start` and
-    /// comes after `far` far distances.
+    /// Returns whether the steps that begin with some of these rows are theirs. The first row has the number `start`
+    /// and comes after `far` far distances.
     fn has_steps(
         &self,
         start: u64,

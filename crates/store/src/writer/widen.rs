@@ -1,4 +1,7 @@
 //! A column that is written again: with wider values, or with micro times for rows that had none.
+//!
+//! A label of 300 appended after commit 4 to a store with one byte a label makes `channel.5.col` with two bytes each.
+//! The old file stays until the next commit, because readers of the last one need it.
 
 use super::Writer;
 use crate::{
@@ -32,8 +35,8 @@ impl Writer {
     }
 
     /// Writes a column again with values of `width` bytes, and the index over it, under new names. A column that the
-    /// store did not have is added: rows before have no value in it. All rows appended are written. The narrow values must
-    /// have their checksums.
+    /// store did not have is added: rows before have no value in it. All rows appended are written. The narrow values
+    /// must have their checksums.
     pub(super) fn widen(&mut self, kind: FileKind, width: u16) -> Result<(), Error> {
         let (entry_of_column, mut wide) = self.create_file(kind, width)?;
         let (entry_of_blocks, mut blocks) = self.create_file(FileKind::Blocks, 64)?;
@@ -162,8 +165,8 @@ impl Writer {
         Ok((entry, counts))
     }
 
-    /// Copies the first `rows` values of a block into the wide column, if they have the checksum that is expected; returns
-    /// that of the wide ones.
+    /// Copies the first `rows` values of a block into the wide column, if they have the checksum that is expected;
+    /// returns that of the wide ones.
     fn rewrite_rows(
         &self,
         kind: FileKind,

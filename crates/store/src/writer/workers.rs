@@ -1,4 +1,4 @@
-//! Threads that write blocks.
+//! Threads that write blocks. Tasks begin in the order in which they are given and end in any order.
 
 use std::{
     fmt,

@@ -10,8 +10,8 @@ use rustix::{
     param::page_size,
 };
 
-/// Prefetches the pages of `values` without waiting, unless the middle page is already in memory. A hint, for values far
-/// from each other: otherwise each is waited for when it is read, with megabytes of neighbours that are not needed.
+/// Prefetches the pages of `values` without waiting, unless the middle page is already in memory. A hint, for values
+/// far from each other: otherwise each is waited for when it is read, with megabytes of neighbours that are not needed.
 pub fn will_need<T: bytemuck::Pod>(values: &[T]) {
     let Some(middle) = values.get(values.len() / 2) else { return };
     if is_here(middle) {

@@ -1,4 +1,4 @@
-//! Files, and what the system says of them.
+//! Files by their paths and descriptors: kinds, numbers, renaming, durability, temporary files.
 
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd as _;
@@ -184,8 +184,8 @@ pub fn make_private(folders: &mut tempfile::Builder<'_, '_>) {
     folders.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
 }
 
-/// A temporary file with a path that is valid while this lives. On Linux the file has no name, and the system removes it
-/// even if the process is killed. On other systems it has one.
+/// A temporary file with a path that is valid while this lives. On Linux the file has no name, and the system removes
+/// it even if the process is killed. On other systems it has one.
 #[derive(Debug)]
 pub struct SetAside {
     file: File,

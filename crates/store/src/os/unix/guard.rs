@@ -1,10 +1,10 @@
-//! A column file that is cut, or whose device fails, while it is mapped: the kernel sends SIGBUS to the thread that reads
-//! a missing page, and the process would end.
+//! A column file that is cut, or whose device fails, while it is mapped: the kernel sends SIGBUS to the thread that
+//! reads a missing page, and the process would end.
 //!
-//! While a scan runs, and only then, the mappings that it reads are guarded: the handler puts a page
-//! of zeros in the missing page's place, so that the scan goes on to its end, and remembers that it
-//! did; the answer is thrown away. A signal for any other address goes to the earlier
-//! handler. Views handed to others are never guarded: zeros there would be wrong numbers.
+//! While a scan runs, and only then, the mappings that it reads are guarded: the handler puts a page of zeros in the
+//! missing page's place, so that the scan runs to its end, and remembers that it did; the answer is discarded. A signal
+//! for any other address goes to the earlier handler. Views handed to others are never guarded: zeros there would be
+//! wrong numbers.
 #![expect(unsafe_code, reason = "signal handlers and the mapping of a page are system calls")]
 
 use std::{
@@ -24,7 +24,7 @@ const SLOTS: usize = 256;
 struct Slot {
     /// The process that took the slot; zero when it is free.
     owner: AtomicU32,
-    /// The same once the range is complete, which the handler asks for.
+    /// The same as `owner` once `start` and `end` are set. The handler uses the range only then.
     armed: AtomicU32,
     start: AtomicUsize,
     end: AtomicUsize,
@@ -128,7 +128,7 @@ fn install() -> bool {
     true
 }
 
-/// The handler: a page of zeros under a guarded address, the handler before for any other.
+/// Handles SIGBUS: maps a page of zeros at a guarded address, and calls the earlier handler for any other address.
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel hands a filled-in `siginfo_t` to a handler installed with SA_SIGINFO.
     let info_ref = unsafe { &*info };
@@ -164,7 +164,7 @@ fn put_zeros(address: usize) -> bool {
     mapped != libc::MAP_FAILED
 }
 
-/// Does what would have been done without us.
+/// Hands the signal to the earlier handler, or to the default action.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: null, or what `install` made and never takes back.
     let Some(before) = (unsafe { BEFORE.load(SeqCst).as_ref() }) else { return };

@@ -1,4 +1,7 @@
-//! The machine.
+//! The computer: its name, and the memory that is free.
+//!
+//! With 1,024,000 bytes available on the machine, and a control group that may take 700,000 and has taken 100,000,
+//! programs have 600,000 bytes.
 
 #[cfg(target_os = "linux")]
 use std::fs;
@@ -26,7 +29,8 @@ pub fn available_memory() -> u64 {
     pages.map_or(u64::MAX, |pages| pages.saturating_mul(rustix::param::page_size() as u64))
 }
 
-/// Gives free memory of the allocator back to the system. The allocator of glibc keeps it where pieces in use lie behind it.
+/// Gives free memory of the allocator back to the system. The allocator of glibc keeps free memory that pieces in use
+/// follow.
 pub fn return_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "it is in no safe wrapper")]

@@ -1,4 +1,4 @@
-//! Linux and its relatives.
+//! Linux, macOS and their relatives.
 
 mod ahead;
 mod dir;

@@ -1,5 +1,5 @@
-//! A folder by its full path: names in it are not changed by the system, and links are not followed. Its handle is held,
-//! so that nobody can rename or remove it, or a folder above it, meanwhile.
+//! A folder by its full path: names in it are not changed by the system, and links are not followed. Its handle is
+//! held, so that nobody can rename or remove it, or a folder above it, meanwhile.
 
 use std::{
     fs::{self, File, OpenOptions},

@@ -1,4 +1,7 @@
-//! Files, and what the system says of them.
+//! Files by their paths and handles: kinds, numbers, renaming, durability, temporary files.
+//!
+//! Windows refuses to replace or remove a file that another program has open or mapped, so renaming is tried again for
+//! a second.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -64,7 +67,8 @@ pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
 /// `FILE_ATTRIBUTE_REPARSE_POINT`.
 const REPARSE_POINT: u32 = 0x400;
 
-/// Whether a driver of the system supplies the content of a file that is no link: it is deduplicated, or kept in a cloud.
+/// Whether a driver of the system supplies the content of a file that is no link: it is deduplicated, or kept in a
+/// cloud.
 pub(super) fn has_content_elsewhere(metadata: &Metadata) -> bool {
     metadata.file_attributes() & REPARSE_POINT != 0
 }
@@ -136,8 +140,8 @@ pub fn name_of_path(path: &Path) -> Vec<u8> {
     name.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect()
 }
 
-/// Returns the path that a store names by these bytes. Returns `None` for bytes that are no path, and for a path to a device
-/// or a server: the store may come from somebody else, and Windows would log the user in at that server.
+/// Returns the path that a store names by these bytes. Returns `None` for bytes that are no path, and for a path to a
+/// device or a server: the store may come from somebody else, and Windows would log the user in at that server.
 pub fn path_of_name(name: Vec<u8>) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(name).ok()?);
     let is_on_disk = prefix(&path)

@@ -1,4 +1,4 @@
-//! The machine.
+//! The computer: its name, and the memory that is free.
 #![expect(unsafe_code, reason = "the state of memory is in no safe wrapper")]
 
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
