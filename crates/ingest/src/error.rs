@@ -23,7 +23,7 @@ pub enum Error {
     NotTags {
         /// The file.
         path: PathBuf,
-        /// What it is instead, and the fix.
+        /// The content found, and the fix.
         found: String,
     },
     /// The file is of another program.
@@ -103,7 +103,7 @@ pub enum Error {
         byte: u64,
         /// Complete members before it.
         before: usize,
-        /// What they are called.
+        /// The word for such members: `Zstandard frames`.
         members: &'static str,
         /// Its first bytes.
         found: String,
@@ -118,7 +118,7 @@ pub enum Error {
     Frame {
         /// The file.
         path: PathBuf,
-        /// What the member is called: a frame, or the like.
+        /// The word for a member: `frame`, `gzip member`.
         kind: &'static str,
         /// Which one, from 1.
         number: usize,
@@ -134,11 +134,11 @@ pub enum Error {
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What the member is called.
+        /// The word for a member: `frame`, `gzip member`.
         kind: &'static str,
         /// Which one, from 1.
         number: usize,
-        /// What it needs, and the fix.
+        /// The need, and the fix.
         source: io::Error,
     },
     /// The last member of a compressed file is not complete, though tags in it were handed on. Read the file
@@ -257,7 +257,8 @@ pub enum Error {
         /// Tags within which order is repaired.
         horizon: usize,
     },
-    /// A record belongs one period of its counter earlier, as the ones after it show, and an earlier reading took it as it stands.
+    /// A record belongs one period of its counter earlier, as the ones after it show, and an earlier reading took it as
+    /// it stands.
     #[error(
         "{path}: the records that were added show that a tag which was ingested at {time} ticks came one period of the counter earlier",
         path = path.display()

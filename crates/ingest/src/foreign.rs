@@ -17,7 +17,7 @@ pub struct ForeignFile {
     pub first: &'static [u8],
     /// The usual ends of their names.
     pub suffixes: &'static [&'static str],
-    /// What they are, in words.
+    /// Their kind in words, with an article: `an image (TIFF)`.
     pub kind: &'static str,
     /// How their tags can be read all the same.
     pub way: &'static str,
@@ -40,13 +40,14 @@ const fn file(
     ForeignFile { first, suffixes, kind, way }
 }
 
-/// What their content does not tell.
+/// The first bytes of kinds of files that only their names tell.
 const UNTOLD: &[u8] = b"";
 /// The mark of a text in UTF-16.
 const UTF_16: &[u8] = b"\xff\xfe";
 const LEICA_SUFFIXES: &[&str] = &[".lif"];
 
-/// The kinds. Of those with the same first bytes, the end of the name tells one, or the last one is meant.
+/// The kinds. If several have the same first bytes, the end of the name decides; without such a name it is the last
+/// one.
 const FILES: &[ForeignFile] = &[
     file(b"PQHISTO", &[".phu"], "a histogram of PicoQuant (PHU)", NO_TAGS),
     file(b"PQCHECK", &[".pck"], "results of a PicoQuant program (PCK)", NO_TAGS),

@@ -1,10 +1,10 @@
 //! From the files that a recorder writes to the rows of a store, and back.
 //!
-//! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that
-//! stream in Zstandard frames; text has a line for each tag. All of these may be compressed by gzip, xz or bzip2,
-//! too. The content of a file says its format, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
-//! [`write::TagWriter`] writes one. All of them run in bounded memory whatever the size of the file,
-//! and trust no length that a file claims.
+//! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that stream in
+//! Zstandard frames; text has a line for each tag. All of these may be compressed by gzip, xz or bzip2, too. The
+//! content of a file says its format, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags
+//! to anyone, [`write::TagWriter`] writes one. All of them run in bounded memory whatever the size of the file, and
+//! trust no length that a file claims.
 //!
 //! ```
 //! use tagq_ingest::{Settings, encode::Encoder, read_tags};

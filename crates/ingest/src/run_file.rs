@@ -1,8 +1,8 @@
 //! The run file that tagq writes beside a file of tags: what the file itself has no place for.
 //!
 //! It has the name that recorders give to theirs, `night.json` beside `night.tags.zst`, and one key, `tagq`. It counts
-//! for the file that it was written for alone: one of another length is not described by it. That of a recording which grows
-//! has no length.
+//! for the file that it was written for alone: one of another length is not described by it. That of a recording which
+//! grows has no length.
 
 use std::{
     collections::HashSet,

@@ -1,7 +1,7 @@
 //! Files of arrays: the columns of tags, kept in temporary files until all of them are known.
 //!
-//! Such a file states the length of each array in front of the array, so it is written after the last tag. Memory does not
-//! grow with the number of tags.
+//! Such a file states the length of each array in front of the array, so it is written after the last tag. Memory does
+//! not grow with the number of tags.
 
 mod npz;
 mod photon_hdf5;
@@ -48,7 +48,7 @@ pub(crate) struct Columns {
     micro_max: u32,
 }
 
-/// What a file of arrays says about its tags.
+/// Names of channels for a file of arrays.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct About {
     pub channel_names: Vec<(u16, String)>,

@@ -1,4 +1,7 @@
-//! Arrays in a ZIP archive, as numpy.savez writes them.
+//! Arrays in a ZIP archive, as numpy.savez writes them: `time.npy`, `channel.npy`, `micro.npy` if there are micro
+//! times, and the units.
+//!
+//! A tick of 4 ps is written as the float 4e-12, one of 1/3 ps as the text `1/3 ps`, because no float is exactly that.
 
 use std::{
     fs::File,

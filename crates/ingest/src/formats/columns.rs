@@ -1,4 +1,7 @@
 //! Which columns of a text or a table hold the tags.
+//!
+//! A source keeps its columns as text in the manifest: `time=t_ns:ns,channel=det` is the column `t_ns` in nanoseconds.
+//! What `Display` writes must therefore be read by `of_stored` in all later versions.
 
 use std::{fmt, str::FromStr};
 
@@ -551,10 +554,10 @@ impl fmt::Display for Columns {
 impl FromStr for Columns {
     type Err = String;
 
-    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and `skip=LINES` and
-    /// `micro-tick=TICK`. If each column has the times of a channel, it is `time,time` or `time=NAME,time=NAME`; `channel:N`
-    /// is the channel of the first one, or of all tags of a text without a column of channels.
-    /// Times may have a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`, or by their name, as in
+    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these, and
+    /// `skip=LINES` and `micro-tick=TICK`. If each column has the times of a channel, it is `time,time` or
+    /// `time=NAME,time=NAME`; `channel:N` is the channel of the first one, or of all tags of a text without a column of
+    /// channels. Times may have a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`, or by their name, as in
     /// `time=start_ns`; `time=start_ns:` are ticks.
     fn from_str(text: &str) -> Result<Self, String> {
         Self::parse(text, stated_unit)

@@ -1,11 +1,10 @@
-//! Records with a short counter: the sum of its overflows, photons that stand after an overflow though they came before it,
-//! and blank records.
+//! Records with a short counter: the sum of its overflows, photons that stand after an overflow though they came before
+//! it, and blank records.
 //!
-//! An instrument may write a photon that came before an overflow after one that came later. The rule moves such records
-//! to the period before. A counter that jumps forward is right, because a low rate has such jumps. A counter that goes back by
-//! more than half its period without an overflow is wrong: the records before it, back to the first whose counter is more than
-//! half a period lower, came before the last overflow. Only the records around decide, so the result does not depend on
-//! the blocks in which a file is read.
+//! With a period of 4,096, the counters 4,090, overflow, 4,092 and 10 are the times 4,090, 4,092 and 4,106: the counter
+//! goes back from 4,092 to 10 by more than half its period without an overflow, so 4,092 came before the one that
+//! precedes it. A counter that jumps forward stays, because a low rate has such jumps. Only up to 8 records on each
+//! side decide, so the result does not depend on the blocks in which a file is read.
 
 use super::{
     format::EARLY,
@@ -27,7 +26,7 @@ pub(crate) trait Counter: Send + Sync {
     /// Bytes of a record.
     fn record_bytes(&self) -> usize;
 
-    /// What the counter counts before it begins again.
+    /// The number of values of the counter, which an overflow adds to the sum.
     fn period(&self) -> i64;
 
     /// How often the counter began again before or with this record.

@@ -1,4 +1,7 @@
-//! The interface of an input format, and what its decoder hands on.
+//! The interface of an input format, and the output of its decoder.
+//!
+//! A decoder hands on tags in the order of the file, and says where reading can begin again. A checkpoint is a promise:
+//! reading from there gives the same tags as reading on.
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -214,9 +217,10 @@ pub(crate) enum Decoded<'a> {
     Rows(Rows),
     /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
-    /// What the header of the file says, and the unit of the micro times if there are some, before any tag.
+    /// The header of the file, and the unit of the micro times if there are some, before any tag.
     Recording(Box<Recording>, Option<Tick>),
-    /// So many records of this kind are no tags, or are odd ones if it is one of [`ODD`]. Records before [`Settings::known_bytes`] are not counted again.
+    /// So many records of this kind are no tags, or are odd ones if it is one of [`ODD`]. Records before
+    /// [`Settings::known_bytes`] are not counted again.
     LeftOut(&'static str, u64),
     /// A channel of this label has this name; told before its first tag, by text whose channels are names.
     Channel(u16, String),

@@ -1,4 +1,7 @@
-//! What the name of a column says: which quantity its numbers are, and in which unit.
+//! The quantity and the unit that the name of a column states.
+//!
+//! `Time [ps]`, `time_ps` and `Zeit/ps` are times in picoseconds, `Detector` is a channel, and `start_ns` is neither,
+//! but a unit.
 
 use tagq_store::TimeUnit;
 
@@ -42,7 +45,7 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
-    /// What it is called in an error.
+    /// The word for it in an error.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Time => "time",

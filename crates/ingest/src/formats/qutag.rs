@@ -1,5 +1,6 @@
-//! Files of a quTAG of qutools: records of 10 bytes, a time in picoseconds and a channel, after a header of
-//! 40 bytes. Without the header, a file is read if the user names the format.
+//! Files of a quTAG of qutools: records of 10 bytes, a time in picoseconds and a channel, after a header of 40 bytes.
+//! `e8 03 00 00 00 00 00 00 02 00` is a tag of channel 2 at 1,000 ps. Without the header, a file is read if the user
+//! names the format.
 //!
 //! Source: qutools, manual and library of the quTAG (`FILEFORMAT_BINARY` and `FILEFORMAT_RAW`).
 
@@ -22,8 +23,8 @@ const TICK: &str = "1ps";
 const MARKERS: std::ops::RangeInclusive<i16> = 100..=103;
 /// Once a millisecond.
 const MILLISECOND: i16 = 104;
-/// As many first records tell records of 10 bytes from those of 5. More than half of them decide, however many are
-/// there: so a file that is read stays one as it grows.
+/// The number of first records that tell records of 10 bytes from those of 5. A file is refused if more than half of
+/// this number are impossible, however many there are: so a file that is accepted stays accepted as it grows.
 const JUDGED: usize = 64;
 
 /// The format of the quTAG.

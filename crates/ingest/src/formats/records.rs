@@ -1,4 +1,8 @@
 //! Files of records of one width after a header: cut into blocks, which are decoded on several threads.
+//!
+//! A decoder may look at records around those of its block, because a photon may stand after an overflow that it came
+//! before. The result must not depend on where blocks end, nor on how often a growing file was read: records that an
+//! earlier reading counted are decoded again, and not counted again.
 
 use std::{io::Read as _, ops::Range};
 
@@ -49,8 +53,8 @@ pub(crate) struct RecordSpan<'a> {
 }
 
 impl<'a> RecordSpan<'a> {
-    /// Decodes these bytes of `records`. So many bytes before and after them are looked at. An earlier reading saw those
-    /// before `unseen`.
+    /// Decodes these bytes of `records`. So many bytes before and after them are looked at. An earlier reading saw
+    /// those before `unseen`.
     fn new(records: &'a [u8], own: Range<usize>, bytes: usize, unseen: usize) -> Self {
         let start = own.start.saturating_sub(bytes);
         let end = (own.end + bytes).min(records.len());
@@ -73,7 +77,7 @@ pub(crate) struct RecordFile<R> {
     head: Head,
     records: R,
     /// The same with units that are doubles as they stand, as stores of earlier versions have them; see
-    /// [`Tick::of_float`]. `None` if they are no others.
+    /// [`tagq_store::of_single`]. `None` if they are no others.
     of_doubles: Option<Box<Self>>,
 }
 
@@ -171,7 +175,7 @@ impl DecodedRecords {
         self.dead.push(Dead::Begins(at));
     }
 
-    /// Notes that recording went on at this time.
+    /// Notes that recording continued at this time.
     pub(crate) fn dead_ends(&mut self, at: i64) {
         let until = self.until(at);
         self.dead.push(Dead::Ends(until));
@@ -290,7 +294,8 @@ fn read(
     Ok(Summary { tags, resume_byte, torn, records, crc, ..Summary::new(payload, settings) })
 }
 
-/// Returns the records before byte `start`, of at most so many bytes; none at the first record, and in a compressed file.
+/// Returns the records before byte `start`, of at most so many bytes; none at the first record, and in a compressed
+/// file.
 fn records_before(
     payload: &Payload<'_>,
     start: u64,

@@ -1,5 +1,6 @@
 //! Tags of Swabian's Time Tagger as its library hands them out, and as its measurement `Dump` writes them: 16 bytes
-//! each, without a header. A file is read if the user names the format.
+//! each, without a header. `00 00 00 00 fd ff ff ff e8 03 00 00 00 00 00 00` is a falling edge of input 3, with the
+//! label 1,003, at 1,000 ps. A file is read if the user names the format.
 //!
 //! Source: Swabian Instruments, documentation of the Time Tagger, "Time tag format".
 

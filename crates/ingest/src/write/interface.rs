@@ -71,8 +71,8 @@ impl From<Tick> for Times {
 
 /// Takes tags as they come, in the order they come, and writes them in one form.
 pub trait TagSink {
-    /// Takes more tags, and the micro time of each, [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; none of them
-    /// has one if `micro` is empty. An error of the output may show only later.
+    /// Takes more tags, and the micro time of each, [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; none of
+    /// them has one if `micro` is empty. An error of the output may show only later.
     ///
     /// # Errors
     /// Those of the output. Nothing more can be written then.

@@ -1,6 +1,6 @@
 //! Files of Becker & Hickl's counting modules in FIFO mode (`.spc`), with the settings beside them (`.set`).
 //!
-//! Nothing in a file tells its format. It is recognised by the settings, which name the module.
+//! Nothing in a file tells its format. It is recognised by the settings: `night.set` of `night.spc` names the module.
 
 mod records;
 pub(crate) mod sdt;

@@ -1,5 +1,6 @@
-//! The records of Becker & Hickl's modules: a photon with its macro and micro time, markers, or overflows of the
-//! macro time.
+//! The records of Becker & Hickl's modules: a photon with its macro and micro time, markers, or overflows of the macro
+//! time. The record 0x0123_4567 of most modules is a photon of channel 4 with the macro time 0x567 = 1,383 and the
+//! micro time 4,095 − 0x123 = 3,804; 0xC000_0005 stands for five overflows of 4,096 each.
 //!
 //! Source: Becker & Hickl, TCSPC Handbook, chapter on FIFO files; for an SPC-QC and an SPC-600 with 256 channels the
 //! texts of phconvert (`bhreader`), libtcspc (`bh_spc600_256ch_event`) and tttrlib, which agree.

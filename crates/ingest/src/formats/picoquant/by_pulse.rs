@@ -1,4 +1,7 @@
-//! Tags in the order of their sync pulses.
+//! Tags in the order of their sync pulses, as a T3 file has them.
+//!
+//! A tag at 1,000 ticks with a micro time of 300 belongs to the pulse at 700, and comes before a tag at 800 whose pulse
+//! is at 800. A tag is handed on when no later tag can have an earlier pulse: a micro time is at most 32,767.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 

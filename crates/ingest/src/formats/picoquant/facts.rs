@@ -1,10 +1,11 @@
-//! Facts about a measurement, from the header of any of the formats.
+//! Facts about a measurement, and units, from the header of any of PicoQuant's formats.
 
 use tagq_store::Tick;
 
 use super::tags::Fault;
 
-/// Returns what a double of a header means: [`tagq_store::of_single`], or the double as earlier versions took it.
+/// Returns the number that a double of a header stands for: [`tagq_store::of_single`], or the double as earlier
+/// versions took it.
 pub(super) type Meaning = fn(f64) -> f64;
 
 /// Returns a divider of the sync above one. The numbers of pulses count all of them all the same.

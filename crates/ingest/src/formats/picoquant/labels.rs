@@ -1,4 +1,5 @@
-//! Labels and names of the channels: one rule for all instruments.
+//! Labels and names of the channels: one rule for all instruments. Input 3 has the label 3, marker 2 the label 102, and
+//! the sync input the label 0.
 
 use tagq_store::{SyncPulses, Tick};
 

@@ -1,5 +1,8 @@
-//! Files of PicoHarp 300 (`.pt2`, `.pt3`, format 2.0) and HydraHarp 400 (`.ht2`, `.ht3`, formats 1.0 and 2.0)
-//! before PTU: headers with fields at fixed places.
+//! Files of PicoHarp 300 (`.pt2`, `.pt3`, format 2.0) and HydraHarp 400 (`.ht2`, `.ht3`, formats 1.0 and 2.0) before
+//! PTU: headers with fields at fixed places. The sync rate of a HydraHarp with 8 inputs is at byte 696 + 20 · 8 = 856.
+//!
+//! A source is recognised by its header without the fields that the instrument writes at the end of a measurement. They
+//! are set to zero here.
 //!
 //! Source: PicoQuant, manuals of the PicoHarp and HydraHarp software.
 

@@ -1,4 +1,6 @@
-//! PTU files: what the tags of their header say.
+//! PTU files: what the tags of their header say about records, units and the measurement.
+//!
+//! The date 45,000.5 of a header is 2023-03-15 12:00:00: days since 1899-12-30.
 
 use std::convert::identity;
 

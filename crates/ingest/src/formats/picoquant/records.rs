@@ -1,7 +1,11 @@
 //! The records of PicoQuant's instruments: 32 bits each, in two modes of time tagging.
 //!
-//! Source: PicoQuant, "File and record formats" of the unified TTTR format, and the manuals of PicoHarp 300,
-//! HydraHarp 400, TimeHarp 260 and MultiHarp 150.
+//! In mode T2 of a HydraHarp, the record 0x0200_0064 is a tag of input 2 at 100 ticks after the overflows. In mode T3,
+//! 0x0200_2805 is a photon of input 2 after pulse 5 with the micro time 10: at a period of 12,500 ticks its time is 5 ·
+//! 12,500 + 10 = 62,510. 0xFE00_0003 stands for three overflows.
+//!
+//! Source: PicoQuant, "File and record formats" of the unified TTTR format, and the manuals of PicoHarp 300, HydraHarp
+//! 400, TimeHarp 260 and MultiHarp 150.
 
 use num_rational::Ratio;
 use tagq_store::Tick;

@@ -1,4 +1,7 @@
 //! The header of a PTU file: a list of tags, each with a name, an index and a value.
+//!
+//! The value of `TTResult_NumberOfRecords` is zero in [`Tags::lasting`], because the instrument writes it when the
+//! measurement ends: a file is recognised by these bytes while it grows.
 
 /// How tags are found that a file of histograms does not hold.
 pub(crate) const NO_TAGS: &str =

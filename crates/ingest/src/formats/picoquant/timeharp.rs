@@ -1,8 +1,9 @@
 //! Files of a TimeHarp 200 in its mode of time tagging (`.t3r`, formats 5.0 and 6.0). A record has the count of a clock
-//! of 100 ns, which gives the time, and the time to the sync, which is the micro time.
+//! of 100 ns, which gives the time, and the time to the sync, which is the micro time: 0x5005_0064 is a photon of input
+//! 2 at count 100 (10 µs) with the micro time 5.
 //!
-//! Source: PicoQuant, manual of the TimeHarp 200; the texts of libpicoquant (`timeharp`) and of phconvert (`t3r_reader`),
-//! which agree on the headers.
+//! Source: PicoQuant, manual of the TimeHarp 200; the texts of libpicoquant (`timeharp`) and of phconvert
+//! (`t3r_reader`), which agree on the headers.
 
 use tagq_store::{Recording, Stated};
 
@@ -127,8 +128,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<TimeHarp>, Fault> {
     Ok(RecordFile::new(head, TimeHarp))
 }
 
-/// The records of a TimeHarp 200: 16 bits of the clock, 12 of the time to the sync, 2 of the router, 1 that says whether
-/// it is a photon.
+/// The records of a TimeHarp 200: 16 bits of the clock, 12 of the time to the sync, 2 of the router, 1 that says
+/// whether it is a photon.
 pub(super) struct TimeHarp;
 
 const WRAP: i64 = 1 << 16;

@@ -1,5 +1,8 @@
-//! Writes tags as a PTU file with the records of a HydraHarp V2: of mode T3 if times are those of sync pulses and
-//! micro times after them, else of mode T2.
+//! Writes tags as a PTU file with the records of a HydraHarp V2: of mode T3 if times are those of sync pulses and micro
+//! times after them, else of mode T2.
+//!
+//! A tag of channel 1 at 33,554,532 = 2^25 + 100 ticks is the overflow 0xFE00_0001 and the record 0x0000_0064. Files
+//! are written in units by several threads, so a unit counts overflows from the time of the tag before it.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Bytes of a file at any place.
+//! Bytes of a file at any place. A range is checked against the length of the file before memory is taken for it.
 
 use std::{
     fs::File,

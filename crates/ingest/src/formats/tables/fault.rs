@@ -1,4 +1,4 @@
-//! Why a table is not read.
+//! Why a table is not read: damage, or a content that is not supported.
 
 use std::{
     cell::Cell,
@@ -64,8 +64,8 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is reported as damage of the file that it reads. A program's panic hook has
-/// nothing to print then.
+/// Whether a panic of this thread is reported as damage of the file that it reads. A program's panic hook should print
+/// nothing then.
 pub fn is_guarded() -> bool {
     IS_GUARDED.get()
 }

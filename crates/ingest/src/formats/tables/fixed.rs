@@ -1,4 +1,4 @@
-//! Numbers at equal distances.
+//! Numbers at equal distances: of items of 16 bytes, the number at byte 8 of each.
 
 use std::io::Read;
 

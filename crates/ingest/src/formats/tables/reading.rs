@@ -47,7 +47,7 @@ pub(crate) struct Begin<'a> {
     pub tick: Option<Tick>,
     /// The unit of its micro times.
     pub micro_tick: Option<Tick>,
-    /// What else it states.
+    /// The other facts that it states.
     pub recording: Recording,
 }
 

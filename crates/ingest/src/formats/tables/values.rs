@@ -1,11 +1,12 @@
-//! Values of the columns of a table.
+//! Values of the columns of a table: the byte `ff` is −1 in a column of signed integers and 255 in one of unsigned
+//! ones.
 
 use std::io::{self, Read};
 
 use super::fault::{Fault, damaged};
 use crate::payload::input::is_shrunk;
 
-/// What the bits of a value mean.
+/// The type of the numbers of a column, by which [`Values::bits`] are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     Signed,

@@ -1,13 +1,10 @@
 //! One Cap'n Proto message after another, as a stream: pointers come first, then the tags.
 //!
-//! The recorder's messages hold `struct Tags { tags @0 :List(List(Tag)); }`. Their pointers come
-//! before what they point to, so that the tags can be handed on while the message arrives. A legal
-//! message laid out in another way works too: what a pointer may still refer to later is kept, in
-//! memory up to a bound and in an unlinked file beyond it.
-//!
-//! Every claim of a message is checked: buffers grow with the bytes that really arrive, every
-//! pointer is held against its segment, and no more words are handed out than the message has, so
-//! that a small message cannot become many tags. Kept words have a limit, which the caller sets.
+//! The recorder's messages hold `struct Tags { tags @0 :List(List(Tag)); }`, so the tags can be handed on while the
+//! message arrives. A legal message laid out in another way works too: words to which later pointers may refer are
+//! kept, in memory up to a bound and in an unlinked file beyond it. Every claim of a message is checked: buffers grow
+//! with the bytes that arrive, every pointer is checked against its segment, and no more words are handed out than the
+//! message has, so that a small message cannot become many tags.
 
 use std::{
     io::{self, Read},
@@ -315,7 +312,7 @@ impl Message {
         if landing & 7 != FAR {
             return Err(malformed(pad, "a double far pointer does not lead to a far pointer"));
         }
-        // How long the content is stands in the tag: whoever asks for it checks that.
+        // The length of the content is in the tag. The caller checks it.
         let content = self.far(pad, landing, 0)?;
         let tag = self.word(input, pad + 1)?;
         if tag & 0xffff_fffc != 0 {

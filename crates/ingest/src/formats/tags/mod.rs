@@ -21,7 +21,7 @@ use crate::{
 /// The end of the names of files of messages.
 pub(crate) const SUFFIX: &str = ".tags";
 
-/// Its name, see [`Format::names`].
+/// The name of the format, see [`FormatFacts::names`].
 pub(crate) const NAME: &str = "tags";
 
 /// The format of a recorder.

@@ -1,4 +1,5 @@
-//! Pointers of Cap'n Proto.
+//! Pointers of Cap'n Proto. The word 0x0000_0017_0000_0001 at word 4 is a list of structs with two words of content,
+//! which begins at word 5.
 
 use super::fault::{Fault, malformed};
 

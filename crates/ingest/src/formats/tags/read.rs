@@ -1,8 +1,9 @@
 //! The tags of a stream of messages.
 //!
-//! The frames of a file are dealt out in units of some size. Recorders end a message with each frame. Where
-//! a message goes on after its unit, the thread that reads it goes on too, to where a message and a
-//! frame end together; the output of other threads for the rest is discarded, and one thread reads the rest.
+//! The frames of a file are dealt out in units of at least 512 KiB. Recorders end a message with each frame. Where a
+//! message continues after its unit, the thread that reads it continues too, up to a place where a message and a frame
+//! end together; the output of other threads for the rest is discarded, and one thread reads the rest. So the tags do
+//! not depend on the number of threads.
 
 use std::{ops::Range, path::Path};
 
@@ -78,7 +79,7 @@ struct Unit {
     bytes: Range<u64>,
     /// Frames of the file before it.
     frames_before: usize,
-    /// Decoding goes on past this byte up to where a message ends.
+    /// Decoding continues after this byte up to the end of a message.
     stop: u64,
 }
 
@@ -162,7 +163,7 @@ impl Receive<End> for Receiver<'_, '_> {
             resume_byte: before.resume_byte.max(unit.resume_byte),
             crc: before.crc.join(unit.crc),
         };
-        // Where a message went on after its unit, later units do not begin with one.
+        // If a message continued after its unit, later units do not begin with one.
         Ok(self.total.resume_byte <= stop)
     }
 }

@@ -31,7 +31,7 @@ pub(crate) const TABS_SUFFIX: &str = ".tsv";
 /// The end of the names of files with commas between the fields.
 pub(crate) const COMMAS_SUFFIX: &str = ".csv";
 
-/// Its name, see [`Format::names`].
+/// The name of the format, see [`FormatFacts::names`].
 pub(crate) const NAME: &str = "text";
 
 /// Text of any program.

@@ -1,5 +1,8 @@
 //! The blocks of a file: its header leads to descriptions of measurements and to blocks of data, each with its own
-//! header.
+//! header. A block of 16,384 bytes with 4,096 bins and counts of 2 bytes has 2 curves.
+//!
+//! Places of blocks must ascend, and no two of them may share bytes: otherwise a short file could describe any number
+//! of curves.
 //!
 //! Source: Becker & Hickl, `SPC_data_file_structure.h`; the Python package `sdtfile` reads the same places.
 

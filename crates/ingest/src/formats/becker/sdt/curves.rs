@@ -1,4 +1,5 @@
-//! The curves of a block.
+//! The curves of a block: label by label, and within an image pixel by pixel. A packed block must have the length that
+//! its header states.
 
 use std::io::{BufReader, Read};
 

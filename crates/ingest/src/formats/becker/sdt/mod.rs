@@ -133,8 +133,8 @@ impl HeldCounts {
         self.of.bins
     }
 
-    /// Returns the labels of curves and images, from 1 in the order of the file; with pixels of a line and lines of those
-    /// that are images.
+    /// Returns the labels of curves and images, from 1 in the order of the file; with pixels of a line and lines of
+    /// those that are images.
     pub fn labels(&self) -> impl Iterator<Item = (u16, Option<[u32; 2]>)> {
         self.of.read.iter().flat_map(|block| block.labels().map(|label| (label, block.image)))
     }

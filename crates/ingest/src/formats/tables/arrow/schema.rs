@@ -1,4 +1,5 @@
-//! The columns of an Arrow stream.
+//! The columns of an Arrow stream, and how many buffers each has in a batch: two for a column of integers, three for
+//! one of texts. All are counted, also those of columns that are not read, to find the buffers of later columns.
 
 use arrow_ipc::{Endianness, Field as FieldOf, Precision, Schema as SchemaOf, Type, UnionMode};
 

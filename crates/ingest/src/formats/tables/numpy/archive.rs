@@ -1,4 +1,7 @@
-//! Arrays in a ZIP archive (`.npz`).
+//! Arrays in a ZIP archive (`.npz`): the member `time.npy` is the column `time`.
+//!
+//! The crate `zip` reads the directory of the archive. Members are unpacked here, because a column is read piece by
+//! piece beside others; the checksum of a member is compared after its last byte.
 
 use std::io::{self, BufReader, Read};
 
@@ -14,14 +17,15 @@ use crate::formats::tables::{
     values::read_exact,
 };
 
-/// The end of the names of arrays.
+/// The end of the name of a member that is an array.
 const SUFFIX: &[u8] = b".npy";
-/// Arrays that are looked at.
+/// The number of members that are listed; later ones are ignored.
 const MEMBERS_MAX: usize = 4096;
-/// The longest array with a tick.
+/// The longest member that is read as a tick: a tick is a text or a number, a few hundred bytes.
 const TICK_BYTES_MAX: u64 = 4096;
 
-/// Whether a ZIP archive that begins like this is of arrays: its first member is one.
+/// Whether a file with these first bytes is a ZIP archive whose first member is an array. The name of that member
+/// begins at byte 30, and bytes 26 and 27 have its length.
 pub(crate) fn is_start(start: &[u8]) -> bool {
     let len = start.get(26..28).and_then(|len| len.first_chunk());
     let len = len.map_or(0, |len| usize::from(u16::from_le_bytes(*len)));
@@ -29,15 +33,15 @@ pub(crate) fn is_start(start: &[u8]) -> bool {
     start.starts_with(b"PK\x03\x04") && name.ends_with(SUFFIX)
 }
 
-/// An array of an archive.
+/// A member of an archive that is an array.
 pub(super) struct Member {
-    /// Its name, without the end.
+    /// The name of the column: that of the member without `.npy`.
     pub name: String,
     method: CompressionMethod,
     is_encrypted: bool,
     start: u64,
     packed: u64,
-    /// Its length, unpacked.
+    /// Bytes of the array with its description, unpacked.
     pub len: u64,
     crc: u32,
 }
@@ -120,7 +124,7 @@ impl Member {
     }
 }
 
-/// The bytes of a member, whose checksum is compared when its last byte was read.
+/// The unpacked bytes of a member. Its checksum is compared when its last byte was read.
 struct Checked<'a> {
     unpacked: Box<dyn Read + 'a>,
     crc: Crc,
@@ -141,7 +145,7 @@ impl Read for Checked<'_> {
     }
 }
 
-/// The array of this name.
+/// Returns the array of this name.
 pub(super) fn named<'m>(members: &'m [Member], name: &str) -> Option<&'m Member> {
     members.iter().find(|member| member.name == name)
 }

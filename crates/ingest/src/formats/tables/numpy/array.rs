@@ -1,4 +1,6 @@
-//! An array of NumPy: a description in the words of Python, and its items.
+//! An array of NumPy: a description in the words of Python, and its items. Of an array of 1,000 × 2 integers of 64
+//! bits, the second column begins 8 bytes after the description, 16 bytes apart (order C), or 8,000 bytes after it, 8
+//! bytes apart (order Fortran).
 //!
 //! Source: NumPy, `numpy.lib.format`.
 
@@ -37,7 +39,7 @@ pub(super) struct Array {
     order: Order,
 }
 
-/// Where the numbers of a column stand, from the first byte of the array on.
+/// Where the numbers of a column are: the bytes `offset` of each `stride` bytes, from byte `start` of the array on.
 pub(super) struct Place {
     pub name: String,
     pub number: Number,
@@ -103,7 +105,7 @@ impl Array {
         }
     }
 
-    /// The columns of tags, and what they were chosen by.
+    /// The columns of tags, and the names or the order by which they were chosen.
     pub fn columns(
         &self,
         settings: &Settings,

@@ -1,4 +1,4 @@
-//! The numbers of a column in a group of rows.
+//! The numbers of a column in a group of rows, as the crate `parquet` decodes them page by page.
 
 use std::{ops::Range, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::formats::tables::{
     values::{ReadColumn, TableColumn, ValueKind, Values},
 };
 
-/// What the numbers of a column mean; refused when it holds none.
+/// Returns the kind of numbers of a column. Refuses a column without numbers.
 pub(super) fn kind(column: &ColumnDescriptor) -> Result<ValueKind, Fault> {
     use ConvertedType as Old;
 

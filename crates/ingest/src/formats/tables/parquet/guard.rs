@@ -1,4 +1,7 @@
-//! The file as the library reads it: lengths are checked before memory is taken for them.
+//! The file as the crate `parquet` reads it: lengths are checked before memory is taken for them.
+//!
+//! The library reads the header of a page first. It gets an error instead of the header if the page would have more
+//! than 32 MiB.
 
 use std::{
     fs::File,
@@ -19,7 +22,7 @@ use crate::{
     payload::input::{Stopped, clamp},
 };
 
-/// The header of a page of numbers is not longer.
+/// No header of a page of numbers is longer.
 const PAGE_HEAD_BYTES: usize = 4096;
 
 /// A file whose length is known.
@@ -27,7 +30,7 @@ const PAGE_HEAD_BYTES: usize = 4096;
 pub(super) struct Guard {
     file: Arc<File>,
     size: u64,
-    /// Why it was not read on, for the library passes on only words.
+    /// The fault that stopped the library, which passes on only its text.
     fault: Arc<Mutex<Option<Fault>>>,
 }
 
@@ -105,7 +108,7 @@ impl Read for PageHead {
             bytes.insert(head.map_err(|fault| guard.note(fault))?)
         };
         let rest = &bytes[*used..];
-        // Without this error the library goes on skipping bytes after the end.
+        // Without this error the library would skip bytes after the end for ever.
         if rest.is_empty() && !out.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

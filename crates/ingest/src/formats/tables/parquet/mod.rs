@@ -126,7 +126,7 @@ fn footer(payload: &Payload<'_>) -> Result<ParquetMetaData, Fault> {
     })
 }
 
-/// What the notes of the writer say.
+/// Returns the header and the recording that the notes of the writer state.
 fn noted(footer: &ParquetMetaData) -> (Header, Recording) {
     let notes = footer.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
     let notes: Vec<(&str, &str)> =

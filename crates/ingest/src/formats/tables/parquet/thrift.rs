@@ -1,5 +1,6 @@
 //! Checks of the structures that a Parquet file describes itself by, before the library reads them: it reserves memory
-//! for as many items as a list says it has, and for pages as large as their headers say.
+//! for as many items as a list says it has, and for pages as large as their headers say. A list of 2^30 items in a
+//! footer of 1 KiB is refused here. Each new field by which the library reserves memory needs a check.
 //!
 //! Source: Apache Thrift, compact protocol; Apache Parquet, `parquet.thrift`.
 
@@ -16,7 +17,7 @@ const GROUPS_MAX: usize = 1 << 15;
 /// The largest page, decompressed. Of three columns, a page each is in memory, and one compressed.
 pub(super) const PAGE_BYTES_MAX: u64 = 32 << 20;
 
-/// What the walk over a structure comes by.
+/// A thing that the walk over a structure meets.
 #[derive(Debug, Clone, Copy)]
 enum Seen {
     /// A field of this type.
@@ -105,7 +106,7 @@ fn is_of_page(path: &[i64], kind: u8) -> bool {
     }
 }
 
-/// Sees what a structure holds, with the numbers of the fields around it.
+/// Receives each part of a structure, with the numbers of the fields around it.
 type See<'a> = dyn FnMut(&[i64], Seen) -> Result<(), Fault> + 'a;
 
 /// Walks over the structure at the beginning of `bytes`.
@@ -171,7 +172,8 @@ impl Walk<'_, '_> {
             return damaged("it has a list that is longer than the file");
         };
         (self.see)(&self.path, Seen::List(len))?;
-        // No header has a list of lists or of truth values. For a truth value some readers take one byte, and others none.
+        // No header has a list of lists or of truth values. For a truth value some readers take one byte, and others
+        // none.
         if matches!(head & 15, 9 | 10) {
             return damaged("it has a list of lists");
         }
