@@ -1,4 +1,7 @@
 //! The tags of one file, as a stream, whatever its format and size.
+//!
+//! Whether a last member of gzip, xz or bzip2 is complete shows only after its tags were handed on. Tags are certain up
+//! to the last checkpoint, and the error names the torn member, so that the caller can read again without it.
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! How to read a file.
+//! How to read a file: where to begin, the columns, the format, threads.
 
 use std::sync::{
     Arc,

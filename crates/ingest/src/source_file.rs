@@ -1,4 +1,4 @@
-//! A file of tags that was opened. However often it is looked at, its header is parsed once.
+//! A file of tags that was opened. Its header is parsed once for each format, however often it is asked for.
 
 use std::{
     fmt,

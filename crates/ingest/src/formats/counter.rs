@@ -2,9 +2,9 @@
 //! it, and blank records.
 //!
 //! With a period of 4,096, the counters 4,090, overflow, 4,092 and 10 are the times 4,090, 4,092 and 4,106: the counter
-//! goes back from 4,092 to 10 by more than half its period without an overflow, so 4,092 came before the one that
-//! precedes it. A counter that jumps forward stays, because a low rate has such jumps. Only up to 8 records on each
-//! side decide, so the result does not depend on the blocks in which a file is read.
+//! goes back from 4,092 to 10 by more than half its period without an overflow between them, so 4,092 came before the
+//! overflow in front of it. A counter that jumps forward stays, because a low rate has such jumps. Only up to 8 records
+//! on each side decide, so the result does not depend on the blocks in which a file is read.
 
 use super::{
     format::EARLY,

@@ -1,7 +1,7 @@
 //! The quantity and the unit that the name of a column states.
 //!
-//! `Time [ps]`, `time_ps` and `Zeit/ps` are times in picoseconds, `Detector` is a channel, and `start_ns` is neither,
-//! but a unit.
+//! `Time [ps]`, `time_ps` and `Zeit/ps` are times in picoseconds, `Detector` is a channel, and `start_ns` states a unit
+//! and no quantity.
 
 use tagq_store::TimeUnit;
 

@@ -24,7 +24,7 @@ const MARKERS: std::ops::RangeInclusive<i16> = 100..=103;
 /// Once a millisecond.
 const MILLISECOND: i16 = 104;
 /// The number of first records that tell records of 10 bytes from those of 5. A file is refused if more than half of
-/// this number are impossible, however many there are: so a file that is accepted stays accepted as it grows.
+/// this number are impossible, however many there are: the few records of a file that has just begun never decide.
 const JUDGED: usize = 64;
 
 /// The format of the quTAG.

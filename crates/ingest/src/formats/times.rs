@@ -1,8 +1,9 @@
-//! From times in a unit to ticks: exact, rounded to the nearest tick, and to the even one if two are as near.
+//! From times in a unit to ticks: exact, rounded to the nearest tick, and to the even one if two are as near. With
+//! ticks of 1 ns, 12.5 ns are 12 ticks and 13.5 ns are 14.
 //!
-//! Times are multiplied by the half ticks of a unit, `numerator / denominator`. Integers times the numerator fit in
-//! 127 bits for every time that a store holds. Of a fraction times the numerator, the floor and whether there is more
-//! are computed digit by digit, from the last digit on, so that every digit counts.
+//! Times are multiplied by the half ticks of a unit, `numerator / denominator`. Integers times the numerator fit in 127
+//! bits for every time that a store holds. Of a fraction times the numerator, the floor and whether there is more are
+//! computed digit by digit, from the last digit on, so that every digit counts.
 
 use std::{cmp::Ordering, num::IntErrorKind};
 

@@ -1,7 +1,8 @@
 //! crc32c of the bytes of a file, made as they are read.
 //!
-//! Checksums of stretches that follow each other can be joined, in whatever order they were made. So
-//! the threads that read a file make them side by side, and a file that grows needs one number.
+//! Checksums of ranges that follow each other can be joined, in whatever order they were made: bytes 0 to 9 and bytes
+//! 10 to 24 make bytes 0 to 24. So the threads that read a file make them side by side, and a file that grows needs one
+//! number.
 
 /// The checksum of the bytes from `start` to `end` of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,8 @@
 //! A stream cut into blocks of whole lines or records.
+//!
+//! With blocks of 8 bytes, the text `1<tab>10`, `2<tab>20` is cut into the line `1<tab>10` with its line feed, and
+//! `2<tab>2` waits for its end. No byte is lost or taken twice: a block is noted in the checksum of the source when it
+//! is cut, in the order of the file.
 
 use std::io;
 
@@ -133,7 +137,7 @@ pub(crate) struct Cutter<'a> {
 /// How a stream ended.
 #[derive(Debug)]
 pub(crate) struct End {
-    /// Where reading can go on: a part begins there, and a frame if the file has frames.
+    /// Where reading can continue: a part begins there, and a frame if the file has frames.
     pub resume_byte: u64,
     /// Whether whole parts after that were handed out.
     pub is_beyond: bool,

@@ -1,5 +1,8 @@
-//! Where the Zstandard frames of a file begin and end, found without decompressing anything
-//! (RFC 8878, sections 3.1.1 and 3.1.2).
+//! Where the Zstandard frames of a file begin and end, found without decompressing anything (RFC 8878, sections 3.1.1
+//! and 3.1.2).
+//!
+//! The window byte 0x58 of a frame means that it refers back at most 2 MiB. The content of blocks is not read, so
+//! damage in them is found by the decompressor.
 
 use std::{fs::File, io};
 

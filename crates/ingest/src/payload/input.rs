@@ -1,4 +1,6 @@
-//! The bytes of messages, from a file that may be compressed.
+//! The interface of the bytes of a payload, from a file that may be compressed.
+//!
+//! Bytes are handed out ahead of their use. Only those that were noted as taken are in the checksum of the source.
 
 use std::{
     io::{self, Read},
@@ -32,7 +34,7 @@ pub(crate) trait Input: Read {
 /// A member of a compressed file.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
-    /// What it is called.
+    /// The word for a member: `frame`.
     pub kind: &'static str,
     /// Counted from 1, from where reading began.
     pub number: usize,

@@ -1,4 +1,7 @@
 //! The bytes in the members of a compressed file.
+//!
+//! Reading can begin again only where a member begins. The checksum of the source grows member by member, so a member
+//! that is not complete is read again from its beginning.
 
 use std::{
     fs::File,

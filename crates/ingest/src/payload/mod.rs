@@ -122,7 +122,7 @@ impl<'a> Payload<'a> {
         self.compression.is_some()
     }
 
-    /// What many members of the file are called; `None` if it is not compressed.
+    /// The words for several members of the file; `None` if it is not compressed.
     pub(crate) fn members(&self) -> Option<&'static str> {
         self.compression.map(Compression::members)
     }

@@ -1,5 +1,7 @@
-//! A source that was opened: it is looked at and read through one descriptor, whatever becomes of its
-//! name.
+//! A source that was opened: it is examined and read through one descriptor, even if another file gets its name.
+//!
+//! A file that grew is known again by hashes of its first 64 KiB and of the 64 KiB before the byte up to which it was
+//! read.
 
 use std::{
     fs::{self, File, Metadata},
@@ -34,7 +36,7 @@ pub(crate) struct Opened {
 impl Opened {
     /// Opens the file at `path`; nothing else than a file, and without waiting for anybody.
     pub(crate) fn new(path: &Path) -> Result<Self, Error> {
-        // To open a device can move it, and to open a pipe means to wait for whoever writes to it.
+        // Opening a device can move it, and opening a pipe waits for a writer.
         check_file(path, &fs::metadata(path).map_err(io_error(path, "open"))?)?;
         let file = os::open_at_once(path).map_err(io_error(path, "open"))?;
         let looked = file.metadata().and_then(|metadata| Ok((metadata, FileStamp::of(&file)?)));

@@ -1,7 +1,7 @@
 //! Files that are decoded before it is their turn, several side by side.
 //!
-//! Each file is a unit of the pipeline. A file with enough parts to keep all threads busy waits for its turn:
-//! its own parts are decoded side by side then.
+//! Each file is a unit of the pipeline. With 8 threads, a file with 16 parts or more waits for its turn, and its own
+//! parts are decoded side by side then. Files are received in the order in which they were given.
 
 use std::{
     io,
@@ -36,7 +36,7 @@ pub struct ReadAhead {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads have in common.
+/// State that the decoding threads share.
 struct Shared {
     units: Files,
     spare: Spare,
@@ -77,7 +77,7 @@ impl ReadAhead {
             let Some((closed, settings)) = files.next() else { return false };
             let source = closed.open().map(Arc::new);
             file.0 = source.as_ref().ok().map(|source| (Arc::clone(source), settings));
-            // Nobody waits for it after an error.
+            // The receiver is gone after an error.
             open.send(source).is_ok()
         };
         let (dealer, announced) = Dealer::new(Box::new(cut) as Box<_>, threads);

@@ -1,10 +1,11 @@
 //! Decoding on several threads, received in the order of the file.
 //!
-//! A format cuts a file into units. Threads take them one after the other, count them side by side,
-//! and decode each from the sum of the counts before it: so a counter that overflows needs no second
-//! pass. Each unit has a channel of its own, and the receiver empties one channel after the other, so the tags
-//! come in the order of the file whatever the number of threads. The output of all units that waits for the
-//! receiver is bounded, and so is memory. The unit that is received has room whatever waits in others.
+//! A format cuts a file into units. Threads take them one after the other, count them side by side, and decode each
+//! from the sum of the counts before it: units with 2, 0 and 3 overflows are decoded after 0, 2 and 2. So a counter
+//! that overflows needs no second pass. Each unit has a channel of its own, and the receiver empties one channel after
+//! the other, so the tags come in the order of the file whatever the number of threads. The output that waits for the
+//! receiver is bounded, and the unit that is received always has room: otherwise later units could fill the memory and
+//! stop it.
 
 pub(crate) mod files;
 mod waiting;
@@ -316,7 +317,7 @@ impl<Cut, End> Dealer<Cut, End> {
     }
 }
 
-/// What the threads that decode have in common.
+/// State that the decoding threads share.
 struct Decoder<'a, U> {
     units: &'a U,
     as_rows: bool,

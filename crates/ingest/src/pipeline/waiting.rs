@@ -1,4 +1,5 @@
-//! Output of units that waits for the receiver: bounded, so that memory is.
+//! Output of units that waits for the receiver: at most 32 MiB, and 8 MiB more for the unit that is received. Without
+//! these 8 MiB, later units could take all room, and the receiver would wait for ever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +23,7 @@ pub(super) struct WaitingState {
 }
 
 impl WaitingState {
-    /// Whether there is room for output of unit number `unit`, or nobody receives it.
+    /// Whether there is room for output of unit number `unit`, or the receiver is gone.
     fn has_room(&self, bytes: usize, unit: usize) -> bool {
         let bytes_max = WAITING_BYTES + if unit == self.received { RECEIVED_BYTES } else { 0 };
         self.is_stopped || self.bytes + bytes <= bytes_max

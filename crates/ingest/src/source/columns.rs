@@ -1,4 +1,7 @@
 //! Columns of tags that are put in order.
+//!
+//! Of the times 10, 30, 20 and 40 only row 2 is late: it is taken out, and put before row 1. Equal times keep the order
+//! in which they came.
 
 use std::ops::Range;
 
@@ -67,8 +70,8 @@ impl Columns {
         }
     }
 
-    /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that
-    /// they stand after, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
+    /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that they stand
+    /// after, the others ascend. A few late ones cost some moves of whole ranges, not a sort.
     pub(super) fn sort(&mut self, late: &[usize]) {
         let rows = self.time.len();
         // The late ones apart, the others together at the beginning.

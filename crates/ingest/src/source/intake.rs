@@ -1,4 +1,8 @@
 //! The rows of one source between reader and store.
+//!
+//! If 100 rows are committed and the resume point is after 60 tags, the first 40 rows that are read again are skipped.
+//! Rows are committed only after complete messages, lines or records, together with the byte up to which the file was
+//! read: the next ingest continues there as if there had been no interruption.
 
 use std::{collections::HashMap, path::Path};
 
@@ -49,7 +53,7 @@ pub(super) struct Intake<'a> {
     pub order: Order,
     pub points: Points,
     pub rows: Sorted<'a>,
-    /// What the run file beside the source says.
+    /// The run file beside the source, until the header of the source was read.
     beside: Option<RunFile>,
     /// Labels of named channels in the file that have others in the run.
     renumbered: Vec<(u16, u16)>,
@@ -122,7 +126,7 @@ impl<'a> Intake<'a> {
         Ok(intake)
     }
 
-    /// Begins with what the run file beside the source says.
+    /// Takes the facts of the run file beside the source.
     fn begin_beside(&mut self) -> Result<(), Error> {
         self.beside = RunFile::beside(&self.source.opened.path, self.source.opened.size());
         let Some(beside) = &self.beside else { return Ok(()) };
@@ -176,8 +180,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Notes what the header of the file says. What was found among the records before byte
-    /// [`crate::Settings::start_byte`] stays.
+    /// Notes the header of the file. Counts of records before byte [`crate::Settings::start_byte`] stay.
     pub(super) fn begin_recording(&mut self, recording: Recording) {
         let before = self.facts.recording.take().filter(|_| self.start.byte > 0);
         self.facts.recording = Some(match before {

@@ -1,4 +1,5 @@
-//! Ingest of one source into a store.
+//! Ingest of one source into a store: tags from the decoder go through `intake`, `order` puts them in order, and
+//! `resume` finds where reading can begin again.
 
 pub(crate) mod change;
 mod columns;
@@ -121,7 +122,7 @@ fn ingest_from(
     };
     let micro_tick = settings.micro_tick();
     if micro_tick.is_some() && intake.facts.columns.is_none() {
-        // An ingest that is interrupted goes on with the same unit.
+        // An ingest that is interrupted continues with the same unit.
         intake.facts.columns = Some(Columns { micro_tick, ..Columns::default() }.to_string());
     }
     let mut is_unit_told = false;

@@ -1,8 +1,9 @@
 //! Puts the tags of one source in order of time.
 //!
-//! Recorders hand over tags nearly in order: some come late by a few. A tag may be late by up to
-//! [`HORIZON`] tags; equal times keep the order they arrived in. Rows that are in order are handed on as they came,
-//! and no value of theirs is looked at.
+//! Recorders hand over tags nearly in order: the times 10, 30, 20 become 10, 20, 30. A tag may be late by up to
+//! [`HORIZON`] tags; equal times keep the order they arrived in. Rows that are in order are handed on as they came, and
+//! no value of theirs is read. Tags are released at the same tags of a source wherever reading began, so an interrupted
+//! ingest gives the same rows.
 
 use std::mem;
 
@@ -13,9 +14,9 @@ use crate::formats::format::Checkpoint;
 
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
-/// So often within a horizon an eager [`Order`] releases what is settled.
+/// How often within a horizon an eager [`Order`] releases tags.
 const STEPS: usize = 8;
-/// Fewer rows are joined with as few before them.
+/// Parts with fewer rows are joined with such a part before them.
 const FEW_ROWS: usize = 4_096;
 
 /// A tag that came too late. `number` counts the tags of the source from 1.

@@ -1,8 +1,9 @@
 //! Resume points: places at which reading of a source can begin again without a change of committed rows.
 //!
-//! Rows are committed while other tags are still held to be put in order. A later call starts at a byte
-//! before those and skips the rows that are already stored. This gives the same rows if all tags before
-//! the byte are committed, because the committed tags after the byte are then the first ones in order.
+//! Rows are committed while other tags are still held to be put in order. A later call starts at a byte before those
+//! and skips the rows that are already stored. This gives the same rows if all tags before the byte are committed. A
+//! tag at 20 that comes after a point whose tags end at 30 crosses that point: it belongs before tags that precede the
+//! point.
 
 use tagq_store::ResumePoint;
 

@@ -1,4 +1,5 @@
-//! A unit of tags as bytes.
+//! A unit of tags as bytes. Units are encoded apart from each other, so their bytes must be right one after the other
+//! in any number: each is a member, whole lines, or records that begin with the overflows since the unit before.
 
 use std::{
     io::{self, Write},

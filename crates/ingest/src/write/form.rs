@@ -1,4 +1,4 @@
-//! The forms of files of tags: contents and compressions.
+//! The forms of files of tags: contents and compressions. `night.tags.zst` asks for messages in Zstandard frames.
 
 use std::path::Path;
 
@@ -96,7 +96,7 @@ impl Content {
         }
     }
 
-    /// What a file of it has a place for.
+    /// The facts for which such a file has a place.
     pub(super) fn keeps(self) -> Keeps {
         let nothing = Keeps { tick: false, micro: false, names: false, facts: false, dead: false };
         match self {

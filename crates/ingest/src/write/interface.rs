@@ -1,4 +1,4 @@
-//! What all forms have in common in which tags are written.
+//! The interface of the forms in which tags are written.
 
 use std::{
     any::Any,
@@ -14,7 +14,7 @@ pub trait TagForm: fmt::Debug + Send + Sync {
     /// The name of its format, see [`FormatName`](crate::FormatName).
     fn format_name(&self) -> &'static str;
 
-    /// What it has a place for.
+    /// The facts for which it has a place.
     fn keeps(&self) -> Keeps;
 
     /// The same times, without what it has no place for; `None` if it cannot state the tick.
@@ -35,7 +35,7 @@ pub trait TagForm: fmt::Debug + Send + Sync {
     ) -> io::Result<Box<dyn TagSink>>;
 }
 
-/// What a form has a place for, besides times and channels.
+/// The facts for which a form has a place, besides times and channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub struct Keeps {

@@ -1,4 +1,7 @@
 //! The writer of files: units of tags go to threads that encode them, and their bytes to one that writes.
+//!
+//! A unit is announced to the writing thread before it is encoded, so bytes are written in the order of the tags
+//! whichever thread is done first.
 
 use std::{
     collections::VecDeque,
@@ -223,7 +226,7 @@ impl<W: Output> TagWriter<W> {
         if is_sent {
             return Ok(());
         }
-        // Somebody is gone before the end, and says why.
+        // A thread ended early. Its error is the reason.
         self.join().and_then(|_| Err(io::Error::other("nobody writes any more")))
     }
 

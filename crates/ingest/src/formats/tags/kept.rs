@@ -1,7 +1,7 @@
 //! The words of a message that later pointers may point to.
 //!
-//! Words of a message that were handed out as tags are not kept. A pointer to them is an error, because a small message
-//! could otherwise become any number of tags.
+//! Words that were handed out as tags when they arrived are not kept. A pointer to them is an error, because a small
+//! message could otherwise become any number of tags.
 
 use std::{fs::File, ops::Range};
 

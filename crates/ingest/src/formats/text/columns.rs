@@ -1,4 +1,4 @@
-//! Which of the two numbers of a line is the time.
+//! The order of the two numbers of a line: channel and time, or time and channel.
 
 use std::{fmt, str::FromStr};
 

@@ -39,7 +39,7 @@ pub enum LineFault {
     /// A number of a channel among names.
     #[error("its channel is a number, and those before it are names; write one of both for all")]
     ChannelNumber,
-    /// A name of a channel that nobody could type.
+    /// A name of a channel that is empty, longer than 64 characters, without a letter, or with control characters.
     #[error("its channel is no name: 1 to 64 characters, a letter among them")]
     NoName,
     /// Names without end.

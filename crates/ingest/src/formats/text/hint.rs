@@ -1,4 +1,7 @@
 //! The option that reads a text which is not understood as it is, with the names, units and order of the file.
+//!
+//! For the header `Start,Det` above the line `12.5,3` it is `--columns time=Start:ns,channel=Det`: the unit is an
+//! example if nothing states it.
 
 use tagq_store::{TimeUnit, quoted};
 
@@ -18,7 +21,7 @@ use crate::formats::{
 /// The channel in an example.
 const CHANNEL: &str = "--channel 1";
 
-/// Returns what follows the fault of a line in a text that is read by these columns.
+/// Returns the words with an option that follow the fault of a line, in a text that is read by these columns.
 pub(super) fn of_line(fault: LineFault, line: &[u8], columns: &Columns) -> Option<String> {
     match fault {
         LineFault::TimeNotWhole => {

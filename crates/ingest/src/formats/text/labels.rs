@@ -1,4 +1,7 @@
 //! Channels whose labels are names: each name gets a number, in the order in which they come.
+//!
+//! The names Alice, Bob, Alice are the channels 1, 2, 1. Numbers depend on all lines before, so such a text is parsed
+//! by one thread; when it grows, parsing begins with the names that the source has.
 
 use std::collections::HashMap;
 

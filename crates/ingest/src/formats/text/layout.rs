@@ -1,4 +1,8 @@
 //! How the lines of a text are read: as two whole numbers, or as fields, some of which hold the time and the channel.
+//!
+//! Below the header `id;time_ns;ch` the line `7;12,5;3` is a tag of channel 3 at 12.5 ns: where commas do not separate
+//! fields, they are decimal commas. The lines up to the first tag decide the layout alone, so a text is read in one way
+//! however often it grows.
 
 use tagq_store::{Tag, Tick, TimeUnit, format::MICRO_NONE};
 
@@ -238,7 +242,8 @@ impl HeaderLine {
         Some(names.find(wanted))
     }
 
-    /// What separates the fields of a line below the header: as in the header, or else what gives as many fields.
+    /// Returns the separator of the fields of a line below the header: that of the header, or else the first one that
+    /// gives as many fields.
     fn separator_of(&self, line: &[u8]) -> Option<Separator> {
         let fits = |separator: &Separator| {
             let mut fields = Vec::new();
@@ -357,7 +362,7 @@ impl Fields {
         }
     }
 
-    /// What separates two whole numbers and the ticks of the unit, if lines can have just these.
+    /// The separator, and the ticks of the unit of times, if lines are two whole numbers that [`plain_line`] can read.
     fn plain(&self) -> Option<(u8, i64)> {
         let factor = self.times.map_or(Some(1), |times| times.to_ticks.factor())?;
         let has_two = self.count == 2 && self.times_of.is_empty();

@@ -1,4 +1,5 @@
-//! Text: a line for each tag, `channel TAB time`, times in ticks.
+//! Text: a line for each tag. By default it is `channel TAB time` with times in ticks; a header, comments and options
+//! may say otherwise.
 
 pub(crate) mod columns;
 pub(crate) mod fields;

@@ -1,5 +1,8 @@
-//! The tags of a text: blocks of whole lines, cut one after the other by any free thread and parsed
-//! side by side.
+//! The tags of a text: blocks of whole lines, cut one after the other by any free thread and parsed side by side.
+//!
+//! Reading can begin again after any block of a text that is not compressed. A last line without a line end may be cut,
+//! so it is a tag only if the user asks for it (`salvage`). Lines in errors are counted from the beginning of the file,
+//! also where reading began later.
 
 use std::{
     path::Path,
@@ -71,7 +74,7 @@ pub(super) fn read(
     })
 }
 
-/// What the beginning of a text says: the tick of times in a unit, and names of channels.
+/// Returns the header that the beginning of a text makes: the tick of times in a unit, and names of channels.
 pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Header, Error> {
     let start = payload.first(BLOCK_BYTES)?;
     let found = Finder::of_start(settings, &start, channel_of_name(payload.path));
@@ -96,7 +99,8 @@ pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Heade
     Ok(Header { tick, channel_names, are_names_counted: layout.has_names(), ..Header::default() })
 }
 
-/// The layout of a text that goes on, if it says more than an order. Its header stands at the beginning alone.
+/// The layout of a text whose reading is continued, if it says more than an order. It is found from the beginning of
+/// the file, where the header is.
 fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<Layout>, Error> {
     let before = settings.columns_before.as_ref();
     if settings.start_byte == 0 || before.is_none() {

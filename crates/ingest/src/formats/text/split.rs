@@ -1,4 +1,6 @@
 //! The fields of a line and their separators.
+//!
+//! With commas between fields, `1, "a,b" ,2` has the fields `1`, `a,b` and `2`.
 
 use super::fields::LineFault;
 

@@ -1,4 +1,8 @@
-//! The beginning of a text: comments, blank lines and a header.
+//! The beginning of a text: comments, blank lines and a header, up to the first tag.
+//!
+//! A comment is a header if the first tag has as many fields as it has names: `# time,ch` above `100,1`. A text that is
+//! read for the first time and one that is continued must get the same layout, so nothing after the first tag is looked
+//! at, except for the words of an error.
 
 use super::{
     columns::TextColumns,
@@ -104,9 +108,9 @@ pub(super) struct Finder<'s> {
     named: Option<u16>,
     /// Lines that are still to be skipped.
     skip: u64,
-    /// What comments state of times.
+    /// The tick or the unit of times that comments state.
     pub stated: Option<Stated>,
-    /// What a later comment states otherwise, and its line.
+    /// A later comment that states another length, and its line.
     contradiction: Option<(u64, Stated)>,
     /// The order of two columns, if a header says it.
     order: Option<TextColumns>,
@@ -191,7 +195,7 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// Takes what a comment states. The tick that is given chooses among several.
+    /// Takes the statement of a comment. The tick that is given chooses among several.
     fn state(&mut self, stated: Stated) {
         let given = self.settings.tick;
         match self.stated {
@@ -334,7 +338,7 @@ impl<'s> Finder<'s> {
         }
     }
 
-    /// The order of the columns where no header says it. A text that was begun goes on as it began.
+    /// The order of the columns where no header says it. A text whose reading is continued keeps its order.
     fn given_order(&self) -> Option<TextColumns> {
         let order = |columns: &Option<Columns>| columns.as_ref().and_then(Columns::order);
         let (given, before) = (order(&self.settings.columns), order(&self.settings.columns_before));

@@ -1,10 +1,10 @@
-//! What a comment before the first tag states of times: the tick, or the unit.
+//! The tick, or the unit of times, that a comment before the first tag states.
 
 use tagq_store::{Tick, TimeUnit};
 
 use crate::formats::naming::unit_of;
 
-/// What a comment states before a colon or an equals sign, in lower case and without blanks and marks.
+/// The words before a colon or an equals sign that state a tick or a unit, in lower case and without blanks and marks.
 const KEYS: [&str; 13] = [
     "unit",
     "units",
@@ -21,7 +21,7 @@ const KEYS: [&str; 13] = [
     "timebase",
 ];
 
-/// What a comment states of times.
+/// The statement of a comment about times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stated {
     /// The length of a tick: a number with a unit, as in `Unit Time Tag: 80.955ps`.
@@ -51,7 +51,7 @@ impl Stated {
         text.parse().ok().map(Self::Tick)
     }
 
-    /// The length of what times count.
+    /// The length of one unit of times.
     pub(super) fn length(self) -> Tick {
         match self {
             Self::Tick(tick) => tick,

@@ -1,4 +1,4 @@
-//! bzip2.
+//! bzip2. Only decompression shows where a stream ends.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! gzip (RFC 1952).
+//! gzip (RFC 1952). Only decompression shows where a member ends.
 
 use std::io;
 

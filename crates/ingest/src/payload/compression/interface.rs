@@ -1,4 +1,4 @@
-//! The interface of a compression, and what its members have in common.
+//! The interface of a compression, and functions that several compressions use.
 
 use std::{error::Error, fs::File, io, ops::Range};
 
@@ -12,10 +12,10 @@ pub(crate) trait Compression: Sync {
     /// The end of the names of its files.
     fn suffix(&self) -> &'static str;
 
-    /// What a member is called.
+    /// The word for a member: `frame`.
     fn member(&self) -> &'static str;
 
-    /// What many of them are called, with the name of the compression.
+    /// The words for several members, with the name of the compression: `Zstandard frames`.
     fn members(&self) -> &'static str;
 
     /// Whether these bytes begin a member. `bytes` may be the first bytes of a member that is not complete.

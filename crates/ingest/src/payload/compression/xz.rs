@@ -1,4 +1,7 @@
 //! xz. Its streams may be followed by padding of four zeros each.
+//!
+//! The size of the dictionary in the first block header decides how many files may be decompressed at once: the byte
+//! 0x16 stands for 8 MiB.
 
 use std::io;
 

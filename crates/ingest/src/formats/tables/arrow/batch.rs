@@ -1,7 +1,8 @@
 //! The numbers of a record batch.
 //!
 //! 1,000 rows of a column of 64 bits are in a buffer of 8,000 bytes, and 125 bytes say which of them are null. A
-//! compressed buffer may unpack to at most twice its values and 1 KiB, so that a short file cannot take much time.
+//! compressed buffer may have at most twice the bytes of its values and 1 KiB, because all of it is decompressed for
+//! its checksum.
 
 use std::{
     io::{self, Read},

@@ -21,7 +21,7 @@ use crate::formats::tables::{
 const SUFFIX: &[u8] = b".npy";
 /// The number of members that are listed; later ones are ignored.
 const MEMBERS_MAX: usize = 4096;
-/// The longest member that is read as a tick: a tick is a text or a number, a few hundred bytes.
+/// The longest member that is read as a tick: a tick is a short text or a number.
 const TICK_BYTES_MAX: u64 = 4096;
 
 /// Whether a file with these first bytes is a ZIP archive whose first member is an array. The name of that member

@@ -108,7 +108,7 @@ impl Read for PageHead {
             bytes.insert(head.map_err(|fault| guard.note(fault))?)
         };
         let rest = &bytes[*used..];
-        // Without this error the library would skip bytes after the end for ever.
+        // Without this error the library would continue to skip bytes after the end.
         if rest.is_empty() && !out.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
