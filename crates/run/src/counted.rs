@@ -1,4 +1,4 @@
-//! Numbers of things, for a reader.
+//! Numbers of things, for a reader: `1 tag`, `1,234 tags`.
 
 /// Formats 1234567 as 1,234,567.
 pub fn thousands(n: u64) -> String {

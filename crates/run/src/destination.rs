@@ -1,4 +1,7 @@
-//! Where an output goes, and what it must not replace.
+//! Where an output goes, and the files that it must not replace.
+//!
+//! Writing `night/all.tags` from the run `night/` is refused, because the file would be a source of the run at its next
+//! opening.
 
 use std::{
     fs,
@@ -23,13 +26,13 @@ pub struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Checks that a file can be created there. A file of a store, a source of a store beside or around it, and a file that
-    /// is read are never replaced. Nor may the file become a source of a run that is read: a file with a source name in
-    /// the folder of the run would, and in a nested folder if the run has sources in such folders.
+    /// Checks that a file can be created there. A file of a store, a source of a store beside or around it, and a file
+    /// that is read are never replaced. Nor may the file become a source of a run that is read: a file with a source
+    /// name in the folder of the run would, and in a nested folder if the run has sources in such folders.
     ///
     /// # Errors
-    /// [`Error::InStore`], [`Error::OntoSource`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`]; [`Error::Exists`] without `force`, or for
-    /// what is not a file.
+    /// [`Error::InStore`], [`Error::OntoSource`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`];
+    /// [`Error::Exists`] without `force`, or for what is not a file.
     pub fn check(&self) -> Result<(), Error> {
         let Self { path, force, reads } = *self;
         check_outside_stores(path)?;

@@ -1,4 +1,4 @@
-//! The errors between a name on a command line and an answer.
+//! Errors from opening a run to answering a request, with their exit codes.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub enum RequestError {
     Missing {
         /// The option.
         option: String,
-        /// What the option means, with a punctuation mark in front; or nothing.
+        /// The meaning of the option, with a punctuation mark in front; or nothing.
         what: String,
     },
     /// Only one of two options can be given.
@@ -74,7 +74,7 @@ pub enum RequestError {
     NotFound {
         /// The option.
         option: String,
-        /// What was not found, and how to state it.
+        /// The value that was not found, and how to state it.
         reason: String,
     },
     /// The request would take more than a day. The option `long` allows that.
@@ -85,8 +85,8 @@ pub enum RequestError {
         /// The work.
         what: String,
     },
-    /// The request needs more memory or space on the disk than is allowed, or numbers that are too large. The text says what
-    /// would work.
+    /// The request needs more memory or space on the disk than is allowed, or numbers that are too large. The text says
+    /// what would work.
     #[error("{0}")]
     TooLarge(String),
     /// The runs cannot be merged, added, or asked together.
@@ -107,7 +107,8 @@ impl RequestError {
         Self::Options { options, reason }
     }
 
-    /// Returns the error for an option that is not given; `what` says what the option means, with a punctuation mark in front.
+    /// Returns the error for an option that is not given; `what` says what the option means, with a punctuation mark in
+    /// front.
     pub fn missing(option: &str, what: &str) -> Self {
         Self::Missing { option: option.into(), what: what.into() }
     }

@@ -1,5 +1,8 @@
-//! Escaping of external text before display: names of files, runs and channels, notes of recorders, and
-//! messages that contain them.
+//! Escaping of external text before display: names of files, runs and channels, notes of recorders, and messages that
+//! contain them.
+//!
+//! A file whose name has an escape character before `[2J.csv` would clear the screen of a terminal; it is shown as
+//! `\u{1b}[2J.csv`.
 
 use std::borrow::Cow;
 

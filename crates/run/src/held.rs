@@ -1,4 +1,6 @@
 //! A run whose file holds counts in place of tags.
+//!
+//! The counts are read from the file, not from the store, so a file that changed since it was ingested is refused.
 
 use tagq_ingest::{HeldCounts, is_unchanged};
 use tagq_store::os::FileStamp;

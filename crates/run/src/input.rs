@@ -1,4 +1,6 @@
 //! Standard input as a source: buffered in a temporary file, so that it can be read like a file.
+//!
+//! It is listed as `stdin-1`; a second stream ingested into the same store is `stdin-2`.
 
 use std::{
     io::{self, Read},
@@ -19,8 +21,8 @@ const NAME: &str = "stdin-";
 pub struct Input(SetAside);
 
 impl Input {
-    /// Reads `stream` to its end into a temporary file in `folder`. Memory use is bounded. A file that would stay if the
-    /// process were killed is told to `progress`.
+    /// Reads `stream` to its end into a temporary file in `folder`. Memory use is bounded. A file that would stay if
+    /// the process were killed is told to `progress`.
     ///
     /// # Errors
     /// [`Error::Aside`] if the stream cannot be read or the folder has not enough space.

@@ -1,4 +1,7 @@
 //! Damaged blocks of a store, which a copy can leave out.
+//!
+//! If a damaged block has the times 500 to 900, and the next block begins at 900, the dead time is 500 to 899: the time
+//! of an intact tag is never dead.
 
 use tagq_store::{Recording, Tick};
 

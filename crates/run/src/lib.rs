@@ -1,10 +1,11 @@
 //! Runs: recordings as columns that queries read.
 //!
-//! [`open`] finds the store and the sources of a run and brings the store up to date. A [`Run`] counts over its rows, with
-//! results of its own that are kept from question to question. The [`Setup`] has what a recording does not say: names of channels,
-//! delays, definitions. Other functions write runs and files: [`convert()`], [`merge`], [`derive()`], [`SimulationOptions`].
+//! [`open`] finds the store and the sources of a run and brings the store up to date. A [`Run`] counts over its rows,
+//! with results of its own that are kept from question to question. The [`Setup`] has what a recording does not say:
+//! names of channels, delays, definitions. Other functions write runs and files: [`convert()`], [`merge`],
+//! [`derive()`], [`SimulationOptions`].
 //!
-//! What changes a folder of others writes beside it first, and replaces in one step.
+//! Functions that write files or stores write beside the target first, and replace it in one step.
 
 mod counted;
 mod error;

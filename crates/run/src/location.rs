@@ -1,4 +1,7 @@
 //! The location of a run: of its sources and of its store.
+//!
+//! The store of the folder `night/` is `night/.tagq`, and that of the file `night.tags.zst` is `night.tags.zst.tagq`. A
+//! store at its default place is never a link, because a run from another user could point anywhere.
 
 use std::{
     collections::HashMap,
@@ -74,10 +77,10 @@ impl RunLocation {
         Self { path: path.into(), store, sources, is_recursive: false, input: None }
     }
 
-    /// Returns the name of a source in the manifest: its file name if it lies next to or around the
-    /// store, otherwise its full path. In a recursive run, a source in a nested folder has its path from the
-    /// folder around the store, with `/` between folders. A backslash is doubled, and bytes that are not UTF-8 are written
-    /// as `\xNN`, so that no two files share a name.
+    /// Returns the name of a source in the manifest: its file name if it lies next to or around the store, otherwise
+    /// its full path. In a recursive run, a source in a nested folder has its path from the folder around the store,
+    /// with `/` between folders. A backslash is doubled, and bytes that are not UTF-8 are written as `\xNN`, so that no
+    /// two files share a name.
     pub fn name_of(&self, source: &Path) -> String {
         if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
             return name.clone();
@@ -157,8 +160,8 @@ impl RunLocation {
         manifest.sources.iter().any(|source| names.contains(&source.facts.name))
     }
 
-    /// Returns the command that ingests the run, which was opened like this, with more options; `None` if its files are a
-    /// stream, or too many are named one by one.
+    /// Returns the command that ingests the run, which was opened like this, with more options; `None` if its files are
+    /// a stream, or too many are named one by one.
     pub(crate) fn ingest_command(&self, more: &str, options: &OpenOptions) -> Option<String> {
         if self.input.is_some() {
             return None;
@@ -180,8 +183,8 @@ impl RunLocation {
         Some(format!("tagq ingest {options}{recursive}{store} {}", pasted(&self.path)))
     }
 
-    /// Returns the command that merges all sources of the run, which was opened like this; `None` if there are too many, or
-    /// one alone.
+    /// Returns the command that merges all sources of the run, which was opened like this; `None` if there are too
+    /// many, or one alone.
     pub(crate) fn merge_command(
         &self,
         sources: &[PathBuf],

@@ -10,8 +10,8 @@ use std::{
 /// Maximum number of values; a full memo is cleared.
 const VALUES_MAX: usize = 1 << 10;
 
-/// Values by their type and their arguments. The rows of an open run do not change, so that a value that depends on them
-/// and its arguments alone stays right.
+/// Values by their type and their arguments. The rows of an open run do not change, so that a value that depends on
+/// them and its arguments alone stays right.
 #[derive(Default)]
 pub struct Memo {
     values: Mutex<HashMap<(TypeId, String), Box<dyn Any + Send + Sync>>>,

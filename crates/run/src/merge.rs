@@ -1,4 +1,7 @@
-//! AlignedRun recordings of the same time into one run.
+//! Merges recordings of the same time into one run.
+//!
+//! With an offset of 100 ticks and a drift of 2 ppm, the time 1,000,000 of the second run becomes 1,000,102. Times are
+//! calculated as exact fractions and rounded down once, so that they stay in order.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -77,13 +80,14 @@ pub struct Merged {
     pub overlap: Option<(i64, i64)>,
 }
 
-/// Merges runs of one clock, or of clocks that `others` aligns, into the new store `out`: the tags of all in order of time,
-/// of equal times those of earlier runs first, as one source. Times are in the tick of `first`. Tags of one run in the dead
-/// time of another are left out, so that counts, rates and coincidences are those of the time in which all recorded.
+/// Merges runs of one clock, or of clocks that `others` aligns, into the new store `out`: the tags of all in order of
+/// time, of equal times those of earlier runs first, as one source. Times are in the tick of `first`. Tags of one run
+/// in the dead time of another are left out, so that counts, rates and coincidences are those of the time in which all
+/// recorded.
 ///
 /// # Errors
-/// [`Error::Request`] if a run has several sources with tags, if two runs use a channel, if a run overlaps in time with no
-/// other one, or if micro times have different units; [`Error::StoreThere`]; errors of the disk.
+/// [`Error::Request`] if a run has several sources with tags, if two runs use a channel, if a run overlaps in time with
+/// no other one, or if micro times have different units; [`Error::StoreThere`]; errors of the disk.
 pub fn merge(
     first: &Run,
     others: &[(&Run, Alignment)],

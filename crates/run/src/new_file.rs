@@ -1,4 +1,6 @@
 //! A file that appears complete or not at all.
+//!
+//! Its content is durable before the file gets its name, so a power loss never leaves the name with a part of it.
 
 use std::{
     fs::File,

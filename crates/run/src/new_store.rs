@@ -1,4 +1,4 @@
-//! A store of rows that a program has in memory.
+//! A store of rows that a program has in memory; like a new file, it appears complete or not at all.
 
 use std::{
     env, fs, io,

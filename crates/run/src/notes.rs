@@ -1,8 +1,7 @@
-//! The notes of a recorder next to a source: the run file `<UTC>_<name>.json` next to
-//! `<UTC>_<name>.tags.zst`.
+//! The notes of a recorder next to a source: the run file `<UTC>_<name>.json` next to `<UTC>_<name>.tags.zst`.
 //!
-//! Its settings are shown and never applied, because the hardware of the recorder already applied them.
-//! Its counts are compared with the ingested ones.
+//! Its settings are shown and never applied, because the hardware of the recorder already applied them. Its counts are
+//! compared with the ingested ones. Its duration is in steps of 5 ns: 200,000,000 of them are 1 s.
 
 use std::{io, path::Path};
 

@@ -1,4 +1,6 @@
 //! Opening a run: its store is updated, or answers as it is.
+//!
+//! A query never fails because the store cannot be written: then the last commit answers, with a note.
 
 use std::{
     collections::HashMap,
@@ -86,7 +88,8 @@ impl Run {
         }
     }
 
-    /// Returns a run whose path the user gave as `path`, with a store; `light` is the note that its light is not steady.
+    /// Returns a run whose path the user gave as `path`, with a store; `light` is the note that its light is not
+    /// steady.
     pub fn with_store(path: &Path, store: Store, light: Option<String>) -> Self {
         Self {
             path: path.into(),
@@ -210,8 +213,8 @@ impl Run {
         i64::try_from(ticks).ok().filter(|_| pulses.channel == channel && !is_tag)
     }
 
-    /// Returns the period of the light pulses in ticks, if all of its files state it: of sync pulses that no divider made
-    /// fewer.
+    /// Returns the period of the light pulses in ticks, if all of its files state it: of sync pulses that no divider
+    /// made fewer.
     pub fn pulse_period(&self) -> Option<f64> {
         let pulses = self.pulses()?;
         let is_it = |source: &Source| {
@@ -285,8 +288,8 @@ impl Run {
         })?
     }
 
-    /// Returns for each of `times`, in ticks as recorded, the first row at this time or later; the number of rows if there
-    /// is none. Many times are looked up by the threads of the rayon pool that this is called in.
+    /// Returns for each of `times`, in ticks as recorded, the first row at this time or later; the number of rows if
+    /// there is none. Many times are looked up by the threads of the rayon pool that this is called in.
     ///
     /// # Errors
     /// [`Error::Unordered`] for a row or an index out of order, and errors from reading the store.
@@ -504,12 +507,12 @@ impl fmt::Display for StoreSizes {
     }
 }
 
-/// Changes the store of a run permanently: times first, then gaps, in one commit. Returns its sizes if columns were made or
-/// dropped. `progress` receives the bytes of new columns before they are written.
+/// Changes the store of a run permanently: times first, then gaps, in one commit. Returns its sizes if columns were
+/// made or dropped. `progress` receives the bytes of new columns before they are written.
 ///
 /// # Errors
-/// [`Error::NothingIngested`], [`Error::ConvertedTimes`], [`Error::NeitherColumn`], [`Error::NoRoomForColumns`], and errors
-/// from reading and writing the store.
+/// [`Error::NothingIngested`], [`Error::ConvertedTimes`], [`Error::NeitherColumn`], [`Error::NoRoomForColumns`], and
+/// errors from reading and writing the store.
 pub fn change_store(
     path: &Path,
     store: Option<&Path>,
@@ -588,7 +591,7 @@ fn update_durably(context: Context<'_>) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// Notes at each opening what is odd about sources.
+/// Notes oddities of sources at each opening.
 fn note_sources(store: &Store, location: &RunLocation, progress: &dyn Progress) {
     let manifest = store.manifest();
     // A single file, as files of instruments that need another file often are, and a few in a folder.

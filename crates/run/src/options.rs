@@ -31,8 +31,8 @@ pub struct OpenOptions {
     pub run_id: Option<RunId>,
     /// Whether a new store gets a column of gaps: two bytes more a tag, and faster queries.
     pub gaps: bool,
-    /// Whether a new store gets a column of times: eight bytes more a tag. Without it they are decoded from gaps and far
-    /// distances. A store without gaps has one in any case.
+    /// Whether a new store gets a column of times: eight bytes more a tag. Without it they are decoded from gaps and
+    /// far distances. A store without gaps has one in any case.
     pub times: bool,
     /// The format of the sources, whatever their content says; ingested sources keep theirs.
     pub format: Option<FormatName>,
@@ -64,8 +64,8 @@ impl Default for Bounds {
 }
 
 impl OpenOptions {
-    /// Returns the options to open a store whose files are removed while the run lives: they are copied into memory where
-    /// a mapped file cannot be removed.
+    /// Returns the options to open a store whose files are removed while the run lives: they are copied into memory
+    /// where a mapped file cannot be removed.
     pub(crate) fn of_removed_store(&self) -> Self {
         let access = if os::REMOVES_MAPPED { self.access } else { Access::Copied };
         Self { access, ..self.clone() }

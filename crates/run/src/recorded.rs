@@ -1,4 +1,7 @@
-//! What the sources of a run say about its recording, as one source: for files and runs that are made of it.
+//! The recording of a run, taken from all its sources, as one source: for files and runs that are made of it.
+//!
+//! If sources have the times 0 to 100 and 150 to 200, the time between them becomes dead time, because nothing was
+//! recorded in it.
 
 use std::{
     collections::HashSet,
@@ -12,13 +15,13 @@ use tagq_store::{Recording, Source, SyncPulses};
 
 use crate::{Run, destination::Destination, error::Error, new_file::NewFile, progress::Progress};
 
-/// The recording of a run, and what of it one source has no place for.
+/// The recording of a run, and the facts for which one source has no place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Names of channels, facts that all sources share, counts of records that were left out, sync pulses, and the
     /// times without a record: those of each source and those between two.
     pub recording: Recording,
-    /// What is lost, in words.
+    /// The facts that are lost, in words.
     pub lost: Vec<&'static str>,
 }
 

@@ -1,4 +1,7 @@
 //! A store that a program writes while it records.
+//!
+//! Each opening begins a source of its own, `recorder-1`, `recorder-2` and so on, because nothing was recorded in
+//! between.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
-//! What a user must know about a source each time: that it is cut, or is not as its own header says.
+//! Remarks about a source that each answer repeats: it is cut, or contradicts its own header.
+//!
+//! If the header states 1,000 records, and 900 are found, the file was cut.
 
 use tagq_ingest::{EARLY, ROUNDED};
 use tagq_store::{Recording, Source, Tick, TimeUnit};
@@ -8,7 +10,7 @@ use crate::{counted::are, counted::counted, counted::thousands};
 /// Fewer odd tags are noise: one in so many.
 const ODD_MIN: u64 = 1_000;
 
-/// What is said of a cut message or member, of which a part can be read.
+/// Words in the description of a cut message or member, of which a part can be read.
 const CUT: [&str; 2] = ["is not complete", "ends inside message"];
 const SALVAGE: &str = "; `tagq ingest --salvage RUN` takes what can be read of it";
 

@@ -1,4 +1,7 @@
 //! Checks the free disk space for new data of the sources and for new columns, before anything is written.
+//!
+//! If they need about 100 MB, 80 MB of free space give a note and 70 MB an error: the need is an estimate, so that only
+//! less than three quarters of it stop the ingest.
 
 use std::{fs, io, path::Path};
 
@@ -13,10 +16,10 @@ const MICRO_BYTES: f64 = 2.0;
 /// check is skipped.
 const GROWTH_MAX: u64 = 64;
 
-/// Checks that the folder of the store, whose columns `manifest` lists, has space for the rows of `new`: files, and the byte
-/// at which each one starts. The index, and in a new store the far distances, are not included. The estimate from the beginnings of files is only approximate, so an error is
-/// returned only if not even three quarters of it fit. If less than all of it fits, a note says so, and the disk itself
-/// reports when it is full.
+/// Checks that the folder of the store, whose columns `manifest` lists, has space for the rows of `new`: files, and the
+/// byte at which each one starts. The index, and in a new store the far distances, are not included. The estimate from
+/// the beginnings of files is only approximate, so an error is returned only if not even three quarters of it fit. If
+/// less than all of it fits, a note says so, and the disk itself reports when it is full.
 pub fn check<'a>(
     store: &Path,
     manifest: &Manifest,
@@ -69,8 +72,8 @@ pub(crate) struct NewColumns {
 }
 
 impl NewColumns {
-    /// Returns what is written to a store of this manifest to give it columns of times and of gaps, or not; `None` if the
-    /// change writes nothing.
+    /// Returns what is written to a store of this manifest to give it columns of times and of gaps, or not; `None` if
+    /// the change writes nothing.
     pub fn of(manifest: &Manifest, times: Option<bool>, gaps: Option<bool>) -> Option<Self> {
         let row = |bytes: f64| bytes_of(manifest.rows, bytes);
         let is_dropped = manifest.has_times() && times == Some(false);

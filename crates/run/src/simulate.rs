@@ -1,4 +1,6 @@
 //! Files of simulated detections: their options as a user states them, and how they are written.
+//!
+//! With the efficiencies `0.5` and `2=0.3`, channel 2 has 0.3 and all others have 0.5.
 
 use std::{
     fmt::Display,
@@ -188,8 +190,9 @@ impl SimulationOptions {
         })
     }
 
-    /// Writes the tags to the file `out` in `form`, the one that its name selects, if any, or to files in the folder `out`.
-    /// Returns the number of tags. The tick stands in a run file beside a file that has no place for it. `wrote` receives each file with its number of tags, `appended` each frame of a live recording.
+    /// Writes the tags to the file `out` in `form`, the one that its name selects, if any, or to files in the folder
+    /// `out`. Returns the number of tags. The tick stands in a run file beside a file that has no place for it. `wrote`
+    /// receives each file with its number of tags, `appended` each frame of a live recording.
     ///
     /// # Errors
     /// [`Error::Request`] for options that exclude each other and for light that cannot be simulated; those of
@@ -327,8 +330,8 @@ impl SimulationOptions {
         Ok(tags)
     }
 
-    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The default tick needs
-    /// none.
+    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The default
+    /// tick needs none.
     fn keep_tick(
         &self,
         (path, other): (&Path, Option<&dyn TagForm>),

@@ -25,8 +25,8 @@ pub struct Verified {
 }
 
 impl Run {
-    /// Verifies the checksums of every block of the store, of its views and cached results, and with `sources` the hash of
-    /// every source that still exists. Reads all rows. After each block, `done` receives the number of blocks done
+    /// Verifies the checksums of every block of the store, of its views and cached results, and with `sources` the hash
+    /// of every source that still exists. Reads all rows. After each block, `done` receives the number of blocks done
     /// and the total; it is stopped by `cancelled`.
     ///
     /// # Errors

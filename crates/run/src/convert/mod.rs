@@ -1,7 +1,10 @@
 //! Conversion between all forms of tags.
 //!
 //! Tags come from a file, a stream or a run (`selection`: which of them), and go to a file in a form ([`OutForm`]):
-//! `files` takes them from their file, `rows` from the store, `described` says what of the rest the form holds.
+//! `files` takes them from their file, `rows` from the store, and `described` says which other facts of the tags the
+//! form holds.
+//!
+//! A file appears complete or not at all. The run file beside it is in its place before the file gets its name.
 
 mod described;
 mod files;
@@ -63,9 +66,9 @@ pub struct Converted {
     pub blurred: u64,
     /// Description of the incomplete data that was left out at the end of the file.
     pub torn: Option<String>,
-    /// What the tags had and the file cannot hold, in words.
+    /// Facts of the tags that the file cannot hold, in words, without those of `kept`.
     pub lost: Vec<&'static str>,
-    /// What the run file beside the file holds for it, in words.
+    /// Facts that the run file beside the file holds for it, in words.
     pub kept: Vec<&'static str>,
     /// The run file.
     pub run_file: Option<PathBuf>,
@@ -75,9 +78,9 @@ pub struct Converted {
     pub remarks: Vec<String>,
 }
 
-/// Writes tags durably to the file at `to`, in this form. The file appears complete
-/// or not at all. What it has no place for goes to a run file beside it, if that is free. `tick` is the unit of the
-/// times of a file that does not state it. `done` is called with the number of rows done and the total, for a run.
+/// Writes tags durably to the file at `to`, in this form. The file appears complete or not at all. Facts for which it
+/// has no place go to a run file beside it, if that is free. `tick` is the unit of the times of a file that does not
+/// state it. `done` is called with the number of rows done and the total, for a run.
 ///
 /// # Errors
 /// [`Error::NoTick`] and [`Error::TickForm`] if the form states the unit of its times;
@@ -116,7 +119,7 @@ pub fn write<W: Output>(
     Ok((out, converted))
 }
 
-/// Does the same, and returns what the tags were described by.
+/// Works like [`write`], and returns the facts of the tags, too.
 fn write_described<W: Output>(
     tags: Tags<'_>,
     out: W,

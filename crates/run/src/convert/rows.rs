@@ -1,4 +1,6 @@
-//! The tags of a run, passed on chunk by chunk.
+//! The tags of a run, passed on chunk by chunk: 16,384 rows at a time.
+//!
+//! A chunk in which damage was met is not passed on.
 
 use std::{io, ops::Range};
 
@@ -80,7 +82,7 @@ pub(super) fn write(
     Ok(Wrote { out, tags, lost: 0 })
 }
 
-/// Appends what `of` gives of each of `rows`, or of those `wanted` among them.
+/// Appends a value for each of `rows`, or only for those that are `wanted`.
 fn extend<T>(
     to: &mut Vec<T>,
     rows: Range<usize>,
@@ -96,7 +98,7 @@ fn extend<T>(
 enum WriteError {
     Io(io::Error),
     Store(tagq_store::Error),
-    /// The error of who was told.
+    /// The error of the receiver of the progress.
     Told(Error),
 }
 

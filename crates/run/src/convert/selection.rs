@@ -1,4 +1,4 @@
-//! The selection of tags and of their columns.
+//! Which tags of a run are written, and which columns a table has.
 
 use tagq_query::TimeRange;
 use tagq_store::TimeUnit;

@@ -1,4 +1,7 @@
 //! The rows that a selection needs, found from the index: blocks without selected tags are never read.
+//!
+//! If blocks 0, 1 and 3 have tags of the wanted channel among others, and block 2 has none, the rows 0 to 131,071 and
+//! 196,608 to 262,143 are read, and their labels are checked row by row.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The tags that are written.
+//! The tags to write, and the result of writing those of a run.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct TagsOfRun<'a> {
     pub selection: &'a TagSelection,
     /// The units of times, as the form states them.
     pub times: Times,
-    /// What is known of the recording.
+    /// The facts of the recording.
     pub recording: &'a Recording,
     /// Threads that encode; one a core when 0.
     pub threads: usize,
@@ -46,7 +46,7 @@ pub struct TagsOfRun<'a> {
     pub shown: &'a Path,
 }
 
-/// What was written of a run.
+/// The result of writing tags of a run.
 pub struct Wrote {
     /// The output, at its end.
     pub out: Box<dyn Output>,

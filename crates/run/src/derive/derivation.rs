@@ -1,4 +1,6 @@
-//! What a derived run has.
+//! A derivation as it is requested: its definitions, gates, channels and delays, with those of the setup.
+//!
+//! Two gates make the definition `all gates`, which is open while both are.
 
 use tagq_derived::Operand;
 use tagq_store::{Duration, Tick};
@@ -13,7 +15,7 @@ use crate::{
 /// The name of the gate that is open while all of several gates are.
 const ALL_GATES: &str = "all gates";
 
-/// What a derived run has.
+/// The definitions, gates and channels of a derived run, as they are requested.
 #[derive(Debug, Clone, Default)]
 pub struct Derivation {
     /// Definitions of channels, with those of the setup. One replaces that of the setup with its name.
@@ -36,7 +38,8 @@ impl Derivation {
         of_setup.chain(&self.derived).cloned().collect()
     }
 
-    /// Returns the definitions of gates, and the name of the one that is open while all that are wanted are.
+    /// Returns the definitions of gates, and the name of the gate that must be open: of several, the one that is open
+    /// while all of them are.
     pub(super) fn gates(&self, setup: &Setup) -> Result<(Vec<Definition>, Option<String>), Error> {
         let mut gates: Vec<Definition> = setup.gates.clone();
         let is_named = |gate: &str| setup.gates.iter().any(|(name, _)| name == gate);

@@ -1,4 +1,7 @@
 //! Definitions resolved in a run: the outputs and their labels, and the text that identifies them.
+//!
+//! In a run with the channels 1, 2 and 255, the first derived channel has the label 254. The text is the key of a view,
+//! so it must contain everything that changes rows; without it a view would answer for other definitions.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -176,8 +179,8 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Returns a label for each derived channel: the largest up to 255 that no channel has, in the order of the definitions, so
-/// that they depend neither on the choice nor on new channels below them.
+/// Returns a label for each derived channel: the largest up to 255 that no channel has, in the order of the
+/// definitions, so that they depend neither on the choice nor on new channels below them.
 fn labels<'a>(
     run: &Run,
     setup: &Setup,

@@ -1,4 +1,8 @@
-//! The tags of a source in pieces: those that definitions need, by delayed time, and those that are kept, by recorded time.
+//! The tags of a source in pieces: those that definitions need, by delayed time, and those that are kept, by recorded
+//! time.
+//!
+//! If channel 2 has a delay of −10 ticks, and all tags recorded before 100 were read, a piece has the tags with delayed
+//! times before 90, because the next tag of channel 2 can be recorded at 100 and gets the time 90.
 
 use std::ops::Range;
 
@@ -236,7 +240,8 @@ fn in_order(mut lists: Vec<LabelledTags>) -> LabelledTags {
     }
 }
 
-/// Pieces up to the end of the source, which is a piece of its own: if the source grows, more tags can have its last time.
+/// Pieces up to the end of the source, which is a piece of its own: if the source grows, more tags can have its last
+/// time.
 impl Iterator for Feed<'_> {
     type Item = Piece;
 

@@ -1,4 +1,6 @@
-//! The folder `views` inside of a store: a store for each view, bounded in number and size.
+//! The folder `views` inside of a store: a store for each view, at most 64, and of a run of 1 GB at most 2 GB.
+//!
+//! The views used least recently are removed first.
 
 use std::{
     path::{Path, PathBuf},
@@ -129,7 +131,7 @@ impl ViewFolder {
         let own = Folder::open(&self.store).and_then(|store| store.entries(|_| true));
         let bytes = BYTES_MIN.max(own.map_or(0, |files| bytes_of(&files).saturating_mul(2)));
         let entry = |of: &Entry| {
-            // What is left of one that was removed in part has more behind the digits.
+            // A view whose removal was interrupted has more after the 32 digits.
             let is_left_over = of
                 .name
                 .split_at_checked(32)

@@ -1,4 +1,7 @@
 //! The intervals of a gate, and those from one tag of a channel to the next: a division of the time of a run.
+//!
+//! Tags of a channel at 10, 25 and 40 begin the intervals 10 to 25, 25 to 40, and 40 to the end of the source; the last
+//! one is marked as cut.
 
 use tagq_derived::{LabelledOrigin, LabelledTags, Origin};
 use tagq_query::TimeInterval;
@@ -21,8 +24,8 @@ use crate::{
 const BEGINS: u16 = 0;
 const ENDS: u16 = 1;
 
-/// Returns the intervals in which the gate `by` is open, or those from each tag of the channel `by` to the next one, with the
-/// definitions, delays and sources of `of`; in order, in delayed time.
+/// Returns the intervals in which the gate `by` is open, or those from each tag of the channel `by` to the next one,
+/// with the definitions, delays and sources of `of`; in order, in delayed time.
 pub fn intervals_by(
     run: &Run,
     setup: &Setup,
@@ -55,7 +58,7 @@ pub fn intervals_by(
     evaluation.intervals(progress)
 }
 
-/// What divides a run.
+/// A gate or a channel that divides a run into intervals.
 enum Named {
     Gate(String),
     Channel(Channel),
@@ -97,8 +100,8 @@ fn named(setup: &Setup, of: &Derivation, by: &str) -> Result<Named, Error> {
 impl Evaluation<'_> {
     fn intervals(&self, progress: &dyn Progress) -> Result<Vec<TimeInterval>, Error> {
         let needed = self.needed();
-        // An interval between tags of two channels is known when both tags are. Other gates, and derived channels, depend on all
-        // tags before its end.
+        // An interval between tags of two channels is known when both tags are. Other gates, and derived channels,
+        // depend on all tags before its end.
         let is_plain = |of: &LabelledOrigin| matches!(of.origin, Origin::Channel(_));
         let are_plain = !self.derived.is_empty() && self.derived.iter().all(is_plain);
         self.run.store().guarded(|store| {

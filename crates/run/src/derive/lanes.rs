@@ -1,4 +1,6 @@
-//! Tags and gates of a stretch of time: what a definition does is seen before it is trusted.
+//! Tags and gates of a range of time, so that a user sees what definitions do before relying on them.
+//!
+//! Without a range, it is the first four intervals of a gate, or the first eight tags of a derived channel.
 
 use tagq_query::TimeRange;
 use tagq_store::Tags;
@@ -43,8 +45,8 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Returns the tags of the channels that `of` has or that its definitions are made from, and all gates, in a range of time;
-    /// by default around the first intervals of a gate or the first tags of a derived channel.
+    /// Returns the tags of the channels that `of` has or that its definitions are made from, and all gates, in a range
+    /// of time; by default around the first intervals of a gate or the first tags of a derived channel.
     ///
     /// # Errors
     /// Those of [`super::derive`].

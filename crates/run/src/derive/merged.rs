@@ -1,4 +1,7 @@
 //! The tags of a source of the derived run: those of the run and derived ones in order of time, inside of the gate.
+//!
+//! Of equal times, the tag of the run comes first. Rows that the view already has are compared with the new ones; if
+//! they differ, the view is made again.
 
 use tagq_derived::{Intervals, LabelledTags};
 use tagq_store::{Rows, Store, Writer};

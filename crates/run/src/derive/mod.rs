@@ -1,12 +1,11 @@
 //! Runs with channels made from channels, and with the tags inside of gates (docs/queries.md, section "Derived channels
 //! and gates").
 //!
-//! `derivation` says what is wanted, `evaluation` resolves it in a run, and evaluates them source by source: `feed` reads the tags of a source,
-//! `sources` evaluates them piece by piece, `merged` writes derived tags and those of the run in order of time; tags that wait are in
-//! a `queue`. `view` keeps
-//! the result in the folder `views` of the run's store, and continues it when the run grows; `state` is the file that it
-//! continues from. `intervals` are those of a gate, or from tag to tag, for counts by interval, and `lanes` the tags and gates of a stretch of
-//! time.
+//! `derivation` is the request, and `evaluation` resolves it in a run and evaluates it source by source: `feed` reads
+//! the tags of a source, `sources` evaluates them piece by piece, and `merged` writes derived tags and those of the run
+//! in order of time; tags that wait are in a `queue`. `view` keeps the result in the folder `views` of the run's store,
+//! and continues it from the file of `state` when the run grows. `intervals` are those of a gate, or from tag to tag,
+//! for counts by interval, and `lanes` the tags and gates of a range of time.
 
 mod derivation;
 mod evaluation;
@@ -33,13 +32,13 @@ pub(crate) use folder::verify as verify_views;
 pub use intervals::intervals_by;
 pub use lanes::{Lane, Lanes};
 
-/// Makes a run with channels of `run` and channels that are derived from them, as far as all gates are open: a new store at
-/// `at`, or a view in the store of the run, which is temporary if nothing can be written there. Definitions see delayed
-/// times; channels of the run keep their recorded times.
+/// Makes a run with channels of `run` and channels that are derived from them, as far as all gates are open: a new
+/// store at `at`, or a view in the store of the run, which is temporary if nothing can be written there. Definitions
+/// see delayed times; channels of the run keep their recorded times.
 ///
 /// # Errors
-/// [`Error::View`] for definitions, [`Error::NoSuchChannel`], [`Error::StoreThere`], [`Error::Request`] for gates with more
-/// than 4,194,304 intervals, or views of too many tags, and errors of reading and of the disk.
+/// [`Error::View`] for definitions, [`Error::NoSuchChannel`], [`Error::StoreThere`], [`Error::Request`] for gates with
+/// more than 4,194,304 intervals, or views of too many tags, and errors of reading and of the disk.
 pub fn derive(
     run: &Run,
     setup: &Setup,

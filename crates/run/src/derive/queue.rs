@@ -1,4 +1,7 @@
 //! Tags that wait, taken from the front.
+//!
+//! Taken tags are removed from memory only when they are at least half of all, so taking costs as much as the tags
+//! taken.
 
 use std::ops::Range;
 

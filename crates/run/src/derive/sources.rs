@@ -1,4 +1,7 @@
 //! Evaluation of the sources of a run, one after the other, each piece by piece.
+//!
+//! The state to continue from is taken before the tags at the last time of the last source, because more tags of this
+//! time can come when the source grows.
 
 use std::{ops::Range, sync::mpsc, thread};
 
@@ -18,7 +21,8 @@ use crate::{
     progress::Progress,
 };
 
-/// The largest number of spans outside of gates in all sources: the evaluation, and every reader of the view, has them in memory.
+/// The largest number of spans outside of gates in all sources: the evaluation, and every reader of the view, has them
+/// in memory.
 const SPANS_MAX: usize = 1 << 22;
 
 /// The keys of facts of a source that state definitions.
@@ -255,8 +259,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// Reads pieces, on another thread unless there is to be only one, and passes each to `take` until it returns `false`. Returns
-/// whether it took all.
+/// Reads pieces, on another thread unless there is to be only one, and passes each to `take` until it returns `false`.
+/// Returns whether it took all.
 pub(super) fn read_ahead(
     feed: Feed<'_>,
     threads: usize,

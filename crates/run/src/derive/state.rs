@@ -1,5 +1,5 @@
-//! The file `view` of a view: what it was made from, and the state from which it is continued (docs/format.md, section
-//! "Views").
+//! The file `view` of a view: the run that it was made from, and the state from which its evaluation continues
+//! (docs/format.md, section "Views").
 
 use tagq_store::{
     Folder, RunId, RunRows, Source, Store,
@@ -10,14 +10,15 @@ use super::{feed::Start, sources::EvaluationState};
 
 /// The first eight bytes of the file.
 const MAGIC: [u8; 8] = *b"TAGQMADE";
-/// The version written. Views with files of other versions are made again: those of version 1 may be made of damaged rows.
+/// The version written. Views with files of other versions are made again: those of version 1 may be made of damaged
+/// rows.
 const VERSION: u32 = 3;
 /// The largest file that is read.
 const BYTES_MAX: u64 = 1 << 30;
 /// The end of the name of a file that is being written; random digits come before it.
 const UNFINISHED: &str = ".new";
 
-/// What a view was made from.
+/// The rows of the run that a view was made from, and the state from which its evaluation continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ViewState {
     /// The text that identifies the derivation.

@@ -1,4 +1,7 @@
 //! A derived run that is kept in the store of its run, and continued when the run has grown.
+//!
+//! A view is used only if it was made from exactly the rows and facts that the run has now, with the same key, and is
+//! not damaged. Otherwise it is continued or made again, under its lock; a view of a newer commit of the run stays.
 
 use std::{
     collections::HashMap,
@@ -27,11 +30,13 @@ use crate::{
 const LOOKS: u32 = 5;
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Locks for the views that this process makes, by their paths: threads wait for each other instead of making a view twice.
+/// Locks for the views that this process makes, by their paths: threads wait for each other instead of making a view
+/// twice.
 static IN_PROCESS: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>> =
     LazyLock::new(Mutex::default);
 
-/// Opens the view of an evaluation: as it is kept, continued, or made. It is temporary, with a note, if nothing can be kept.
+/// Opens the view of an evaluation: as it is kept, continued, or made. It is temporary, with a note, if nothing can be
+/// kept.
 pub(super) fn open(of: &Evaluation<'_>, progress: &dyn Progress) -> Result<Run, Error> {
     let key = of.key()?;
     let Ok(known): Result<Arc<OnceLock<Run>>, Infallible> =
@@ -153,8 +158,8 @@ impl Evaluation<'_> {
         (is_named && store.check().is_ok()).then_some(store)
     }
 
-    /// Returns the point from which the view in the folder, which has this state, is continued, if that is possible: not if
-    /// it is damaged.
+    /// Returns the point from which the view in the folder, which has this state, is continued, if that is possible:
+    /// not if it is damaged.
     fn resumed(&self, folder: &ViewFolder, state: ViewState, writer: &Writer) -> Option<Resumed> {
         let manifest = writer.manifest();
         let is_of_run = state.view == (manifest.run_id, manifest.commit)

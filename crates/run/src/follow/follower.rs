@@ -1,4 +1,7 @@
 //! Ingests new data of the sources of one run as it arrives.
+//!
+//! While a source grows, a poll of 5 ms is followed by a pause of 40 ms, so that polls take at most one ninth of the
+//! time until the pause reaches its maximum of 250 ms.
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,7 +36,7 @@ const STILL: Duration = Duration::from_secs(2);
 /// Time before a retry after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What a note says of a store that is gone.
+/// The words of a note about a store that is gone.
 const REMOVED: &str = "the store was removed";
 
 /// Keeps the store of a run up to date while sources grow and new ones appear.
@@ -278,8 +281,8 @@ impl Follower {
         }
     }
 
-    /// Forgets a store that was removed. Its sources are ingested from scratch into a new one: the files that its writer
-    /// has open have no names any more.
+    /// Forgets a store that was removed. Its sources are ingested from scratch into a new one: the files that its
+    /// writer has open have no names any more.
     fn forget_gone_store(&mut self) {
         let writer = self.memory.writer.as_ref();
         let had_commit =

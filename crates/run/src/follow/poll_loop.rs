@@ -1,4 +1,6 @@
 //! The loop that follows runs: polls, pauses and new commits.
+//!
+//! All runs are polled before each pause, which is the longest that one of them asks for.
 
 use std::{
     ops::ControlFlow,

@@ -1,4 +1,6 @@
 //! The arguments of a request: channels by number or name, moments, windows.
+//!
+//! `-10s` is 10 s before the last tag, and `@123456t` the recorded time of 123,456 ticks.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,6 @@
 //! Properties of an experiment that are not in its tags: `tagq.toml`.
+//!
+//! A name that sources give to a channel counts only if the setup has neither the channel nor the name.
 
 use std::{
     cmp::Ordering,
@@ -288,8 +290,8 @@ impl Setup {
         near
     }
 
-    /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may have meant another
-    /// one. The note lists channels that have tags, the most similar first.
+    /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may have meant
+    /// another one. The note lists channels that have tags, the most similar first.
     pub fn note_dark(&self, run: &Run, mut channels: Vec<u16>, progress: &dyn Progress) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
         channels.sort_unstable();

@@ -103,7 +103,7 @@ impl SetupFile {
             Some(name) => _ = channels.insert(&number, value(name)),
             None => _ = channels.remove(&number),
         }
-        // References to the old name are changed to the new one.
+        // References in delays and groups are changed to the new name.
         let now = name.map_or(number, str::to_owned);
         if now != before {
             self.rename(&before, &now, channel)?;

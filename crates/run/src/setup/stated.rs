@@ -1,11 +1,11 @@
-//! A setup in plans and answers: what it says about a run, without the file that said it.
+//! A setup as plans and answers hold it: its content without its file.
 
 use serde::{Deserialize, Serialize};
 
 use super::{definitions::Definition, experiment::Setup};
 use crate::error::Error;
 
-/// What a setup says about a run.
+/// The names, delays, groups and definitions of a setup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StatedSetup {

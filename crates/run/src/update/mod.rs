@@ -130,7 +130,8 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     result
 }
 
-/// Whether an error of the first ingest leaves no store: a part of files that belong together would answer as the whole.
+/// Whether an error of the first ingest leaves no store: a part of files that belong together would answer as the
+/// whole.
 fn leaves_none(location: &RunLocation, error: &Error) -> bool {
     let are_named = location.path == location.store && location.input.is_none();
     match error {
@@ -151,7 +152,7 @@ fn remove(store: &Path) {
     let around = store.parent().filter(|around| !around.as_os_str().is_empty());
     let around = Folder::open(around.unwrap_or(Path::new(".")));
     if let (Ok(around), Some(name)) = (around, store.file_name().and_then(|name| name.to_str())) {
-        // If somebody writes it already, it is theirs.
+        // If another process writes it already, it stays.
         let _ = remove_store(&around, name);
     }
 }

@@ -1,4 +1,7 @@
 //! Compares the sources of a run with its store and plans the ingest.
+//!
+//! A source that had 100 bytes and has 150 now, whose first 100 are intact, has grown and is read on from where its
+//! reading ended. Only the last source of the run may grow, because rows are only appended.
 
 use std::{
     collections::HashMap,

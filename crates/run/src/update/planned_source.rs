@@ -1,4 +1,7 @@
 //! Ingests one source of a plan.
+//!
+//! With `--rebase`, a source that begins before the end of the run is moved: if the run ends at 1,000 ticks of 1 ns and
+//! the source begins at 0, 1,000,001,000 ticks are added, and it begins 1 s after the end.
 
 use std::{
     fs,
@@ -26,7 +29,7 @@ const EAGER_BYTES: u64 = 64 << 20;
 /// A file to ingest, completely or in part.
 pub(super) struct PlannedSource {
     pub file: ClosedFile,
-    /// What its header says; `None` if it holds nothing yet, or ends inside its header.
+    /// Its header; `None` if the file holds nothing yet, or ends inside its header.
     pub header: Option<Header>,
     pub name: String,
     pub extent: Extent,
