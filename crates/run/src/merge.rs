@@ -402,7 +402,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The spans that end after the times so far.
+/// The spans, in order, that end after the last time that was looked up.
 struct Spans<'a>(&'a [(i64, i64)]);
 
 impl Spans<'_> {

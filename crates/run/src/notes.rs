@@ -68,7 +68,7 @@ impl Notes {
         let path = path.with_file_name(format!("{stem}.json"));
         let name = format!("{stem}.json");
         match read_side_file(&path, BYTES_MAX) {
-            // It describes the file for the reader of the file.
+            // It is for the reader of the file, and has no counts of a recorder.
             Ok(bytes) if RunFile::is_text(&bytes) => Ok(None),
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| {
                 format!("{name} is no run file of a recorder ({e}); nothing is held against it")

@@ -31,9 +31,9 @@ use crate::{
     unfinished::UnfinishedFolder,
 };
 
-/// Sources whose settings are looked for at each opening.
+/// Runs of more sources than this are not searched for settings that appeared after ingest.
 const LATE_SETTINGS_MAX: usize = 64;
-/// Times that a thread looks up at least.
+/// The fewest times that are worth a thread of their own.
 const LOOKUPS: usize = 1 << 10;
 
 /// A run, open for queries.
@@ -160,7 +160,7 @@ impl Run {
         light
     }
 
-    /// Returns what was found once in its rows.
+    /// Returns the values found in its rows, which are kept for later requests.
     pub fn memo(&self) -> &Memo {
         &self.memo
     }
@@ -170,7 +170,7 @@ impl Run {
         self.light.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns what is known of it without counting.
+    /// Returns the facts that are known of it without counting.
     pub fn facts(&self, is_joined: bool) -> Facts {
         Facts::of(&self.store, is_joined)
     }

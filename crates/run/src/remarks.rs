@@ -7,7 +7,7 @@ use tagq_store::{Recording, Source, Tick, TimeUnit};
 
 use crate::{counted::are, counted::counted, counted::thousands};
 
-/// Fewer odd tags are noise: one in so many.
+/// Odd tags are noise, and no remark, if they are fewer than one in so many.
 const ODD_MIN: u64 = 1_000;
 
 /// Words in the description of a cut message or member, of which a part can be read.

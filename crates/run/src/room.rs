@@ -67,7 +67,7 @@ pub fn check<'a>(
 pub(crate) struct NewColumns {
     /// The bytes that are written in any case.
     pub least: u64,
-    /// The bytes that are written if every gap is far.
+    /// The bytes that are written if every gap is too long for two bytes.
     pub most: u64,
 }
 

@@ -36,7 +36,7 @@ use crate::{
 const FRAME_INTERVAL: time::Duration = time::Duration::from_millis(250);
 /// The form of a recorder.
 const RECORDED: Form = Form { content: Content::Messages, packing: Packing::Zstd };
-/// Most files or frames, which are all made.
+/// The largest number of files or of frames.
 const FILES_MAX: u64 = 1_000_000;
 
 /// A value for all channels, or `CH=VALUE` for one.

@@ -10,7 +10,8 @@ use super::entry::Entry as Cached;
 
 /// Name of the folder.
 const NAME: &str = "cache";
-/// A measurement of accidentals by shifts needs some hundreds.
+/// Limits of the number and the bytes of the files. A measurement of accidentals by shifts needs some hundreds of
+/// files.
 const LIMITS: KeptLimits = KeptLimits { number: 4_096, bytes: 64 << 20 };
 
 #[derive(Debug)]

@@ -63,7 +63,7 @@ pub struct CacheSettings {
     pub is_joined: bool,
     /// Queried bin by bin with this width.
     pub bin: Option<i64>,
-    /// Whether no part of the request will be the same next time.
+    /// Whether no later request will have a part in common with it: the cache is neither read nor written.
     pub is_new: bool,
 }
 

@@ -19,7 +19,7 @@ const CHUNK_ROWS: usize = 16_384;
 /// Bytes per row, for progress displays.
 pub(super) const ROW_BYTES: u64 = 9;
 
-/// Passes tags of a run on, none of them damaged.
+/// Passes the selected tags of a run to `sink`, without those that were read from a damaged block.
 pub(super) fn write(
     sink: io::Result<Box<dyn TagSink>>,
     of: &TagsOfRun<'_>,
@@ -64,7 +64,7 @@ pub(super) fn write(
                 extend(&mut micro, rows, wanted.as_deref(), of);
             }
             if store.damage_met() != undamaged {
-                // The guard says so.
+                // The guard returns the error of the damage.
                 break;
             }
             sink.push(&tags, &micro)?;

@@ -10,10 +10,10 @@ use tagq_store::{Block, Error, Store, Tags, format::BLOCK_ROWS};
 
 use super::selection::TagSelection;
 
-/// Consecutive rows.
+/// Consecutive rows of which some or all are selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
-    /// Their numbers.
+    /// Row numbers in the store.
     pub rows: Range<usize>,
     /// Whether all of them are selected; otherwise each label is checked.
     pub is_whole: bool,

@@ -59,10 +59,10 @@ impl Piece {
     }
 }
 
-/// The tags that are given at the end of a source.
+/// Which of the tags that wait are given at the end of a source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// Those before which no others can follow if it grows.
+    /// Only those that stay the same if the source grows: those of times before which no tag can be added.
     Final,
     /// All.
     All,
@@ -231,7 +231,7 @@ fn in_order(mut lists: Vec<LabelledTags>) -> LabelledTags {
         columns.map(|((&time, &row), &label)| (time, row, label))
     });
     let mut all: Vec<(i64, u64, u16)> = tags.collect();
-    // The sort finds the lists, and merges them.
+    // The sort finds the sorted lists in it, and only merges them.
     all.sort_by_key(|&(time, row, _)| (time, row));
     LabelledTags {
         times: all.iter().map(|tag| tag.0).collect(),

@@ -164,7 +164,7 @@ impl TagSpans {
         }
     }
 
-    /// Returns all of them; nothing ended the last one.
+    /// Returns all of them. The last one has no end if no tag ended it.
     fn finish(mut self) -> Vec<(i64, Option<i64>)> {
         self.all.extend(self.begun.map(|begun| (begun, None)));
         self.all

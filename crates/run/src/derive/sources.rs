@@ -36,7 +36,7 @@ const PIECES_AHEAD: usize = 4;
 const ROWS_MIN: usize = 1 << 8;
 const ROWS_MAX: usize = 1 << 16;
 
-/// A view of few tags may have so many, however many the run has.
+/// The number of tags that a view may have in any case, for runs of few tags.
 const VIEW_TAGS: u64 = 1 << 20;
 
 /// The evaluation of the last source before its end, to go on when the source has grown.
@@ -44,9 +44,9 @@ const VIEW_TAGS: u64 = 1 << 20;
 pub(super) struct EvaluationState {
     /// The number of the source.
     pub source: usize,
-    /// The times before which tags were evaluated.
+    /// The delayed and the recorded time before which tags were evaluated.
     pub start: Start,
-    /// The rows of the source before that.
+    /// The rows of the view that were written for the source by then.
     pub rows: u64,
     pub network: Vec<u8>,
     pub gate: Vec<u8>,

@@ -59,7 +59,7 @@ pub(super) fn open(of: &Evaluation<'_>, progress: &dyn Progress) -> Result<Run, 
     };
     let view = match kept {
         Ok(store) => of.run.derived(Arc::new(store), of.run.caching(), of.labels()),
-        // It would be the same.
+        // A temporary view would fail with the same error.
         Err(Some(error @ (Error::View(_) | Error::Request(_)))) => return Err(error),
         Err(obstacle) => {
             let view = of.temporary(progress)?;
