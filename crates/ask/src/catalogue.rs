@@ -1,4 +1,7 @@
 //! The runs below a folder, known from their manifests alone.
+//!
+//! A folder with `night.tags` and its store `night.tags.tagq` is one run, `night.tags`; one more file of tags beside
+//! them makes the folder a run, too. Nothing is written, and no tag is read.
 
 use std::{
     fs, io,

@@ -1,4 +1,6 @@
 //! The figure of tags and gates of a stretch of time, one below the other.
+//!
+//! A stretch of 2,400 ticks has columns of 10 ticks: tags in one column are one row with their number.
 
 use serde_json::json;
 use tagq_query::TimeRange;

@@ -1,4 +1,8 @@
 //! The provenance of an answer: what was asked of which rows, so that it can be asked again.
+//!
+//! Coincidences with a window of 2 ns in the sum of two runs have the query `coincidences`, the options `window` 2ns,
+//! `together` sum, and for each run its path, its tick, its setup and the identity of its rows. Every option that is
+//! not as by default is in it; bins that were chosen are in the `query` of the answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -31,7 +31,7 @@ pub trait Search: Debug + Send + Sync {
     fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Searched, Error>;
 }
 
-/// What a search found: the answer, and the delays that align channels, if it finds such.
+/// The result of a search: the answer, and the delays that align channels, if the search finds delays.
 #[derive(Debug, Clone)]
 pub struct Searched {
     /// The result as rows.

@@ -1,4 +1,7 @@
 //! The delays between channels, found from the peaks of their time differences.
+//!
+//! If channel 3 is 10 ticks after channel 1, and 20 before channel 2, the delays of 1, 2 and 3 are 0, −30 and −10. The
+//! most significant pairs decide; the first channel of each connected group keeps its times.
 
 mod figures;
 mod options;

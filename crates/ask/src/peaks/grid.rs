@@ -1,7 +1,8 @@
 //! The steps in which differences of times occur, and bins of whole steps.
 //!
 //! Times that are recorded in steps of several ticks have differences at multiples of a step. Bins that do not hold
-//! equally many steps each would show a pattern that looks like peaks.
+//! equally many steps each would show a pattern that looks like peaks. Of steps of 156.25 ticks, 4 are 625 ticks: a bin
+//! of about 1,000 ticks becomes one of 1,250, which holds 8 steps.
 
 use tagq_query::{Bins, Error};
 

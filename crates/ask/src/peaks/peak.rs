@@ -1,4 +1,8 @@
 //! Peaks in a histogram of differences: position, width and significance.
+//!
+//! 1,010,000 counts beside 1,000,000 counts in equally many bins are about 7 standard deviations; from there on a peak
+//! is not due to chance. A peak is compared with its surroundings up to equally far on both sides, so that a slope is
+//! no peak.
 
 use super::{
     counted::DifferenceCounts,

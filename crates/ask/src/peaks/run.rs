@@ -1,4 +1,7 @@
-//! The search in a run.
+//! The search in a run, and how far it goes.
+//!
+//! In a run of 4 ms, delays are searched up to 0.5 ms, an eighth of it, also if 1 ms is asked. The result is remembered
+//! by all that it depends on: the pair, the range of delays, the times, and whether sources are joined.
 
 use tagq_query::TimeRange;
 use tagq_run::{Progress, Run};

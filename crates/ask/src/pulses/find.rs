@@ -1,4 +1,8 @@
 //! The search for a period: from coarse to fine bins, with a line in the spectrum of each level.
+//!
+//! A period of 12.5 ns is found in bins of about 0.25 ns, which show periods up to 128 ns. In the next coarser bins, of
+//! 8 ns, its line is at another period: an alias, which the exact differences do not have. Coarse bins decide first, so
+//! that a long period is not taken for one of its harmonics.
 
 use std::{f64::consts::TAU, sync::OnceLock};
 

@@ -1,4 +1,8 @@
-//! The notes that formula accidentals are wrong for pulsed light, and for times that are recorded in steps.
+//! The notes that accidentals by formula are wrong for pulsed light, and for times that are recorded in steps.
+//!
+//! For a period of 12.5 ns and a full width of 20 ns the note gives a shift of 25 ns: the smallest multiple of the
+//! period that is not shorter than the full width, because a shorter shift would count true pairs. A full width of more
+//! than ten periods has no note.
 
 use tagq_run::Run;
 use tagq_store::Tick;

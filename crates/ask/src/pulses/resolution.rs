@@ -1,4 +1,7 @@
 //! The resolution of recorded times: a clock that is coarser than the tick.
+//!
+//! If one channel has times in steps of 1,000 ticks and the other one in steps of 1,500, their differences are in steps
+//! of 500. A channel with a tag in most steps is a clock, and says nothing about the resolution.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,9 @@
-//! Questions: what a user asks runs by name. A question is parsed once, and settled once for its runs.
+//! Questions: a query by its name and options, which runs are asked. A question is parsed once, and settled once for
+//! its runs.
+//!
+//! `coincidences` with `window` 2ns is parsed without any run; a run with ticks of 156.25 ps makes 12 ticks of it. A
+//! question keeps the options as they were given, so that its command can be printed and asked again. A search is of
+//! exactly one run, because its bins depend on what is found there.
 
 mod settle;
 
@@ -45,12 +50,12 @@ pub const SEARCH_TYPES: [&RequestType; SEARCHES.len()] = {
     types
 };
 
-/// Whether it is one of the [`SEARCH_TYPES`].
+/// Whether a type of query is one of the [`SEARCH_TYPES`].
 pub fn is_search(of: &RequestType) -> bool {
     SEARCHES.iter().any(|search| search.of.name == of.name)
 }
 
-/// A question.
+/// A query by name, with its options: to be settled for runs, and asked.
 #[derive(Debug, Clone)]
 pub struct Question {
     of: &'static RequestType,
@@ -58,12 +63,12 @@ pub struct Question {
     asked: Asked,
 }
 
-/// What is asked.
+/// A question in the form in which it is asked.
 #[derive(Debug, Clone)]
 pub enum Asked {
-    /// Something is counted.
+    /// A request, which counts.
     Request(Box<Request>),
-    /// Something is searched.
+    /// A search, which looks for structure in one run.
     Search(Arc<dyn Search>),
 }
 
@@ -101,7 +106,7 @@ impl Question {
         &self.options
     }
 
-    /// Returns what is asked.
+    /// Returns the request or the search.
     pub fn asked(&self) -> &Asked {
         &self.asked
     }

@@ -1,4 +1,8 @@
-//! Requests as they are counted: with the options that the setup states once, and with delays that are found.
+//! Settles a request for its first run: adds the options that the setup states, and searches for delays of `auto`.
+//!
+//! If `tagq.toml` states `last` for a query and the user gives `from`, `last` is left out, because it excludes `from`.
+//! An option that is given is never replaced, and neither is a delay that is given. Delays that are found become
+//! options of the request, so that the answer states them and can be counted again without a search.
 
 use std::borrow::Cow;
 

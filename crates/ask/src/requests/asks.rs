@@ -1,5 +1,7 @@
-//! What every case asks of its ledger: the same of the rows as of a ledger that counts nothing, so that the parts of a run
-//! count all that is asked of their sum.
+//! Tests that a request asks a ledger that counts nothing the same questions as one that counts rows.
+//!
+//! The parts of a plan are counted before the sum is known. If a question depended on a count, the sum of the parts
+//! would lack its answer.
 
 use tagq_query::{
     CountQuestion, Counter, Counts, Dry, Error as QueryError, Execution, Facts, Pass, Recording,

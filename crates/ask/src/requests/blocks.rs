@@ -1,5 +1,5 @@
-//! Errors from blocks of time: each value is computed again without one block (docs/estimates.md, "Block
-//! errors").
+//! The option that selects the method for standard errors: formulas, or blocks of time, each left out in turn
+//! (docs/estimates.md, "Block errors").
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
@@ -10,7 +10,7 @@ use super::options::{RequestOption, ValueType};
 /// The method for the standard errors of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Errors {
-    /// The formulas of docs/queries.md, which hold for steady light.
+    /// The formulas of docs/estimates.md, which hold for steady light.
     #[default]
     Formula,
     /// From the values without one of this many blocks of time each, for any light.

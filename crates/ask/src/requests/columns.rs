@@ -1,4 +1,7 @@
 //! The columns that rows of several kinds have: where bins of time begin, and where bins of delays lie.
+//!
+//! The bin of the ticks −3 to 2 begins at −3, is 6 ticks wide, and has its middle at −0.5 ticks: differences are whole
+//! ticks, so that the middle is that of the first and the last one, not that of the edges.
 
 use std::sync::Arc;
 

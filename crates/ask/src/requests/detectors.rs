@@ -1,4 +1,8 @@
-//! The channels that are counted if none is named: those of detectors.
+//! The channels that are counted if none is named: those of detectors, without markers and sync inputs of instruments.
+//!
+//! Of the channels 1, 2 and `sync`, the sync input is left out; of 1 and `sync` alone it stays, because it is a
+//! detector then. The roles follow from the names that the instrument gave, not from those of the setup. A channel that
+//! is left out has a note.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,9 @@
-//! How the time of a run is divided: into bins, and into blocks from which errors follow. What the division is follows from
-//! the query and from the facts about the run alone.
+//! Divides the time of a run: into the bins of a trace, and into the blocks from which errors follow.
+//!
+//! Times from −7 to 20 are 27 ticks: three blocks of them are divided at 2 and 11, and the first and the last block
+//! have no outer end, because delays move tags there. The division depends on the query and on facts about the run,
+//! such as the ends of its sources, and never on counts: parts of a run, each with tags of its own, are asked about the
+//! same bins and blocks.
 
 use rayon::prelude::*;
 use tagq_query::{

@@ -1,4 +1,6 @@
 //! Explains what a request would read: its queries are planned one by one, but not counted.
+//!
+//! A request that reads 1,000 rows twice has `rows` 1,000, `rows_taken` 2,000 and `passes` 2.
 
 use std::ops::Range;
 
@@ -38,7 +40,7 @@ pub struct PlanFacts {
     pub bytes: u64,
     /// Rows, counted each time they are read.
     pub rows_taken: u64,
-    /// How often a row is read on average.
+    /// How often a row is read on average: `rows_taken` over `rows`, 0 without rows.
     pub passes: f64,
     /// Blocks of the run that contain none of these rows.
     pub blocks_skipped: usize,

@@ -1,4 +1,5 @@
-//! Requests of a run whose file holds counts in place of tags.
+//! Requests of a run whose file holds counts in place of tags: the labels that are asked, and tables to find their
+//! places.
 
 use tagq_ingest::HeldCounts;
 use tagq_query::Bins;
@@ -29,7 +30,7 @@ pub(super) fn labels(
     }
 }
 
-/// The places of labels, and the bins of micro times, which are found many times.
+/// Tables for a fast search: the place of each label among those that are asked, and the bin of each micro time.
 pub(super) struct Places {
     of_label: Vec<Option<usize>>,
     /// The bin of each micro time.

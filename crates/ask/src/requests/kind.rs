@@ -1,4 +1,10 @@
 //! The interface of all kinds of requests, and their common driver.
+//!
+//! Each request takes the same steps: `resolve` turns names and durations into channel numbers and ticks, `check_work`
+//! refuses what is too large, `count` counts each run from the cache and its new rows, `add` adds the counts of all
+//! runs, and `finish` computes rates, ratios and errors. Counts are added before anything is divided: a CAR of two runs
+//! is that of their summed counts, never a mean of two CARs. Bins that are chosen for the first run are those of all
+//! runs.
 
 use std::sync::Arc;
 
@@ -157,7 +163,7 @@ pub(super) trait RequestKind: Serialize + Sync {
         query.plan(recording, &Execution::best())
     }
 
-    /// Returns the query in words, with which its header begins, and as it is executed, before anything is counted in
+    /// Returns the words with which the header begins, and the query as the answer states it, both before anything is counted in
     /// these runs.
     fn head(
         &self,

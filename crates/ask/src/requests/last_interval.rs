@@ -1,4 +1,8 @@
-//! The last interval next to the whole run, for a user at a running experiment.
+//! Shows the last interval beside the whole run, for a user at a running experiment.
+//!
+//! If the groups 1,2, 1,3 and 2,3 have the counts 10, 20 and 30, and the last second has one pair 1,2 and three pairs
+//! 2,3, then `last_count` is 1, 0 and 3. Rows are matched by their keys, not by their order, and the last interval is
+//! counted in the bins that were chosen for the whole.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,7 @@
 //! Limits of an answer on memory. They are checked before anything is counted.
+//!
+//! 2⁴⁰ ticks in bins of one tick, 8 bytes each, would take 8,192 GiB: the request is refused, and the error suggests a
+//! width of bins that fits. The limit is 1 GiB, or half of the available memory if that is less.
 
 use tagq_query::{Facts, TimeRange};
 use tagq_run::RequestError;

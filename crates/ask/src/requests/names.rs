@@ -1,4 +1,7 @@
 //! Names of channels that a caller gives in place of those of the setup.
+//!
+//! With the names H for channel 1 and V for 2 in place of Alice and Bob, the option `groups` Alice,Bob of the setup
+//! becomes 1,2: the options of the setup mean the same channels as before.
 
 use std::collections::BTreeMap;
 

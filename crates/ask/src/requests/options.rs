@@ -1,4 +1,7 @@
 //! The options of requests: one table, from which the command line, Python and other callers offer them.
+//!
+//! A request that was made with rule `all` is stated without `rule`, because that is the default. `check` rejects
+//! unknown and contradicting options for every caller, so that they have the same error everywhere.
 
 use serde::{Deserialize as _, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};

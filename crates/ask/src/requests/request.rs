@@ -37,7 +37,7 @@ pub enum Request {
     Rates(Rates),
 }
 
-/// Creates a request of one kind from its fields.
+/// A function that creates a request of one kind from its fields.
 type Make = fn(OptionValues) -> Result<Request, Error>;
 
 /// The types of requests, each with the function that creates one.

@@ -1,4 +1,9 @@
 //! The selection of tags as the user states it, and its resolution in one run.
+//!
+//! In a run with tags from tick 0 to tick 1,000, `last` of 100 ticks selects the times from 900 up to, not including,
+//! 1,001; in a trace with bins of 64 ticks it begins at 896, so that no bin is cut. A delay of the request replaces
+//! that of the setup for its channel; the other delays of the setup stay. A delay that is rounded to whole ticks has a
+//! note.
 
 use std::fmt;
 

@@ -1,5 +1,8 @@
-//! Notes on requests that hardly mean what they say: times, delays and windows that leave the run, and runs
-//! that are counted twice.
+//! Notes on requests that hardly mean what they say: times, delays and windows outside of the run, and runs that are
+//! counted twice.
+//!
+//! A run from tick 1,000 to 9,000 has a note if the selection begins at 9,001, but not if a channel is delayed by one
+//! tick as well, because its last tag is then selected. A note never changes an answer.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! The selection as it was used, and its text in headers.
+//! The selection as it was used, in JSON and as text of headers. A sum of runs has no times in ticks, because each run
+//! has its own.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,9 @@
-//! Requests that name derived channels or gates: they are counted in a view of each run (docs/queries.md, section "Derived
-//! channels and gates").
+//! Requests that name derived channels or gates: they are counted in a view of each run (docs/queries.md, section
+//! "Derived channels and gates").
+//!
+//! Coincidences of `Pair` and 3 count a view with these two channels; rates without channels count one with all
+//! channels of the run and those that the request derives. A derived channel has no delay of its own: its tags are made
+//! from delayed times.
 
 use std::sync::Arc;
 

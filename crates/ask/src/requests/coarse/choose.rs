@@ -1,4 +1,7 @@
 //! Bins that show the structure in the differences of two channels.
+//!
+//! A structure up to 1,024 ticks has 64 bins of 64 ticks on each side of zero, up to 4,096 ticks; bins of 128 ticks if
+//! one of 64 would have fewer than 100 pairs by chance.
 
 use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange};
 

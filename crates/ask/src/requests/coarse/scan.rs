@@ -1,8 +1,9 @@
 //! A coarse scan of the correlation of two channels.
 //!
-//! Differences are counted in octaves: bins that double in width, up to an eighth of the scanned time. A structure is where the
-//! correlation up to some difference differs from that beyond it. Not the most significant one is taken, because the widest always
-//! has the most pairs, but the one with the largest ratio of both correlations: there the structure is as wide as the octave.
+//! Differences are counted in octaves: bins that double in width, up to an eighth of the scanned time. A structure is
+//! where the correlation up to some difference differs from that beyond it. Of several, the one with the largest ratio
+//! of both correlations is taken, because there the structure is as wide as the octave; the most significant one would
+//! be the widest, which has the most pairs.
 
 use tagq_query::{
     Bins, Delay, Error, Execution, Histogram, Kind as _, Ledger, Mode, Recording, Scan, Scope,

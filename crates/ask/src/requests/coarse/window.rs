@@ -1,4 +1,7 @@
-//! The suggested window of coincidences.
+//! The suggested window of coincidences: the end of the peak of the pair whose peak is the most significant.
+//!
+//! If tags of 1 and 2 are correlated up to 16 ticks at 30 standard deviations, and those of 1 and 3 up to 64 ticks at
+//! 12, then 16 ticks are suggested.
 
 use std::collections::BTreeSet;
 

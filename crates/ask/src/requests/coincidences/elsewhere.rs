@@ -1,4 +1,7 @@
 //! The note that the coincidences of a pair are far fewer than its accidentals, because they are at another delay.
+//!
+//! A count of 50 where 100 ± 1 are expected by chance is about 5 standard deviations too low. The note appears if the
+//! peak of the pair lies outside of the window.
 
 use tagq_query::{Coincidences as Query, Estimate};
 use tagq_store::Duration;

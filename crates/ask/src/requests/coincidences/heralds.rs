@@ -1,4 +1,8 @@
 //! Counts of heralds: those of a heralded g2, and of heralds that a veto leaves.
+//!
+//! A pair by rule `all` with a veto and 10 shifts has 24 more scans: each of its two channels is the herald once, with
+//! one scan for the heralds, one for their pairs and one for each shift. `scans` must say as many as
+//! `OfHeralds::counted` and `heralded` ask, since the estimate of the work follows from it.
 
 use tagq_query::{
     Coincidences as Query, Error as QueryError, Groups, Heralded, Heralding, Kind as _, Ledger,

@@ -1,4 +1,8 @@
 //! The tuples of a coincidence query, in batches.
+//!
+//! If channel 2 has a delay of −2 ticks, a pair of tags at 100 on channel 1 and at 103 on channel 2 has `dt_1` 0 and
+//! `dt_2` 1. `time_2` is 103, as recorded, so that a row can be found again in its file. Every batch has the same
+//! columns, those of the head.
 
 use std::{io, ops::ControlFlow};
 

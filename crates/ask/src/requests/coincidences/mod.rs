@@ -1,4 +1,8 @@
-//! The coincidence request.
+//! The coincidence request: from names and durations to counts, estimates, header and notes.
+//!
+//! A window of 2 ns at ticks of 156.25 ps is 12 ticks, and the header says so: `|Δt| ≤ 12 ticks = 1.875 ns (asked 2
+//! ns); full width 25 ticks`. Runs are added only if window, vetoes, delays and listed groups are the same; `is_alike`
+//! names every field of the query, so that a new one is compared or ignored on purpose.
 
 mod cases;
 mod counts;

@@ -1,4 +1,5 @@
-//! The plan of the data that a coincidence request reads: scan by scan, as they are counted.
+//! The plan of the data that a coincidence request reads: scan by scan, as they are counted. The moved channels come
+//! from `Shift::counts_by`, which counting uses, too, so that both agree.
 
 use rayon::prelude::*;
 use tagq_query::{

@@ -1,4 +1,7 @@
 //! The rows of an answer, and the table made from them.
+//!
+//! A channel that is in three groups of a bin has its singles counted once for this bin; those of several bins are
+//! added up.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,8 @@
 //! Measured accidentals: counts with channels moved by more than any correlation time.
+//!
+//! A shift of 12.5 ticks moves the second channel by 13, −13, 25, −25 and 38 ticks: each multiple is rounded by itself,
+//! so that errors do not add up. A shift is never shorter than the full width, or true pairs would count as
+//! accidentals. A count is scaled to the time that the moved channels share.
 
 use tagq_query::{Coincidences as Query, Delay, Facts, Groups, LiveTime, Measured, Rule, Shifted};
 use tagq_run::RequestError;

@@ -1,4 +1,7 @@
 //! The bins of a histogram: as requested, or chosen from the tags of the channels.
+//!
+//! A `range` of 0t..1000t without `bin` has 100 bins of 10 ticks. For pulsed light a chosen bin is at most a twentieth
+//! of the period, because in wider ones the number of pulses differs, which looks like dips.
 
 use tagq_query::{Bins, Fold, Histogram as Query, Mode, Period};
 use tagq_run::{Error as RunError, RequestError, Run};

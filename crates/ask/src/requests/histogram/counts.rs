@@ -1,4 +1,8 @@
 //! The counts: numbers that add up over runs and blocks of time, and the table made from them.
+//!
+//! A bin of 100 counts without one of 50 equal blocks, which has 4 of them, is 96·50/49 = 97.96, scaled to the whole
+//! time. Its error comes from such values, one for each block; of a bin without counts it is never below that by
+//! formula.
 
 use std::sync::Arc;
 

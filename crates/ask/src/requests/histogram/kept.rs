@@ -1,4 +1,7 @@
 //! Chosen bins that stay while a run grows.
+//!
+//! Bins of 10 ticks up to 640 on both sides stay for a structure up to 150 ticks or 300, and are replaced when it
+//! reaches 3,000. Bins of a saved answer stay in any case, because they are counted again to be compared.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,6 @@
 //! The request for a histogram in two dimensions.
+//!
+//! A `range` of 0t..640t without `bin` has 64 bins of 10 ticks for each difference, 4,096 cells.
 
 mod request;
 mod table;

@@ -1,4 +1,7 @@
 //! Images that a file holds in place of tags: a decay curve in each pixel.
+//!
+//! A pixel with two photons of micro time 3 has the numbers 2, 2, 6, 18 and 0, as if they were counted from tags:
+//! photons, those with a micro time, Σm, and Σm² in two parts.
 
 use tagq_ingest::HeldCounts;
 use tagq_query::{Bins, Image as Query, ImageReport, Imaged, Markers, PixelMicro, Raster};

@@ -1,4 +1,8 @@
 //! The request for images by markers.
+//!
+//! Markers, pixels and lines that the request leaves out are those of the header. If the request names the marker of
+//! lines, those of the header are not used, because they are of another scan. An image is counted from scratch each
+//! time: the pixel of a photon depends on a marker after it.
 
 mod counts;
 mod held;

@@ -1,4 +1,5 @@
-//! Notes on markers that are not as expected.
+//! Notes on markers that are not as expected: lines without an end, frames with another number of lines, photons in no
+//! pixel.
 
 use tagq_query::Image as Query;
 use tagq_run::{are, counted};

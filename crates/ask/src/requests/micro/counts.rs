@@ -1,4 +1,5 @@
-//! The counts of micro times, and the table made from them.
+//! The counts of micro times, and the table made from them. Counts of several runs are added for equal bins of time,
+//! whose places are the same in all runs.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! The counts of a rates request, and the table made from them.
+//!
+//! Of two runs of 10 s, of which only the second one has tags of channel 3, the rate of channel 3 is its count over 20
+//! s: it was recorded in both.
 
 use std::{ops::Range, sync::Arc};
 
@@ -105,7 +108,7 @@ impl RateCounts {
     }
 }
 
-/// What the rows are computed from.
+/// The numbers from which the cells of a row are computed when they are read.
 #[derive(Clone)]
 struct RateRows {
     channels: Arc<Vec<u16>>,

@@ -1,4 +1,7 @@
 //! Tags of a detector that follow its own tags more often than those of the other detector do, as afterpulses.
+//!
+//! If 1,000,000 tags have 5,000 pairs with their own channel, where the pairs of both channels let 3,000 be expected,
+//! the excess is 0.20 % of the tags.
 
 use tagq_query::{
     Bins, Error as QueryError, Execution, Histogram as Query, Kind as _, Recording, TimeRange,

@@ -1,4 +1,7 @@
 //! g2 of peaks that are apart: the pairs of each, over a background from between them.
+//!
+//! If side peaks have 10 times the pairs of steady light, the valleys 1 and the peak at zero 1.9, its g2 is (1.9 −
+//! 1)/(10 − 1) = 0.1.
 
 use tagq_query::limit_of_none;
 

@@ -1,4 +1,7 @@
 //! g2 of pulsed light: the pairs around each multiple of the period, in place of equal bins.
+//!
+//! With `sides` 10 and `skip` 1, the peaks −11 to 11 are counted, and those from 2 to 11 on each side are the
+//! reference.
 
 mod afterpulses;
 mod areas;
