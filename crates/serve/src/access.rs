@@ -1,4 +1,8 @@
-//! Who may ask: the checks of host, origin and token, and the headers of security.
+//! Checks who may ask: host, origin and token; and the headers of security.
+//!
+//! A page of `evil.example` that a browser was led to under 127.0.0.1 is refused, because its host header is a name
+//! that is not served. Every request passes these checks before anything else; only `/api/login` and the files of the
+//! page need no token.
 
 use std::net::{IpAddr, SocketAddr};
 

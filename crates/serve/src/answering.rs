@@ -1,4 +1,7 @@
 //! Answers to questions, with their figures and notes.
+//!
+//! A stream settles a question once: delays of `auto` that were found stay at later commits, so that rows of one stream
+//! can be compared. An answer keeps its charge of the budget until it is sent.
 
 use axum::http::StatusCode;
 use tagq::{
@@ -15,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
     asked: tagq::Question,
-    /// What was noted about the delays.
+    /// Notes about the delays, which each answer repeats.
     notes: Vec<String>,
 }
 
@@ -25,7 +28,7 @@ pub(crate) struct Answered {
     pub answer: Answer,
     /// The figure, or why there is none, if one was asked for.
     pub figure: Option<Result<Figure, Refusal>>,
-    /// What the command line would write to standard error.
+    /// Notes, which the command line writes to standard error.
     pub notes: Vec<String>,
     _charge: Charge,
 }

@@ -1,4 +1,9 @@
 //! Memory of the answers and events that are not sent yet.
+//!
+//! With a budget of 4 MiB, of which one answer may have 3, an answer of 2 MiB and 1 byte is charged 3 MiB: another one
+//! of 1 MiB and 1 byte is refused (503) until the first one is dropped, and one of more than 3 MiB is always refused
+//! (400). A charge is raised before bytes are written, never after, so that clients that read nothing cannot fill the
+//! memory.
 
 use std::{
     io::{self, Write},

@@ -1,4 +1,7 @@
 //! Queries on the threads that count: a set number at a time, each with a time limit, cancelled when nobody waits.
+//!
+//! With `queries` 4 a fifth query is refused (503), while a fifth stream waits for its turn. A turn ends with the work
+//! and not with the client: a query that was cancelled but still counts takes its turn until it stops.
 
 use std::{
     sync::{Arc, atomic::AtomicU64},

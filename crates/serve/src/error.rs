@@ -34,7 +34,7 @@ const BUSY: &str = "the server is busy; try again in a second";
 pub(crate) struct Refusal {
     pub status: StatusCode,
     pub reason: String,
-    /// What the server notes for the person who runs it.
+    /// A note for the person who runs the server; clients do not see it.
     pub note: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a run, as `tagq info --fast --json` prints it.
+//! Facts about a run, as `tagq info --fast --json` prints them, without paths of the file system.
 
 use serde_json::Value;
 use tagq::{Run, RunFacts, requests::Setup};

@@ -1,4 +1,8 @@
-//! Answers again and again: one task for each set of questions, which all readers of the set share.
+//! Streams of answers: one task for each set of questions, which all readers of the set share.
+//!
+//! Ten pages that ask the same list of questions cause one count at each commit. A slow reader gets the newest event
+//! and skips those between. If there was no memory for an event, it is tried again after 1, 2, 4 s and so on, up to 30
+//! s.
 
 use std::{
     collections::HashMap,
@@ -32,7 +36,7 @@ const SETS_MAX: usize = 64;
 /// Time without an event after which a comment shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// The comment that is sent then.
+/// The comment that shows that the connection lives.
 const ALIVE: &str = ": no news\n\n";
 /// The beginning of a stream: a reader that lost the connection tries again after this time in milliseconds.
 const BEGUN: &str = "retry: 1000\n\n";
@@ -138,7 +142,7 @@ impl Live {
                             if is_short && commits.has_changed().is_ok() {
                                 time::sleep(pause).await;
                                 pause = PAUSE_MAX.min(2 * pause);
-                                // It makes room for the next one.
+                                // The old event is dropped, which makes room for the next one.
                                 newest.send_replace(None);
                                 commits.mark_changed();
                             } else {

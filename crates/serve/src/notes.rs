@@ -1,4 +1,7 @@
 //! Notes about one answer, for the client that asked.
+//!
+//! The notes `±1 ns` and `±1 ns` are one note, `["\u00b11 ns"]` in a header, which takes ASCII alone. Notes of one
+//! answer have at most 4,096 bytes; after that one note says that further ones are left out.
 
 use std::{
     cell::RefCell,
@@ -39,7 +42,7 @@ impl Progress for NoteRecorder<'_> {
         add(&mut self.notes.borrow_mut(), note);
     }
 
-    /// Who has the answer need not know how long it took.
+    /// Discards the note that work takes long: it comes with the answer, when it is over.
     fn note_long(&self, _: &str) {}
 
     fn scan(&self) -> Option<&ScanProgress> {

@@ -1,4 +1,7 @@
 //! The answer to one question, in the form that the client accepts.
+//!
+//! `Accept: image/svg+xml` gets the figure, and a header without a known type gets JSON. Notes are in the JSON of the
+//! answer; the other forms have no place for them and get the header `tagq-notes`.
 
 use std::{io::Write, sync::Arc};
 

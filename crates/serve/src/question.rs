@@ -1,4 +1,8 @@
 //! Questions of clients: one or several runs, the name of a query, its options, and how its figure looks.
+//!
+//! `{"run": [0, 1], "query": "g2", "options": {"start": 1, "stop": 2}}` asks the sum of the first two runs. A run is
+//! one of those that are served, by name or index, never a path. In a list, invalid options of one question leave the
+//! answers to the others.
 
 use std::collections::BTreeMap;
 

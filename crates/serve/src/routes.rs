@@ -1,4 +1,5 @@
-//! The routes of the API.
+//! The routes of the API. `guard` checks each request before its route does anything; a body must be JSON by its type,
+//! of at most 64 KiB, and arrive within 10 s.
 
 use std::{iter, sync::Arc, time::Duration};
 
@@ -34,7 +35,7 @@ const BODY_MAX: usize = 64 << 10;
 /// Time in which a body must arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Shared {
     pub access: Access,
     pub runs: Arc<Runs>,
@@ -131,7 +132,7 @@ async fn query_once(
     shared.noted(query::answered(question, form, runs, counting, progress).await)
 }
 
-/// Says how questions are asked elsewhere.
+/// Answers with the command and the line of Python that ask the same.
 async fn command(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Refusal> {
     let (questions, is_list) = Question::one_or_several(&body(request).await?, &shared.runs)?;
     let typed = questions.iter().map(|question| question.typed(&shared.runs));

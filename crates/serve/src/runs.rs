@@ -1,4 +1,8 @@
 //! The served runs at their last commits, which one thread follows.
+//!
+//! An answer holds its runs at one commit: a commit that comes while it is counted changes nothing in it. If a run
+//! cannot be ingested, its last commit is still served, and its state says why nothing new comes. Clients are not told
+//! of files outside of the run.
 
 use std::{
     ops::ControlFlow,
@@ -48,10 +52,10 @@ pub(crate) struct Runs {
     pub commits: watch::Receiver<Commits>,
 }
 
-/// Why nothing new of each run is ingested.
+/// For each run, the reason why nothing new is ingested; `None` while all is well.
 type Problems = Arc<Mutex<Vec<Option<String>>>>;
 
-/// What is known of a run.
+/// The state of a run, as `/api/run` tells it.
 #[derive(Serialize)]
 pub(crate) struct RunState<'a> {
     index: usize,

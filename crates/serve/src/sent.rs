@@ -1,4 +1,7 @@
 //! The body of a response that is written while the client reads it.
+//!
+//! An answer of 5 MiB is written in 20 pieces of 256 KiB, of which at most three are in memory. An error within the
+//! first piece is the response, with its status; a later one breaks the body off, since the status was sent.
 
 use std::{
     io::{self, Write},

@@ -1,4 +1,7 @@
 //! The server: connections, and its end.
+//!
+//! At its end it accepts no more connections, open ones have one second to finish, and the queries of those that are
+//! left are cancelled. The thread that follows the runs is joined, so that no commit is cut.
 
 use std::{
     net::TcpListener,

@@ -1,4 +1,5 @@
-//! What the API says of itself, from the table of options: the kinds of requests, and its description for OpenAPI.
+//! The description of the API, from the table of options: the kinds of requests, and the document for OpenAPI. An
+//! option that is added to the table appears in both.
 
 use serde_json::{Map, Value, json};
 use tagq::{

@@ -1,4 +1,7 @@
 //! Connections whose client must read: one that takes nothing for too long is closed.
+//!
+//! With a limit of 30 s, a connection on which some write succeeds every 20 s stays, and one on which none succeeds for
+//! 30 s is closed. A connection that has nothing to write is not timed.
 
 use std::{
     io,

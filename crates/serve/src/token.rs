@@ -1,4 +1,5 @@
-//! The secret that opens a server which other computers reach.
+//! The secret that opens a server which other computers reach. A wrong token of the same length takes as long to
+//! compare as the right one, so that the time of a refusal does not tell where they differ.
 
 use std::{fmt, fmt::Write as _, hint::black_box};
 

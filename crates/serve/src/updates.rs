@@ -1,4 +1,7 @@
 //! The answers to a set of questions at one commit after the other.
+//!
+//! If the answers to three questions exceed the budget of an event, the largest one is left out first, with its reason,
+//! and the other two are sent. A question that fails leaves the answers to the others.
 
 use std::{
     io::Write as _,

@@ -1,8 +1,8 @@
-//! What is made of answers: fits, scans, plans for many computers, and comparisons with saved answers.
+//! Results made from answers: fits, scans, plans for many computers, and comparisons with saved answers.
 //!
-//! A [`Fit`] estimates parameters from an answer, a [`SettingScan`] asks a question at several values of an option or of a
-//! setting. A [`Plan`] divides a question into parts, whose [`Parts`] together are the answer of the whole, bit for bit.
-//! [`SavedAnswer`] counts an answer again from what it states.
+//! A [`Fit`] estimates parameters from an answer, a [`SettingScan`] asks a question at several values of an option or
+//! of a setting. A [`Plan`] divides a question into parts, whose [`Parts`] together are the answer of the whole, bit
+//! for bit. [`SavedAnswer`] counts an answer again from what it states.
 
 mod error;
 

@@ -1,4 +1,8 @@
-//! Asking runs, and fitting what they answer.
+//! Asking runs, and fitting their answer; the response of an instrument comes from another channel, another run or a
+//! text file.
+//!
+//! A response is asked with the options of the decay, except for its channel, so that the bins of both are equal.
+//! Counts in a text begin at the first bin of the decay and have its width.
 
 use std::{fs, path::Path};
 

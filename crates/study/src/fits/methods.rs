@@ -1,4 +1,5 @@
-//! A fit in a sentence for the methods of a publication.
+//! A fit in a sentence for the methods of a publication: model, noise, fixed parameters, errors, deviance and the
+//! version of tagq.
 
 use tagq_fit::{Fitted, Significance};
 

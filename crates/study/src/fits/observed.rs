@@ -1,4 +1,8 @@
-//! The data of an answer, as a fit takes them.
+//! The data of an answer, as a fit takes them: counts in bins, and an exposure that scales the model in each bin.
+//!
+//! A bin of 120 counts with a g2 of 1.2 has the exposure 100, the expected counts. A bin of a trace with 20 counts at
+//! 10 Hz was live for 2 s; bins that are cut are left out. Fits are of counts, never of ratios, because the noise of
+//! counts is known.
 
 use tagq_ask::{Answer, Cell, FigureKind, Table, Unit};
 use tagq_fit::{Bin, Data, Noise};

@@ -115,7 +115,7 @@ impl TryFrom<Value> for Exponentials {
     }
 }
 
-/// What a decay is fitted with.
+/// The response of the instrument and the period of its pulses, which a decay is fitted with.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Instrument {
     pub response: Option<Response>,

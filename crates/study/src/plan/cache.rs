@@ -1,4 +1,8 @@
 //! Partial results that are kept for later plans (docs/partials.md, "Partial results that are kept").
+//!
+//! The name of a file is a hash of all that decides about its content: the version of tagq, the rows and the beginnings
+//! of their sources, the interval, and the questions that are asked. A part of another plan with the same name has the
+//! same counts, and a change of any of these gives another name.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,7 @@
-//! Making a plan: the question is resolved in each run, and each run is divided.
+//! Making a plan: the question is settled and resolved in its runs, and each run is divided.
+//!
+//! Cuts at 100 and 200 make the parts up to 100, from 100 to 200, and from 200 on: together they have every time
+//! exactly once. A query whose counts do not add up over parts is refused here, before anything is counted.
 
 use tagq_ask::{Question, requests::QueryContext, requests::Request, requests::Seams};
 use tagq_run::{RequestError, Run, Silent};
@@ -10,7 +13,8 @@ use super::{
 
 use crate::error::Error;
 
-/// Options that repeat the question for bins and blocks of time; a plan is checked without them.
+/// Returns the options that repeat the question for bins and blocks of time. A plan is checked without them, because whether
+/// counts add up does not depend on them.
 fn per_time(query: &str) -> &'static [&'static str] {
     match query {
         "coincidences" | "rates" => &["errors", "bin"],

@@ -1,4 +1,7 @@
-//! Partial results: what some of the parts of a plan counted (docs/partials.md, "Partial results of a plan").
+//! Partial results: the counts of some of the parts of a plan (docs/partials.md, "Partial results of a plan").
+//!
+//! If a plan of 11 parts has the results 1, 5, 6 and 8, those of `0,2-4,7,9-10` are missing, as `sbatch` takes them. A
+//! part that is there already is refused, so that nothing counts twice; equal parts have equal bytes.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +23,7 @@ const MAGIC: [u8; 8] = *b"TAGQSUMS";
 /// The version written. Part of a released format: never changed.
 const VERSION: u32 = 3;
 
-/// What some of the parts of a plan counted.
+/// The counts of some of the parts of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// The hash of the plan.
@@ -70,7 +73,7 @@ impl Parts {
         self.plan == identity && self.runs.keys().eq([&0])
     }
 
-    /// Returns nothing of `plan`, to which parts are added.
+    /// Returns the result of no part of `plan` yet, to which parts are added.
     pub fn none(plan: &Plan) -> Self {
         Self { plan: plan.hash.clone(), numbers: BTreeMap::new(), runs: BTreeMap::new() }
     }

@@ -1,4 +1,5 @@
-//! An answer in a file.
+//! An answer in a file, read with its provenance. Rows of older versions get the keys of today: `delay_ticks` becomes
+//! `first_tick`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,9 @@ use crate::error::Error;
 const BYTES_MAX: u64 = 64 << 20;
 /// The first bytes of files of Arrow and Parquet.
 const BINARY: [&[u8]; 2] = [b"ARROW1", b"PAR1"];
-/// Older versions of the keys have `delay_ticks` for `first_tick`, and fits and delays have keys that are gone.
+/// The version of keys since which `first_tick` replaces `delay_ticks`, and fits and delays lack the keys [`GONE`].
 pub(super) const FIRST_TICK: u64 = 4;
-/// The keys that are gone.
+/// Keys that answers no longer have; those of [`renamed`] are left out of older rows.
 const GONE: [&str; 3] = ["centre_s", "centre_err_s", "deviance_per_degree"];
 /// Maximum number of runs of an answer.
 const RUNS_MAX: usize = 10_000;

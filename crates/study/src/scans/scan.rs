@@ -1,4 +1,7 @@
 //! A scan as a user states it, and asking it.
+//!
+//! `window` 0.5ns..10ns:20 asks 20 coincidence queries, and counts the pairs of two channels for all of them in one
+//! pass. Each value is shown as it is counted: 0.5 ns at ticks of 156.25 ps is a window of 3 ticks, 0.46875 ns.
 
 use serde_json::{Map, Value, json};
 use tagq_ask::{
@@ -20,7 +23,8 @@ use crate::error::Error;
 
 /// The queries with one number for each channel or group.
 const QUERIES: [&str; 2] = ["coincidences", "rates"];
-/// A pass over the differences of two channels costs at most as much as so many passes over the pairs in a window.
+/// Pairs are counted for all values in one pass if there are at least so many values for each pair of channels: such a pass
+/// costs at most as much as so many passes for one window.
 const PASSES: usize = 2;
 
 /// The same query for several values of one option, or of runs that differ in a setting.

@@ -1,4 +1,7 @@
 //! Settings of runs: numbers from their names, or from a table beside them.
+//!
+//! `phase=(\d+)` finds 45 in the path `phase=45/run`, and its setting is called `phase`. A text without brackets is a
+//! column of `settings.csv`. A run without a setting is an error, because a scan without it would look complete.
 
 use std::{fs, path::Path};
 

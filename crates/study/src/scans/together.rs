@@ -1,4 +1,7 @@
-//! The answers of a scan as one table.
+//! The answers of a scan as one table: the rows of each answer below each other, with the value that they belong to.
+//!
+//! A scan of `window` with 3 values of 2 groups has 6 rows, with a column `window_s`. A column that only some of the
+//! answers have is empty in the rows of the others.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! The values of an option, from the first to the last.
+//!
+//! `window` 1ns..3ns:3 is 1, 2 and 3 ns, each with all other options as they were given. At most one option of a
+//! request has several values.
 
 use serde_json::Value;
 use tagq_ask::{
