@@ -45,6 +45,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         return write(args, Tags::File(&args.from), (form, &to), length(&args.from), &reporter);
     }
     let run = tagq::open(&args.from, &args.store.options(), &reporter)?;
+    // For the bar: a time and a label of each row.
     let bytes = 9 * run.store().manifest().rows;
     let selection = TagSelection::of_intact(&run, args.salvage)?;
     write(args, Tags::Run(&run, &selection), (form, &to), bytes, &reporter)

@@ -1,4 +1,7 @@
 //! `tagq ingest --follow`: new data of the sources is ingested as it arrives.
+//!
+//! An error of the first poll ends the command, because waiting does not help; a later one is printed, and polling goes
+//! on. A signal ends it with its exit code, after the last commit was reported.
 
 use std::{
     io::{IsTerminal as _, stderr},

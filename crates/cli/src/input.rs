@@ -1,4 +1,5 @@
-//! Standard input, named `-` in place of a run or a file.
+//! Standard input, named `-` in place of a run or a file. It can be read once, so that it is set aside in a temporary
+//! file, which a signal removes as well, and may be named once in a command.
 
 use std::{
     env,

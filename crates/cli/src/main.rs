@@ -1,4 +1,8 @@
 //! The command `tagq`: parses argv into typed arguments, builds a query, and reports its answer.
+//!
+//! Errors are one line on stderr with the names of options as arguments: `live_time` of the library is printed as
+//! `--live-time`. The exit code is 2 for mistakes of the caller, 75 if a part may succeed when it is tried again, and
+//! else that of the error of the library. A reader that closes the pipe has what it needs: that is no error.
 
 mod args;
 mod cat;
@@ -76,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The panics that are reported as damage of a file print nothing else.
+/// Silences panics that are caught and reported as damage of a file: the error says all.
 fn hush_guarded_panics() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -162,7 +166,7 @@ impl std::error::Error for Usage {}
 struct Retry(anyhow::Error);
 
 impl Retry {
-    /// The exit code that says so (`EX_TEMPFAIL` of sysexits.h).
+    /// The exit code that tells a scheduler to try again (`EX_TEMPFAIL` of sysexits.h).
     const CODE: u8 = 75;
 
     /// Marks errors of reading and writing, and of a folder that is not there.

@@ -1,4 +1,5 @@
-//! `tagq merge`: one run of recordings of the same time, or the answer from the partial results of a plan.
+//! `tagq merge`: one run of recordings of the same time, or the answer from the partial results of a plan. The first
+//! input decides: a file that begins like a plan is one.
 
 use std::path::{Path, PathBuf};
 

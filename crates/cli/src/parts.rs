@@ -1,4 +1,8 @@
 //! `tagq plan`, `tagq partial`, and `tagq merge` of partial results.
+//!
+//! In a job of an array of Slurm with `SLURM_ARRAY_TASK_ID` 3, `tagq partial` counts part 3. A job that runs twice
+//! replaces its own result without `--force`, but no other file. Errors of reading and writing have the exit code 75,
+//! so that a scheduler can try again.
 
 use std::{env, fs, io::Write as _, path::Path};
 

@@ -1,4 +1,6 @@
-//! The queries: each run is opened and asked, and the answers printed.
+//! The queries: each run is opened and asked, and the answers printed. Channels that a question names are looked up
+//! before its run is opened, because an ingest may take long. Without `--threads`, a job of Slurm counts with the cores
+//! that it was given.
 
 use std::{
     env,

@@ -1,4 +1,7 @@
 //! The time that a job still takes.
+//!
+//! After 200 of 1,000 tags at once and then 10 in a second, 790 are left at 10 per second: 79 s. The estimate never
+//! rises within a pass, and the burst at the beginning, when buffers are filled, does not count as speed.
 
 use std::time::Duration;
 

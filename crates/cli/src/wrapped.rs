@@ -1,4 +1,7 @@
 //! Text broken into lines between words: notes and errors on a terminal, and descriptions in a help.
+//!
+//! A note about `--delay 15=-4.0625ns` is broken before or after this value, never inside it, so that it can be pasted.
+//! Elsewhere than on a terminal texts are one line.
 
 use std::io::{IsTerminal as _, stderr};
 

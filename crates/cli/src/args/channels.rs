@@ -1,4 +1,8 @@
 //! Channels in front of the runs: `tagq g2 3,15 run/`.
+//!
+//! In `3,15 3,16 run/` the first two arguments are channels; `./3,15` is a run, because it has a slash, and so is a
+//! name that exists, unless it is numbers. A question of one list of channels takes a single name as a channel only if
+//! another argument follows.
 
 use std::path::{Path, PathBuf};
 

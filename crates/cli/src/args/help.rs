@@ -1,4 +1,7 @@
 //! `tagq help`: the help of a command, and topics that no command has for itself.
+//!
+//! `tagq help veto` shows the help of `coincidences`, and `tagq hist` is `tagq histogram`. Each command that is not
+//! hidden is in exactly one family of the list, which a test checks.
 
 use std::fmt::Write as _;
 
@@ -19,7 +22,7 @@ pub(crate) struct HelpArgs {
     words: Vec<String>,
 }
 
-/// What can be explained apart from commands.
+/// Topics that can be explained apart from commands.
 const TOPICS: [(&str, &str); 2] =
     [("rules", include_str!("topics/rules.txt")), ("windows", include_str!("topics/windows.txt"))];
 

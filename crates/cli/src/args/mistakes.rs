@@ -1,4 +1,8 @@
 //! Errors of the command line in one line: what is wrong, and what to write instead.
+//!
+//! `tagq coincidences -window 2ns run/` says that there is no option `-window`, and asks whether `--window` was meant.
+//! A word is suggested only if it begins with the same letter, because others are similar by chance. Errors that clap
+//! states well in one line stay as they are.
 
 use std::{error::Error as _, num::ParseIntError, path::Path};
 

@@ -1,4 +1,4 @@
-//! The command line: the only folder that uses clap.
+//! The command line: the only folder that uses clap. Other files of this crate see typed arguments alone.
 
 mod answer;
 mod channels;

@@ -1,4 +1,8 @@
 //! Commands that take a query: their options and those of the query stand in any order.
+//!
+//! `tagq watch --window 2ns coincidences run/` is parsed as `tagq watch coincidences --window 2ns run/`: options of the
+//! command come first, then the name of the query, then all other words in their order. Words after `--` are never
+//! options of the command.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,5 +1,8 @@
-//! The commands that ask a run, one for each type of query. Their options come from the table of
-//! [`tagq::requests`].
+//! The commands that ask a run, one for each type of query. Their options come from the table of [`tagq::requests`].
+//!
+//! An option that is added to the table is an argument of its command, with its help; nothing is written here. The
+//! first arguments of a command may be channels: they become options of the question, as if they were given by
+//! `--group` or `--start` and `--stop`.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
 use tagq::{

@@ -1,4 +1,4 @@
-//! What a search takes besides its options.
+//! The arguments of a search besides its options.
 
 use std::path::PathBuf;
 

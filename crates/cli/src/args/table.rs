@@ -1,4 +1,7 @@
 //! The options of requests as arguments, by the table of [`tagq::requests`].
+//!
+//! `groups`, which may be repeated, is `--group 3,15`, and `live_time` is `--live-time`. Only options of the command
+//! line are passed on, not their defaults, so that a request that leaves an option out can take it from the setup.
 
 use clap::{
     Arg, ArgAction, ArgMatches, builder::PossibleValue, error::ErrorKind, parser::ValueSource,

@@ -1,4 +1,7 @@
 //! Figures of answers, in the terminal or in files.
+//!
+//! If the answer goes to a file or has a format, a figure for the terminal is drawn on stderr, after the answer.
+//! Figures of several runs share one scale of values unless the command states one, so that they can be compared.
 
 use std::io::{self, Write as _};
 
@@ -60,7 +63,7 @@ pub(crate) fn print_plot(
             let term = Term::stderr();
             let is_coloured = is_coloured(&term, &io::stderr());
             let drawn = drawn(answers, plot, &term, is_coloured)?;
-            // The answer is already printed, so a figure that cannot be drawn is not an error.
+            // The answer is already printed, so that a terminal that cannot be written to is not an error.
             let _ = io::stderr().lock().write_all(drawn.as_bytes());
             Ok(())
         }

@@ -1,4 +1,7 @@
 //! Answers in the requested format, on standard output or in a file.
+//!
+//! Without `--format`, `-o out.csv` is CSV by its name; standard output is a table on a terminal and JSON elsewhere.
+//! The output is checked before the query, which may take long, and a file appears only when it is complete.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},

@@ -1,4 +1,4 @@
-//! Signals, or what takes their place: temporary files are removed when one ends the program.
+//! Signals, or their replacement on Windows: temporary files are removed when one ends the program.
 
 #[cfg(unix)]
 #[path = "unix.rs"]

@@ -15,7 +15,7 @@ use super::Stop;
 /// The number of the signal of Ctrl-C on other systems.
 const INTERRUPT: usize = 2;
 
-/// What an interrupt does: there is one handler in a process.
+/// The action of an interrupt: there is one handler in a process.
 #[derive(Default)]
 struct Interrupt {
     /// Called before the program ends.

@@ -1,4 +1,7 @@
 //! A number in large digits, drawn with block characters.
+//!
+//! A 0 is three dots wide and five high, and a character holds two dots, one above the other: the smallest 0 has three
+//! columns and three lines.
 
 /// Rows of the dots of a digit.
 const ROWS: usize = 5;

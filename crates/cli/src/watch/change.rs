@@ -1,4 +1,8 @@
-//! Changes of the options of a query that runs. Each gives the options of a new request, which is settled as any.
+//! Changes of the options of a query that runs. Each gives the options of a new request, which is settled like any
+//! other.
+//!
+//! A step up from a window of 200 ps is 500 ps, then 1 ns: 1, 2 and 5 in each decade, down to one tick. A reset when
+//! the last tag is at tick 99 sets `from` to `@100t`. An option that a change does not name stays as it was given.
 
 use serde_json::Value;
 use tagq::{

@@ -1,4 +1,8 @@
 //! The surroundings of a watch: the screen, the keys, signals and notes.
+//!
+//! Keys change the query of the chosen row. Their changes are collected and made before the next answer, never while
+//! one is counted. A note is shown once, however often the same answer repeats it; a note about a file that stops and
+//! goes on is shown each time.
 
 use std::{
     cell::RefCell,
@@ -182,7 +186,7 @@ impl<'a> Host<'a> {
         error: String,
     ) -> io::Result<()> {
         for (query, options) in before.into_iter().rev() {
-            // They were in effect.
+            // These options were in effect before, so that they are valid.
             let _ = self.queries[query].question.replace(options);
         }
         self.state.message = Some(error);

@@ -1,4 +1,7 @@
 //! The keys of a terminal, from the bytes that they send.
+//!
+//! `ESC [ A` is the key up; `ESC [ 6 ~`, page down, has no meaning and is skipped as a whole, so that its last bytes
+//! are not taken for typed characters. An escape alone is the key escape.
 
 /// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

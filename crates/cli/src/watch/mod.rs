@@ -1,7 +1,9 @@
 //! `tagq watch`: new data is ingested as it arrives, and each query is answered again.
 //!
-//! `host` is the screen with its keys: `keys` reads them, `state` is what they have chosen, `change` makes other options
-//! of them, and `view` with `rows`, `recent` and `big` makes the text that is drawn.
+//! `host` is the screen with its keys: `keys` reads them, `state` has their choices, `change` makes other options of
+//! them, and `view` with `rows`, `recent` and `big` makes the text that is drawn. An error after a change of a key
+//! takes the change back; an error of a query that was answered before is shown, and the watch goes on, because it may
+//! be temporary.
 
 mod big;
 mod change;

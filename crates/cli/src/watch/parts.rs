@@ -1,4 +1,7 @@
 //! The words of `tagq watch` as questions to runs.
+//!
+//! A run that several queries name is followed once. The options of a question can change; it is settled for its runs
+//! again after each change, and delays that were found then stay until the next one.
 
 use std::{
     cell::OnceCell,
@@ -24,20 +27,20 @@ use crate::{
 
 use super::change::from_after;
 
-/// What is watched.
+/// All questions and runs of a watch, and how its answers are shown.
 pub(super) struct Parts {
     pub queries: Vec<WatchedQuery>,
     /// Each run that is asked, once.
     pub runs: Vec<Watched>,
     pub pool: rayon::ThreadPool,
-    /// What was asked for by name.
+    /// The format, if the command names one.
     pub format: Option<Format>,
     /// Not more often than this.
     pub every: Duration,
     pub hold_back: tagq::store::Duration,
 }
 
-/// One question.
+/// One question to some of the runs.
 pub(super) struct WatchedQuery {
     pub question: WatchedQuestion,
     /// Places in [`Parts::runs`].
@@ -145,7 +148,7 @@ impl WatchedQuestion {
 const FROM: &str = "from";
 const LAST: &str = "last";
 
-/// One run.
+/// A run that is followed, and how it is opened.
 pub(super) struct Watched {
     pub path: PathBuf,
     pub options: OpenOptions,

@@ -1,4 +1,7 @@
 //! The rate of each row over the last minutes.
+//!
+//! Rates of 100, 200, 400 and 800 Hz in four seconds are four bars on 80 columns, and two bars, 150 and 600 Hz, on two.
+//! A count that falls, as after a reset, begins a new interval and has no rate: no difference is taken across it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -32,7 +35,7 @@ pub(super) struct CountAt {
     pub live_s: f64,
 }
 
-/// What was counted in an interval.
+/// An interval of a second or more, with its count and its live time.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     begin: Instant,

@@ -1,4 +1,5 @@
-//! The rows of answers that have one rate each: groups of channels, channels, or all bins together.
+//! The rows of answers that have one rate each: groups of channels, channels, or all bins together. The key of a row
+//! begins with the number of its query and a slash, so that peaks and histories can be forgotten query by query.
 
 use std::collections::HashMap;
 

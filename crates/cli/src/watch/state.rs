@@ -1,4 +1,7 @@
-//! What the keys have chosen: the view, the row, the text that is typed.
+//! The choices of the user: the view, the row, the text that is typed.
+//!
+//! `w3ns` and Enter set the window to 3 ns; `+` and `-` after `w` step it at once, and a sign within a number, as in
+//! 1e-9s, is part of it. This file knows no terminal and no query: a key goes in, and an action comes out.
 
 use std::collections::HashMap;
 
@@ -23,7 +26,7 @@ pub(super) struct State {
     pub peaks: Option<HashMap<String, f64>>,
 }
 
-/// What the screen shows.
+/// The content of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum View {
     /// The answers.
@@ -55,7 +58,7 @@ pub(super) enum AskedValue {
     Last,
 }
 
-/// What the program does after a key, besides drawing.
+/// The action of the program after a key, besides drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Action {
     End,
@@ -64,7 +67,7 @@ pub(super) enum Action {
     Change(Change),
 }
 
-/// What there is to choose from.
+/// The rows, channels and tick among which keys choose.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choices<'a> {
     /// The number of rows.

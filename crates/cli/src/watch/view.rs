@@ -13,7 +13,7 @@ use super::{
     state::{AskedValue, Prompt, State},
 };
 
-/// What is drawn.
+/// The answers and choices that a screen is drawn from.
 pub(super) struct Drawn<'a> {
     pub answers: &'a [Answer],
     pub rows: &'a [WatchedRow],
