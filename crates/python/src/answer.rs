@@ -1,4 +1,8 @@
 //! The answer to a request.
+//!
+//! An answer that another process unpickles has the same cells, bit for bit: a float travels as its bits, because its
+//! text in JSON could be another number. Its figure travels as it was drawn, so that it has no other columns to choose
+//! from, and it cannot be fitted.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,7 @@
 //! Conversion of library errors to exceptions of the package, and of notes to warnings.
+//!
+//! `--force` in a message becomes `replace=True`; a whole command in backticks stays as it is, because it is typed in a
+//! shell. Exit codes of the command line decide the class: 2 is a QuestionError, 3 a DamageError, 4 a BusyError.
 
 use arrow_schema::ArrowError;
 use pyo3::{prelude::*, types::PyType};

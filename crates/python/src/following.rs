@@ -1,4 +1,7 @@
 //! Growing runs: updating and following them.
+//!
+//! A wait for a commit checks for Ctrl-C, for a close in another thread and for its timeout between two polls. It holds
+//! the lock of the interpreter only for that, so that other threads of Python run meanwhile.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,8 @@
 //! Stores created from Python data: arrays and tables.
+//!
+//! A column of any integer type is taken if all its values fit: channel 70000 is an error that names its row. After an
+//! error the unfinished store is removed at once, however long the exception stays alive. A table that tagq wrote
+//! brings its tick in its metadata; a tick that is given replaces it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,8 @@
 //! Keyword arguments as options of requests, by the table of options.
+//!
+//! `window="2ns"` and `window_s=2e-9` are one option, and giving both is an error. `False` is as if the keyword was
+//! left out, since an option that is not set may be given with others that it excludes. Unknown keywords are left for
+//! the request to reject, with the names that it knows.
 
 use std::{fmt::Display, path::PathBuf, str::FromStr};
 

@@ -1,5 +1,8 @@
-//! Objects that a forked child cannot use: threads are not inherited, locks stay in their state, and
-//! files that the parent still writes are shared.
+//! Objects that a forked child cannot use: threads are not inherited, locks stay in their state, and files that the
+//! parent still writes are shared.
+//!
+//! A child that asks a run counts on a pool of its own; a store that the parent still writes is an error there. A value
+//! of the parent is never dropped in a child, because its files would be removed under the parent.
 
 use std::{
     mem, process,

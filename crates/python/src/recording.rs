@@ -1,4 +1,7 @@
 //! Stores that Python writes while it records.
+//!
+//! With `every` 1s, the first append that comes one second or more after the last commit commits. Tags that were
+//! appended are lost if the process ends before a commit; closing commits them.
 
 use std::{
     path::PathBuf,

@@ -15,7 +15,7 @@ use tagq_plot::{Figure, Picture};
 
 use crate::errors::{self, question};
 
-/// What a file holds.
+/// The content and the format of a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
     Rows(Format),

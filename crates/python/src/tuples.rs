@@ -1,4 +1,7 @@
 //! The list of the coincidences, computed while it is read.
+//!
+//! At most one batch waits for its reader, so that a list of any length needs little memory. A list has threads of its
+//! own, because they wait for the reader, and other requests to the run must not. A reader that is gone ends the list.
 
 use std::{
     path::PathBuf,

@@ -1,4 +1,7 @@
 //! Long-running work: it runs on its own thread, while this thread reports progress and handles Ctrl-C.
+//!
+//! Every 50 ms Python may call its handlers of signals and the callback; an exception in one of them cancels the work,
+//! and is raised after the work has ended. The lock of the interpreter is free in between.
 
 use std::{
     sync::{
