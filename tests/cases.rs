@@ -1,6 +1,5 @@
-//! Each way in which each type of request is counted (`RequestType::cases`), by the program: the rows, frozen in
-//! tests/outputs/cases; of some ways also what `--explain` says, parts that are merged, and `watch`, which the tests of
-//! crates/tagq have of all.
+//! Every case of every query (`RequestType::cases`), as users ask it: from the command line, as parts, from the server
+//! and in a watch.
 
 use std::{
     env,

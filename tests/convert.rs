@@ -321,7 +321,7 @@ fn columns_are_turned_and_pipes_are_read() {
     assert!(String::from_utf8(refused.stderr).unwrap().contains("No space left"));
 }
 
-/// What `tagq cat` prints of a file or run: times, channels and micro times.
+/// The tags of a file or run as `tagq cat` prints them: times, channels and micro times.
 fn printed(path: &Path) -> String {
     let printed = output(command().arg("cat").arg(path));
     assert_eq!(printed.code, 0, "{}", printed.stderr);
@@ -367,7 +367,7 @@ fn pulses_and_micro_times_of_t3_are_kept() {
         assert_eq!(micro(&here(name)), micro(&here("original.ptu")), "{name}");
     }
     let noted = |name: &str| convert(&original, &here(name), &["--force"]).stderr;
-    // What a file has no place for is in its run file, but for micro times.
+    // Facts that a file has no place for are in its run file, but for micro times.
     for (name, lost, kept) in [
         (
             "v.csv",

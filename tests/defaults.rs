@@ -216,7 +216,7 @@ fn chosen_bins_are_narrow_against_the_period_of_pulsed_light() {
             }
         }
     }
-    // What is given stays, and a range of very many periods has about a hundred bins.
+    // Options that are given stay, and a range of very many periods has about a hundred bins.
     assert_eq!(bin_and_range(&ask("g2 1,2 --bin 10t --range 100ns", &run).json()).0, 10);
     assert_eq!(bin_and_range(&ask("g2 1,2 --range 100us", &run).json()).0, 12_800);
     // A period that is given is the range.

@@ -1,5 +1,5 @@
-//! What commands write replaces nothing that is needed: neither a recording, nor a file of a store, nor, without
-//! `--force`, any other file.
+//! No command writes over a file that is needed: neither over a recording, nor over a file of a store, nor, without
+//! `--force`, over any other file.
 
 use std::{fs, path::Path};
 

@@ -189,7 +189,7 @@ fn words(of: &RequestType) -> String {
     text
 }
 
-/// What a method returns.
+/// The class of the result of a method.
 #[derive(Clone, Copy, PartialEq)]
 enum Gives {
     Result,

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{Output, Place, command, output, root};
 
-/// What is known of a hint.
+/// The way in which a hint is tested.
 enum Hint {
     /// It appears after these steps and is pasted. Then `after` is asked, which must succeed and not print `gone`.
     Pasted(Pasted),
@@ -311,7 +311,7 @@ fn paste(name: &str, hint: &Pasted) {
 #[cfg(unix)]
 fn what_is_pasted_does_what_was_promised() {
     let fails = |(name, hint): &&(&str, Hint)| match hint {
-        // What went wrong is printed by the panic.
+        // The panic has printed the reason.
         Hint::Pasted(hint) => std::panic::catch_unwind(|| paste(name, hint)).is_err(),
         Hint::Named(why) => why.is_empty(),
     };

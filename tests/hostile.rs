@@ -1,4 +1,4 @@
-//! `tagq serve` with many readers, and with clients that mean no good.
+//! `tagq serve` with many readers, and with malicious clients.
 
 use std::{
     collections::BTreeMap,

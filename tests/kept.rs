@@ -1,4 +1,5 @@
-//! What a store knows of a source survives `convert`, `export` and back, and `merge`, or its loss is said.
+//! Facts about a source that a store has survive `convert`, `export` and back, and `merge`, or a note says that they
+//! are lost.
 
 use std::{
     fs,

@@ -74,7 +74,7 @@ impl Watch {
     /// Returns the lines of the screen.
     fn lines(&self) -> Vec<String> {
         let written = self.written.lock().unwrap().clone();
-        // What comes last may be a part of a sequence.
+        // The last bytes may be a part of a sequence.
         let whole = written.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         screen_after(&String::from_utf8_lossy(&written[..whole]), COLUMNS.into()).0
     }
@@ -193,7 +193,7 @@ fn keys_change_the_query_that_is_watched() {
     watch.press("w3ns\r");
     let three = counted(&watch, "coincidences --window 3ns run");
     assert_ne!(three, five);
-    // What is no window is refused with the error of the command, and the query goes on.
+    // A text that is no window is refused with the error of the command, and the query goes on.
     watch.press("w1fs\r");
     let lines = watch.until(|text| text.contains("`1fs` is shorter than one tick"));
     assert!(counts(&lines.join("\n")) == three && command_on(&lines).contains("--window 3ns"));

@@ -1,9 +1,8 @@
-//! What every kind of query, rule and family of options prints on the fixture, frozen in tests/outputs: the
+//! The printed outputs of every kind of query, rule and family of options on the fixture, frozen in tests/outputs: the
 //! table at 80 and 200 columns, JSON, CSV, Arrow (schema and values) and the figure.
 //!
-//! The counts in there are checked elsewhere, against the oracle; these files show that a change of the code
-//! changes no output. With `TAGQ_OUTPUTS=write` they are written again: look at the difference before it is
-//! committed.
+//! The counts in there are checked elsewhere, against the oracle; these files show that a change of the code changes no
+//! output. With `TAGQ_OUTPUTS=write` they are written again: look at the difference before it is committed.
 
 use std::{
     env, fs,

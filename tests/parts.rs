@@ -353,7 +353,7 @@ fn the_job_says_which_part_and_whether_to_try_again() {
     assert_eq!(of_job("0", "part.0").code, 0);
     assert_eq!(of_job("1", "part.1").code, 0);
     assert_eq!(place.done("merge plan part.0 part.1").stdout, place.done(PAIRS).stdout);
-    // What cannot be written now may be written later; a part that the plan does not have will never be there.
+    // A result that cannot be written now may be written later; a part that the plan does not have will never be there.
     assert_eq!(of_job("0", "absent/part.0").code, 75);
     assert_eq!(of_job("2", "part.2").code, 2);
     fs::rename(place.path("plan"), place.path("moved")).unwrap();

@@ -164,7 +164,7 @@ fn the_period_of_a_sync_channel() {
         let err = answer["query"]["pulsed"]["period_err_ticks"].as_f64().unwrap();
         assert!((err * 3_999.0 * 16.0 * 6.0f64.sqrt() - 1.0).abs() < 1e-9, "{err}");
     }
-    // Peaks lie 2 ns after multiples of the period, whoever states it.
+    // Peaks lie 2 ns after multiples of the period, from whichever source the period comes.
     for words in ["--pulsed 12.5ns", "--pulsed sync=0/16", "--pulsed auto"] {
         let said = ask(words).stderr;
         let told = said.split("--delay 2=").nth(1).unwrap_or_else(|| panic!("{words}: {said}"));

@@ -268,7 +268,7 @@ fn the_setup_and_the_options_of_the_answer_are_used() {
         json!({"names": [[1, "Alice"], [2, "Bob"]], "delays": [[2, "1ns"]], "groups": [[1, 2]]});
     assert_eq!(answer["provenance"]["runs"][0]["setup"], expected);
     assert_eq!(answer["provenance"]["runs"][0]["tick"], "4000000/1");
-    // What it says today does not matter.
+    // The text of today does not matter.
     fs::write(&setup, "[channels]\n1 = 'Eve'\n[delays]\n2 = '1s'\n").unwrap();
     assert_eq!(reproduced(&place, ""), said(1, "19,350"));
     assert_eq!(reproduced(&place, "run"), said(1, "19,350"));

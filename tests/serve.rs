@@ -219,7 +219,7 @@ fn the_page_of_the_document_shows_each_answer() {
     let server = Serve::start(folder.path(), &["run", "--bind", "127.0.0.1:0"]);
     let text = fs::read_to_string(root().join("docs/serve.md")).unwrap();
     let example = text.split("```js\n").nth(1).unwrap().split("```").next().unwrap();
-    // What a browser has and node may lack.
+    // Functions that a browser has and node may lack.
     let browser = format!(
         "class EventSource {{
   constructor(path) {{ this.read(new URL(path, \"{}\")); }}
@@ -298,7 +298,7 @@ fn what_stops_the_ingest_of_a_run_is_said_until_it_goes_on() {
     let said = problem(&Value::is_string);
     let said = said.as_str().unwrap();
     assert!(said.starts_with("run") && said.ends_with("; trying again"), "{said}");
-    // What was counted before is still answered.
+    // Rows that were ingested before are still counted.
     let answer = server
         .ask(&json!({"query": "coincidences", "options": {"window": "2ns", "groups": [[1, 2]]}}));
     assert_eq!(answer["rows"][0]["count"], 1_976);

@@ -439,7 +439,7 @@ fn nested_folders_belong_to_a_run_if_asked_for() {
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 2_000);
 
-    // What is written there would be a source, too.
+    // A file that is written there would be a source, too.
     for args in [&["export", "-o"][..], &["coincidences", "--window", "1us", "-o"]] {
         let refused = |name: &str| output(command().args(args).arg(run.join(name)).arg(&run));
         let answer = refused("day 1/morning/out.csv");

@@ -1,4 +1,6 @@
-//! Running the program.
+//! Support of all tests: runs the program, and makes folders with the fixture.
+//!
+//! A test works in a [`Place`]: `place.done("ingest run")` runs `tagq ingest run` there, and fails if the program does.
 
 use std::{
     ffi::OsStr,
@@ -100,7 +102,7 @@ pub(crate) fn slashed(message: &str) -> String {
     if cfg!(windows) { message.replace('\\', "/") } else { message.to_owned() }
 }
 
-/// A temporary folder, in which commands run.
+/// A temporary folder in which commands run; it is removed when it is dropped. Paths are relative to it.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -109,7 +111,7 @@ impl Place {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Makes a folder with the fixture in `run`, and its second source alone in `later`.
+    /// Makes a folder with the fixture in `run` and its second source alone in `later`, both not ingested yet.
     pub(crate) fn with_runs() -> Self {
         let place = Self::new();
         let run = fixture_copy(place.0.path());
@@ -122,16 +124,17 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// Runs `tagq` with the words of a line.
+    /// Runs `tagq` with the words of a line, which are divided at blanks. It may fail.
     pub(crate) fn tagq(&self, line: &str) -> Output {
         self.tagq_of(&line.split_whitespace().collect::<Vec<&str>>())
     }
 
+    /// Runs `tagq` with words that may contain blanks. It may fail.
     pub(crate) fn tagq_of(&self, words: &[&str]) -> Output {
         output(command().args(words).current_dir(self.0.path()))
     }
 
-    /// Runs a command that must succeed.
+    /// Runs `tagq` with the words of a line, which must succeed, and returns its output.
     pub(crate) fn done(&self, line: &str) -> Output {
         let done = self.tagq(line);
         assert_eq!(done.code, 0, "{line}: {}", done.stderr);
@@ -145,7 +148,6 @@ pub(crate) fn coincidences(args: &str, run: &Path) -> Value {
     tagq(["coincidences".into()].into_iter().chain(args)).json()
 }
 
-/// Returns the counts of all rows, by pair.
 /// Returns rows without the names of their channels, which those of a run without names do not have.
 pub(crate) fn without_names(rows: &Value) -> Value {
     let mut rows = rows.clone();
@@ -155,6 +157,7 @@ pub(crate) fn without_names(rows: &Value) -> Value {
     rows
 }
 
+/// Returns the counts of all rows of pairs, each with its two channels.
 pub(crate) fn counts(answer: &Value) -> Vec<(u64, u64, u64)> {
     let rows = answer["rows"].as_array().unwrap();
     let n = |value: &Value| value.as_u64().unwrap();
@@ -173,7 +176,6 @@ pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
     run
 }
 
-/// Reports that a test was skipped, and why, bypassing the capture of test output.
 /// Returns the file of a store that its manifest names for a key.
 pub(crate) fn store_file(store: &Path, key: &str) -> PathBuf {
     let manifest: Value =
@@ -190,6 +192,7 @@ pub(crate) fn full_disk() -> Option<fs::File> {
     full.ok()
 }
 
+/// Reports that a test was skipped, and why, bypassing the capture of test output.
 pub(crate) fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

@@ -1,4 +1,5 @@
-//! Tests of the layers in ARCHITECTURE.md.
+//! Tests of the layers in ARCHITECTURE.md, and of names. They read the sources and manifests of the crates as text: a
+//! new dependency, or one more file with unsafe code, is added to a list here on purpose.
 
 use std::{
     fs,

@@ -15,7 +15,7 @@ use tagq_plot::{
 
 use crate::support::{root, skipped};
 
-/// What `web/build.mjs` makes, below the root.
+/// The files that `web/build.mjs` makes, below the root.
 const OUTPUTS: [&str; 7] = [
     "crates/plot/src/figure.js",
     "crates/plot/src/figure.js.sha256",

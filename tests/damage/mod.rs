@@ -45,7 +45,7 @@ enum Damage {
     Cut,
 }
 
-/// What became of the answers of a kind of query.
+/// The outcomes of a kind of query under damage.
 #[derive(Debug, Clone, Copy, Default)]
 struct Outcomes {
     same: u32,

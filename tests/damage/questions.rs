@@ -11,7 +11,7 @@ pub struct Question {
     pub asked: Asked,
 }
 
-/// What is asked of a store.
+/// A question to a store, in one of the ways in which users ask.
 pub enum Asked {
     /// The answer to a query.
     Query(&'static str, OptionValues),
