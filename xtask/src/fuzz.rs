@@ -1,4 +1,7 @@
 //! Fuzz targets: `cargo xtask fuzz`.
+//!
+//! `cargo xtask fuzz stores 600` runs one target for ten minutes, with at most 512 MiB and inputs of at most 1,024
+//! bytes. New inputs go to `fuzz/found`, inputs that fail to `fuzz/artifacts`.
 
 use std::{
     env, fs, io,

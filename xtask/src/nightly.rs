@@ -52,7 +52,7 @@ pub(crate) fn run() -> ExitCode {
             steps.skip("emulated processor", "there is no Bochs");
         }
     }
-    // What the pages of these checks say now.
+    // The pages of these checks, as they are now.
     let changed = Command::new("git").args(["diff", "--stat", "docs"]).status();
     drop(changed);
     steps.finish()

@@ -1,4 +1,5 @@
-//! Steps of a check: each is run to its end, and a table at the end has their seconds.
+//! Steps of a check: each is run to its end, and a table at the end has their seconds. A step that fails does not end
+//! the others, but the exit code; one that is skipped says why.
 
 use std::{
     io::{self, Write as _},

@@ -1,4 +1,8 @@
 //! Targets of the compiler that tagq is built for, and how a Linux machine builds for them and runs their programs.
+//!
+//! `aarch64-unknown-linux-musl` is linked by zig, and QEMU runs its tests; Windows programs are linked by MinGW-w64 and
+//! run in Wine; macOS programs are linked and not run. PLATFORMS.md must have each target of the list here, which
+//! `tests/documents.rs` checks.
 
 use std::{
     fs, io,

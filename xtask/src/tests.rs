@@ -1,4 +1,7 @@
 //! The tests: `cargo xtask test`, for this system and for others, in full and in part.
+//!
+//! Each run prints `PROPTEST_RNG_SEED`, the seed of its random cases; with the same value in the environment the same
+//! cases run again. Tests that are left out are named in lists here, and `tests/tidy.rs` checks that they exist.
 
 use std::{
     env,
@@ -26,8 +29,8 @@ const SEED: &str = "PROPTEST_RNG_SEED";
 /// The number of tests at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// What cargo builds for the tests: the features of all crates and their tests are resolved together, so that nothing is
-/// compiled twice.
+/// The arguments with which cargo builds for the tests: the features of all crates and their tests are resolved together, so that
+/// no crate is compiled twice.
 const BUILD: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--tests"];
 /// The same features, but no tests are built: cargo gives examples the features of tests, and there are no examples.
 const BUILD_WITHOUT_TESTS: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--examples"];

@@ -29,7 +29,7 @@ pub struct Answer {
     /// The sums of rows, which are no rows of the table: of all of them, or of those of each bin of time. `None` if the
     /// rows of the kind have no sum.
     pub total: Option<Table>,
-    /// What was asked of which rows.
+    /// The question and the rows that were asked.
     pub provenance: Provenance,
     /// How the rows are drawn; `None` if there is no figure for them.
     pub figure: Option<FigureKind>,

@@ -1,10 +1,10 @@
 //! Questions and their answers.
 //!
 //! A [`Question`] is stated with names, durations and times ([`requests`]), or searches ([`Search`]). In a
-//! [`tagq_run::Run`] it becomes channel numbers and ticks, a query counts, and an [`Answer`] states the query, the run, a
-//! [`Table`] and how it was counted ([`Provenance`]).
+//! [`tagq_run::Run`] it becomes channel numbers and ticks, a query counts, and an [`Answer`] states the query, the run,
+//! a [`Table`] and how it was counted ([`Provenance`]).
 //!
-//! What decides about a number is in the answer: no default is applied that the answer does not state.
+//! An answer states everything that decides about its numbers: no default is applied that it does not state.
 
 mod error;
 

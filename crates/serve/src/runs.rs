@@ -85,7 +85,7 @@ impl Runs {
         let names = named.iter().map(|(name, _)| name.clone()).collect();
         let stop = Arc::clone(stop);
         let mut host = Host { stop, progress, names, problems: Arc::clone(&problems) };
-        // What was ingested before is there from the first request on.
+        // Rows that were ingested before are there from the first request on.
         followed.refresh(&host);
         let opened = move |followed: &FollowLoop| -> Vec<Option<Run>> {
             (0..count).map(|at| followed.run(at).cloned()).collect()

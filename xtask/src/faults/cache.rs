@@ -34,7 +34,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(Tried::points(try_all(ground, &ground.folder, &mut |_| Ok(()))?))
 }
 
-/// What happens to a file system: before a query is killed there, and after it.
+/// The work on a file system: before a query is killed there, and after it.
 pub(super) enum Around {
     Before,
     After,

@@ -49,7 +49,7 @@ pub(super) struct Pool {
     folder: PathBuf,
 }
 
-/// What a writer does: from a store of the first `from` sources to one of the first `to`.
+/// The work of a writer: from a store of the first `from` sources to one of the first `to`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub from: usize,

@@ -87,7 +87,7 @@ fn try_on(ground: &Ground, mut disk: Disk, kills: &[Kill]) -> Checked<usize> {
         disk.lose_power()?;
         check_durable(&stage).map_err(|error| format!("{step}, after its success: {error}"))?;
     }
-    // What queries keep may be gone, but gives no other answer.
+    // Cached results of queries may be gone, but they give no other answer.
     let at = disk.at.clone();
     let kept = cache::try_all(ground, &at, &mut |around| match around {
         Around::Before => sync(&at),

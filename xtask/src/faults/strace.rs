@@ -1,4 +1,7 @@
 //! Faults injected by strace between the program and the kernel.
+//!
+//! strace counts calls per thread: if one thread writes 5 times and another one 3 times, faults are tried at the
+//! numbers 1 to 5. A trial must check that its fault was injected, because a call that did not come is no trial.
 
 use std::{
     collections::BTreeMap,

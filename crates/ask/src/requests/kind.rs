@@ -190,7 +190,7 @@ pub struct Gap {
     pub earliest: i64,
 }
 
-/// What parts of a run need of their neighbours.
+/// The tags of their neighbours that parts of a run need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seams {
     /// The gap at which the run may be divided, if not everywhere.
@@ -606,7 +606,7 @@ pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explain
         context.pool.install(|| plan(recording))
     })?;
     let (header, query) = kind.described(&resolved)?;
-    // What does not fit in memory has no estimate.
+    // A request that does not fit in memory has no estimate.
     let work = kind.check_work(&resolved, 1).ok();
     let threads = context.pool.current_num_threads();
     let plan = PlanFacts::of(&plan, run, work, threads);

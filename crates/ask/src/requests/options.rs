@@ -18,7 +18,7 @@ pub type OptionValues = Map<String, Value>;
 pub struct RequestType {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Summary of what it counts, in one line.
     pub summary: &'static str,
     /// Further description.
     pub details: &'static str,
@@ -46,7 +46,7 @@ pub struct ChannelArgument {
     pub value_name: &'static str,
     /// One option for a list or groups of channels, or several for one channel each.
     pub options: &'static [&'static str],
-    /// What it means.
+    /// Description, for the help.
     pub help: &'static str,
 }
 

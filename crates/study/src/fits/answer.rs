@@ -245,7 +245,7 @@ struct FitOf<'a> {
     is_logarithmic: bool,
     /// The name of the model, and the title of the figure.
     named: (&'a str, &'a str),
-    /// What the fits were made with, if they are described for a publication.
+    /// The instrument and the method of the fits, if they are described for a publication.
     described: Option<String>,
     progress: &'a dyn Progress,
 }

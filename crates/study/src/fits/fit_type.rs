@@ -11,7 +11,7 @@ pub struct FitType {
     pub others: &'static [&'static str],
     /// The title of its figure.
     pub title: &'static str,
-    /// What it fits, in one line.
+    /// Summary of what it fits, in one line.
     pub summary: &'static str,
     /// The formula and the parameters.
     pub details: &'static str,
@@ -69,7 +69,7 @@ pub(super) const INTERVALS: [[&str; 2]; 2] = [
     ["profile", "Intervals of 68.3 % by profile likelihood for all parameters"],
 ];
 
-/// What is done about photons that the first one of a pulse hides, the first by default.
+/// Treatments of photons that the first one of a pulse hides, the first by default.
 pub(super) const PILE_UP: [[&str; 2]; 2] = [
     ["corrected", "The detector sees the first photon of a pulse alone (Coates)"],
     ["ignored", "Every photon is seen"],

@@ -45,7 +45,7 @@ pub struct FitOptions {
     /// The period of the pulses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulse_period: Option<Duration>,
-    /// What is done about photons that the first one of a pulse hides, by its name.
+    /// The treatment of photons that the first one of a pulse hides, by its name.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "pile_up")]
     pub pile_up: Option<String>,
     /// The form of g2, by its name.

@@ -175,7 +175,7 @@ impl SettingScan {
         steps: &[(Duration, OptionValues)],
         runs: &[(&Run, &QueryContext<'_>)],
     ) -> Result<Vec<Answer>, Error> {
-        // What is said about the first value holds for all.
+        // Notes about the first value hold for all.
         let silent: Vec<QueryContext<'_>> = runs
             .iter()
             .map(|(_, context)| QueryContext { progress: &Silent, ..**context })

@@ -54,7 +54,7 @@ pub(super) struct PeaksUsed {
     pub method: &'static str,
     /// The times of the first and of the last side peak.
     pub reference_s: [f64; 2],
-    /// What equal peaks fall to between each other, as a part of their height, if that is known.
+    /// The part of their height to which equal peaks fall between each other, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valley: Option<f64>,
     /// The shape of peaks that overlap.

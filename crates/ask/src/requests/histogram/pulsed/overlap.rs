@@ -38,13 +38,13 @@ const ASIDE_MAX: i64 = 50;
 
 /// Whether peaks overlap.
 pub(super) enum Overlap {
-    /// They do not, as far as the counts tell. Has what they fall to between each other, as a part of their height.
+    /// They do not, as far as the counts tell. Has the part of their height to which they fall between each other.
     None(Option<f64>),
     /// They do, and have this shape.
     Fitted(Box<Heights>),
     /// They do, and their heights cannot be told.
     Undetermined {
-        /// What they fall to between each other.
+        /// The part of their height to which they fall between each other.
         valley: f64,
         /// The reason.
         why: String,
@@ -125,7 +125,7 @@ impl Peaks {
         let Some(&Estimate { value: valley, err, .. }) = folded.get("valley") else {
             return Overlap::None(None);
         };
-        // Who states the width of a peak says that they are apart, unless the counts show that they are not.
+        // A stated width of peaks says that they are apart, unless the counts show that they are not.
         let [least, most] = [-SHOWN, SHOWN].map(|by| valley + by * err.unwrap_or(f64::INFINITY));
         // A shape that is not seen clearly may be chance.
         let is_clear = folded
