@@ -1,4 +1,7 @@
 //! Answers: the query, the run, and a table of results.
+//!
+//! The bin of the ticks −3 to 2 has the edges −3.5 and 2.5 ticks, around its middle at −0.5. A sum of runs adds their
+//! tags, sources and times, and has the tick and the names of the first one.
 
 use serde::{Deserialize, Serialize};
 use tagq_run::{Run, remarks};

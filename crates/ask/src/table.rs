@@ -1,4 +1,7 @@
 //! The table of an answer: columns of cells, each with its key and its display format.
+//!
+//! Two rows with the keys `channels` and `count` are `[{"channels":[3,15],"count":61},…]` in JSON. All columns have a
+//! cell for each row. A count stays a whole number up to the output: as a float it would lose digits above 2⁵³.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,7 @@
 //! `tagq cat`: tags as text.
+//!
+//! A run is printed in the order of its rows, from its store; a file in the order of the file, without a store. Rows
+//! are read some thousands at a time, and checked before they are printed: no damaged row reaches the output.
 
 use std::{
     env,

@@ -1,4 +1,5 @@
-//! `tagq reproduce`: count an answer again, and compare.
+//! `tagq reproduce`: count an answer again, and compare. A difference is an error, so that scripts see it by the exit
+//! code.
 
 use std::io::Write as _;
 

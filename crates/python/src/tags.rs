@@ -1,4 +1,5 @@
-//! The tags of a run: columns, streams of batches, and scans with counters.
+//! The tags of a run: columns, streams of batches, and scans with counters. A column is checked before NumPy sees its
+//! memory, and keeps its store open as long as it exists.
 
 use std::sync::Arc;
 

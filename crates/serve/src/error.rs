@@ -1,4 +1,7 @@
 //! Errors of the server, and refusals of requests.
+//!
+//! An unknown channel is the client's mistake, and its text is sent (400). A file that cannot be read is not: its text
+//! may name files, so that the client gets a general one (500), and the person who runs the server the note.
 
 use std::io;
 

@@ -1,4 +1,8 @@
 //! Requests as a user types them: a command for a shell, and a line of Python.
+//!
+//! The groups 1,2 with `window` 2ns are `tagq coincidences 1,2 --window 2ns run/` in a shell, and in Python
+//! `tagq.open("run/").coincidences([(1, 2)], window="2ns")`. Channels stand in front of the run only as numbers,
+//! because a name may be that of a run; a run called 7 is typed as `./7`.
 
 use serde_json::Value;
 

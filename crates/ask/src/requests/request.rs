@@ -1,4 +1,5 @@
-//! A request of any kind, for callers that handle all kinds alike.
+//! A request of any kind, for callers that handle all kinds alike. `TYPES` and `with_kind` are the lists of kinds: a
+//! new kind is added there.
 
 use serde_json::Value;
 use tagq_query::{Bins, Counter, Sum};

@@ -1,4 +1,7 @@
 //! Output of repeated answers: on a terminal each replaces the one before, elsewhere each is appended.
+//!
+//! A line wider than the terminal is cut, because the terminal would wrap it and the next answer would begin one line
+//! too high. If the text is too high, its end is left out and the lines below it stay.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

@@ -1,4 +1,7 @@
 //! The request for histograms of micro times.
+//!
+//! Without `range`, bins reach from 0 to the largest micro time: with a unit of 25 ps and a largest one of 99, 100 bins
+//! of 25 ps. Several runs are added only if their units are equal; bins and channels are those of the first run.
 
 mod counts;
 mod request;

@@ -1,4 +1,5 @@
-//! The rates request.
+//! The rates request. Without bins it reads little but the index, so that its counts are not cached; parts of each
+//! block of time are counted like the whole, with the channels that the whole has.
 
 mod counts;
 mod request;

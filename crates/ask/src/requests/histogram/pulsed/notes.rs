@@ -1,4 +1,7 @@
 //! Notes: a period that is not known well enough, peaks in other places, and side peaks that differ.
+//!
+//! A peak of 5 pairs between peaks of 100 is low. If it is the only one and not at zero, the note has the delay that
+//! moves it there: it may be that of a single emitter at equal times.
 
 use std::f64::consts::TAU;
 
