@@ -29,8 +29,8 @@ const SEED: &str = "PROPTEST_RNG_SEED";
 /// The number of tests at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// The arguments with which cargo builds for the tests: the features of all crates and their tests are resolved together, so that
-/// no crate is compiled twice.
+/// The arguments with which cargo builds for the tests: the features of all crates and their tests are resolved
+/// together, so that no crate is compiled twice.
 const BUILD: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--tests"];
 /// The same features, but no tests are built: cargo gives examples the features of tests, and there are no examples.
 const BUILD_WITHOUT_TESTS: [&str; 5] = ["build", "--workspace", "--lib", "--bins", "--examples"];

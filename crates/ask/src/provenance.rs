@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use tagq_run::{Run, Setup, StatedSetup};
 use tagq_store::{Duration, RowsId, Tick};
 
-/// The question and the rows that were asked (docs/outputs.md, section "Provenance"). It has no time of the clock: the same
-/// question about the same rows has the same provenance.
+/// The question and the rows that were asked (docs/outputs.md, section "Provenance"). It has no time of the clock: the
+/// same question about the same rows has the same provenance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The version of tagq that counted.

@@ -163,8 +163,8 @@ pub(super) trait RequestKind: Serialize + Sync {
         query.plan(recording, &Execution::best())
     }
 
-    /// Returns the words with which the header begins, and the query as the answer states it, both before anything is counted in
-    /// these runs.
+    /// Returns the words with which the header begins, and the query as the answer states it, both before anything is
+    /// counted in these runs.
     fn head(
         &self,
         resolved: &Resolved<'_, Self::Query>,

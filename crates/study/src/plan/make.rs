@@ -13,8 +13,8 @@ use super::{
 
 use crate::error::Error;
 
-/// Returns the options that repeat the question for bins and blocks of time. A plan is checked without them, because whether
-/// counts add up does not depend on them.
+/// Returns the options that repeat the question for bins and blocks of time. A plan is checked without them, because
+/// whether counts add up does not depend on them.
 fn per_time(query: &str) -> &'static [&'static str] {
     match query {
         "coincidences" | "rates" => &["errors", "bin"],

@@ -23,8 +23,8 @@ use crate::error::Error;
 
 /// The queries with one number for each channel or group.
 const QUERIES: [&str; 2] = ["coincidences", "rates"];
-/// Pairs are counted for all values in one pass if there are at least so many values for each pair of channels: such a pass
-/// costs at most as much as so many passes for one window.
+/// Pairs are counted for all values in one pass if there are at least so many values for each pair of channels: such a
+/// pass costs at most as much as so many passes for one window.
 const PASSES: usize = 2;
 
 /// The same query for several values of one option, or of runs that differ in a setting.
