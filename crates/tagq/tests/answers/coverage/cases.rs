@@ -624,36 +624,36 @@ fn peaks() -> Vec<Case> {
             0.05,
             2e5,
             [
-                "Pulses of an emitter of P/20",
-                "Pulses of an emitter of P/20, 10 % laser",
-                "Pulses of an emitter of P/20, 30 % laser",
+                "Pulsed emitter, lifetime P/20",
+                "Pulsed emitter, lifetime P/20, 10 % laser",
+                "Pulsed emitter, lifetime P/20, 30 % laser",
             ],
         ),
         (
             0.125,
             2e5,
             [
-                "Pulses of an emitter of P/8",
-                "Pulses of an emitter of P/8, 10 % laser",
-                "Pulses of an emitter of P/8, 30 % laser",
+                "Pulsed emitter, lifetime P/8",
+                "Pulsed emitter, lifetime P/8, 10 % laser",
+                "Pulsed emitter, lifetime P/8, 30 % laser",
             ],
         ),
         (
             0.25,
             2e5,
             [
-                "Pulses of an emitter of P/4",
-                "Pulses of an emitter of P/4, 10 % laser",
-                "Pulses of an emitter of P/4, 30 % laser",
+                "Pulsed emitter, lifetime P/4",
+                "Pulsed emitter, lifetime P/4, 10 % laser",
+                "Pulsed emitter, lifetime P/4, 30 % laser",
             ],
         ),
         (
             0.5,
             4e6,
             [
-                "Pulses of an emitter of P/2",
-                "Pulses of an emitter of P/2, 10 % laser",
-                "Pulses of an emitter of P/2, 30 % laser",
+                "Pulsed emitter, lifetime P/2",
+                "Pulsed emitter, lifetime P/2, 10 % laser",
+                "Pulsed emitter, lifetime P/2, 30 % laser",
             ],
         ),
     ];
@@ -679,7 +679,7 @@ fn peaks() -> Vec<Case> {
 fn other_peaks() -> Vec<Case> {
     let mut cases = Vec::new();
     let odd = Pulses {
-        name: "Pulses of an emitter of P/4, P = 129.3 ticks",
+        name: "Pulsed emitter, lifetime P/4, P = 129.3 ticks",
         period: 129.3,
         lifetime: 0.25,
         ..PULSES
@@ -790,7 +790,7 @@ fn thermal() -> Case {
                 value("tau_s", Some(20e-6)),
                 Value {
                     covers: Covers::Neither(
-                        "the level of long lags depends on few fluctuations of the intensity, which 50 blocks do not hold",
+                        "the level of long lags depends on few fluctuations of the intensity, and a block holds too few of them",
                     ),
                     ..value("level", Some(1.0))
                 },
@@ -878,8 +878,7 @@ fn heralds_vetoed() -> Case {
 
 /// Returns light so weak that most counts are zero.
 fn nothing() -> Case {
-    let why =
-        "a mean of 0.4 counts has no symmetric error; 0 stands with one count and with a limit";
+    let why = "a mean of 0.4 counts has no symmetric error that covers; a count of 0 has the error of one count, and a ratio of 0 an upper limit";
     let light =
         Light { duration: DURATION, background: vec![(1, 1e-5), (2, 1e-4)], ..Light::default() };
     let values = |quantities: &[&'static str], truth: f64| -> Vec<Value> {

@@ -9,7 +9,7 @@ mod light;
 #[path = "../../../../fit/tests/fits/simulated.rs"]
 mod simulated;
 
-use std::{collections::BTreeMap, env, fmt::Write as _, fs, thread};
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, ops::RangeInclusive, thread};
 
 use tagq::{
     Answer, Fit, OpenOptions, Run, Silent, open,
@@ -20,11 +20,12 @@ use tagq::{
 use cases::{Ask, Case, Covers, Value};
 
 /// χ²/n of an error with correct coverage.
-const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+const COVERED: RangeInclusive<f64> = 0.8..=1.25;
+/// The methods of errors, in the order of [`Row::pulls`].
+const METHODS: [&str; 2] = ["formula", "blocks"];
 /// Below this part of answers, those that there are are chosen by chance.
 const ANSWERED: f64 = 0.9;
-const CHOSEN: &str =
-    "g2(0) is not determined in most data or in all, and chance chooses the others";
+const CHOSEN: &str = "most or all answers have no g2(0), and chance decides which ones have it";
 /// Number of blocks of time.
 const BLOCKS: u32 = 50;
 
@@ -186,8 +187,8 @@ fn fitted(repetitions: u64) -> Vec<Row> {
             let covers = match case.judged {
                 fits::Judged::Covers => Covers::Formula,
                 fits::Judged::Found(_) | fits::Judged::AtBound => Covers::Neither(
-                    "the truth is at a bound, where an interval ends. Or the structure has less than five standard deviations: \
-                     then chance decides in which data it is found, and its interval is wide",
+                    "the truth is at a bound, where the interval ends; or the structure has less than five standard deviations, so \
+                     that chance decides in which data it is found, and its interval is wide",
                 ),
             };
             Row {
@@ -204,36 +205,105 @@ fn fitted(repetitions: u64) -> Vec<Row> {
     fits::cases().iter().flat_map(rows).collect()
 }
 
+/// Returns the values whose errors should cover but whose χ²/n is not in `range`, with the method and χ²/n.
+fn outside<'a>(
+    rows: &'a [Row],
+    range: &RangeInclusive<f64>,
+) -> Vec<(&'a Row, &'static str, Option<f64>)> {
+    let mut found = Vec::new();
+    for row in rows {
+        for (how, pull) in METHODS.into_iter().zip(row.pulls) {
+            if row.covers.claims(how) && !pull.is_some_and(|pull| range.contains(&pull)) {
+                found.push((row, how, pull));
+            }
+        }
+    }
+    found
+}
+
 /// Returns the values whose errors should cover but do not. With few repetitions χ²/n itself has an error of
 /// √(2/n); two of these errors are allowed on each side.
 fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
     let chance = if repetitions < 400 { 2.0 * (2.0 / repetitions as f64).sqrt() } else { 0.0 };
     let covered = COVERED.start() - chance..=COVERED.end() + chance;
     let mut missed = Vec::new();
-    for row in rows {
-        for (how, pull) in ["formula", "blocks"].into_iter().zip(row.pulls) {
-            if row.covers.claims(how) && !pull.is_some_and(|pull| covered.contains(&pull)) {
-                let Row { case, asked, quantity, .. } = row;
-                missed.push(format!("{case}; {asked}; {quantity} by {how}: {pull:.2?}"));
-            }
-        }
+    for (row, how, pull) in outside(rows, &covered) {
+        let Row { case, asked, quantity, .. } = row;
+        missed.push(format!("{case}; {asked}; {quantity} by {how}: {pull:.2?}"));
     }
     missed
 }
 
-fn table(rows: &[Row], repetitions: u64) -> String {
+/// The part of the page about errors that are not claimed to cover.
+const NOT_CLAIMED: &str = "\
+## Errors that are not claimed to cover
+
+These errors are in parentheses in the tables. [Errors](estimates.md#errors) has all formulas and their
+[limits](estimates.md#limits-of-the-errors).
+
+| value | method that does not cover | what tagq does, or you can do |
+|---|---|---|
+| values of light that fluctuates, such as thermal light | formula: far too small | use `--errors blocks` |
+| groups of three at rate × window of about 0.1 | formula | use `--errors blocks` |
+| accidentals and CAR by shifts with rule `once` | formula | use `--errors blocks` |
+| bins of g2 longer than a fifth of the run | formula: too large | use `--errors blocks` |
+| g2 of pulsed light | formula | tagq uses 50 blocks by default |
+| g3 | blocks | tagq has errors by formula only |
+| means of about 0.4 counts | both | a count of 0 has the error of one count, and a ratio of 0 has an upper limit |
+| g2(0) of pulses that the counts do not determine | – | tagq reports no value, and a note has the reason |
+| fits with the truth at a bound | formula | tagq reports an interval in place of an error |
+| fits of a structure below 5 `sigmas` | formula | tagq reports an interval; below 3 `sigmas` it reports the model without the structure, and an upper limit |
+| level of a fit to g2 of thermal light | blocks | take a longer recording, which has more fluctuations |
+";
+
+/// Returns the page before its tables.
+fn summary(rows: &[Row], repetitions: u64) -> String {
+    let claims = |row: &Row| METHODS.into_iter().filter(|how| row.covers.claims(how)).count();
+    let claimed: usize = rows.iter().map(claims).sum();
+    let wrong = outside(rows, &COVERED);
     let mut text = format!(
         "# Do quoted errors cover?\n\n\
-         Light of known truth is simulated {repetitions} times for each case, with fixed seeds, and the mean \
-         squared pull, ((value − truth)/error)², is taken of each value: 1 where the quoted error is right. \
-         Without a known truth the mean of all values is taken for it. Bias is how far the mean lies off the \
-         truth, in standard errors of the mean. `cargo xtask coverage` makes this page and fails where a value \
-         that should be between {} and {} is not; such a value is in bold here. A value in parentheses is not \
-         claimed to cover: there the other column is to be used ([Errors](estimates.md#errors)), or the \
-         reason stands below the table. A dash: there is no such error.\n",
+         Yes, if the method fits the light: `--errors formula`, the default, for steady light, and `--errors blocks` for any\n\
+         light. Of {claimed} errors that should cover, {} do. The measure is the mean squared pull, the mean of\n\
+         ((value − truth)/error)² over {repetitions} simulations of each case, with fixed seeds. It is 1 if the error is right. An\n\
+         error covers from {} (it is {:.0} % too large) to {} ({:.0} % too small).\n",
+        claimed - wrong.len(),
         COVERED.start(),
-        COVERED.end()
+        100.0 * (1.0 / COVERED.start().sqrt() - 1.0),
+        COVERED.end(),
+        100.0 * (1.0 - 1.0 / COVERED.end().sqrt()),
     );
+    if !wrong.is_empty() {
+        text += "\nThese errors should cover and do not; tagq quotes them as they are:\n\n\
+                 | light | query | quantity | method | mean squared pull |\n|---|---|---|---|---|\n";
+    }
+    for (row, how, pull) in wrong {
+        let Row { case, asked, quantity, .. } = row;
+        let pull = pull.map_or("–".to_owned(), |pull| format!("{pull:.2}"));
+        let _ = writeln!(text, "| {case} | {asked} | `{quantity}` | {how} | {pull} |");
+    }
+    let _ = write!(
+        text,
+        "\n{NOT_CLAIMED}\n\
+         ## How to read a row\n\n\
+         - `query` and `quantity` name the value. Rows with equal names are several rows of one answer: channels, bins or\n  \
+           peaks, in the order that the query names.\n\
+         - `formula` and `{BLOCKS} blocks` are the mean squared pulls of the two methods. Bold: the error should cover and does\n  \
+           not. Parentheses: it is not claimed to cover; use the other method, or see the reason below the table. A dash:\n  \
+           there is no such error.\n\
+         - `bias` is the mean of all values minus the truth, in standard errors of the mean. One of these is {:.0} % of the\n  \
+           error of one value. A dash: the truth is not known, and the mean of all values takes its place in the pulls.\n\
+         - Rate × full width is the mean number of tags in a window. η is an efficiency, P the period of pulses. “10 % laser”\n  \
+           is the share of laser light. “Answered in 98 %” and “found in 42 %” are the share of simulations with a value.\n\n\
+         `cargo xtask coverage` makes this page. It fails if an error is in bold.\n",
+        100.0 / (repetitions as f64).sqrt(),
+    );
+    text
+}
+
+fn page(rows: &[Row], repetitions: u64) -> String {
+    let mut text = summary(rows, repetitions);
+    text += "\n## Results\n";
     let mut cases: BTreeMap<usize, &str> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         if at == 0 || rows[at - 1].case != row.case {
@@ -244,7 +314,7 @@ fn table(rows: &[Row], repetitions: u64) -> String {
         if let Some(case) = cases.get(&at) {
             let _ = write!(
                 text,
-                "\n## {case}\n\n| query | quantity | formula | {BLOCKS} blocks | bias |\n|---|---|---|---|---|\n"
+                "\n### {case}\n\n| query | quantity | formula | {BLOCKS} blocks | bias |\n|---|---|---|---|---|\n"
             );
         }
         let shown = |pull: Option<f64>, is_claimed: bool| match pull {
@@ -290,10 +360,10 @@ fn quoted_errors_cover_the_truth() {
         rows.extend(fitted(repetitions));
     }
     if all.is_some() && only.is_empty() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");
-        fs::write(page, table(&rows, repetitions)).unwrap();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");
+        fs::write(path, page(&rows, repetitions)).unwrap();
     } else {
-        println!("{}", table(&rows, repetitions));
+        println!("{}", page(&rows, repetitions));
     }
     let missed = missed(&rows, repetitions);
     assert!(missed.is_empty(), "{}", missed.join("\n"));
