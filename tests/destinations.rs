@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use crate::support::{Place, fixture_copy, tagq};
 
 /// The commands that write a file, with `OUT` in its place. `PLAN` and `PART` are a plan and its partial result.
-const WRITING: [&str; 23] = [
+const WRITING: &[&str] = &[
     "coincidences --window 2ns run --format json -o OUT",
     "coincidences --window 2ns run --list --format csv -o OUT",
     "histogram --start 1 --stop 2 --range 5ns run --explain --format json -o OUT",

@@ -225,3 +225,18 @@ fn every_target_has_a_status_and_tests_that_are_left_out_are_listed() {
         assert_eq!(listed, left_out, "{system}");
     }
 }
+
+/// `cargo xtask examples` builds and tests them.
+#[test]
+fn the_worked_examples_can_be_applied() {
+    if !root().join(".git").exists() {
+        return skipped("this is no checkout of git, or one that has them already");
+    }
+    for name in ["add-format", "add-kind"] {
+        let patch = format!("docs/examples/{name}.patch");
+        let mut git = Command::new("git");
+        let checked = git.args(["apply", "--check", &patch]).current_dir(root()).output().unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert!(checked.status.success(), "{said}: change {patch}, which CONTRIBUTING.md explains");
+    }
+}

@@ -12,7 +12,7 @@ use tagq::{
 use crate::support::root;
 
 /// For each method: the columns of its rows with their units, and an example, which is run over data/fixtures/pairs.
-const RETURNS: [(&str, &str, &str); 9] = [
+const RETURNS: &[(&str, &str, &str)] = &[
     (
         "coincidences",
         "One row for each group, or for each bin of time and group: `channels`, `count` with `count_err`, `rate_hz`, \

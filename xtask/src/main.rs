@@ -19,6 +19,7 @@ mod targets;
 mod tests;
 mod tools;
 mod validate;
+mod worked;
 mod workspace;
 
 use std::{env, io, process::ExitCode};
@@ -28,6 +29,7 @@ use workspace::cargo;
 
 const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | bench | large | scale | latency | rivals | formats | faults | fuzz
                    | emulate | slurm | coverage | damage | validate | dist | book
+                   | examples
 
   test    all tests of the workspace, documentation examples included, those of the Python package, and those of pages
           in a browser, with a tenth of the random cases;
@@ -72,7 +74,9 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | benc
           and the sources of the Python package, below target/dist; zig, maturin and MinGW-w64 build for all
           targets on Linux: dist [TARGET…], all that PLATFORMS.md lists when none is named
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
-          them below target/book, where mdbook is";
+          them below target/book, where mdbook is
+  examples  the patches of docs/examples, which add a file format and a kind of query: applied to a copy below
+          target/examples, built and tested there";
 
 /// The comparison of file formats, a workspace of its own.
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/formats/Cargo.toml");
@@ -113,6 +117,7 @@ fn main() -> ExitCode {
         "validate" => validate::run(args),
         "dist" => dist::run(args),
         "book" => book::run(),
+        "examples" => ended(worked::run()),
         _ => usage(),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     format_tests, fuzz,
     steps::Steps,
     tests::{coverage, damage, of_python, run_all},
-    validate,
+    validate, worked,
     workspace::cargo,
 };
 
@@ -29,6 +29,7 @@ pub(crate) fn run() -> ExitCode {
         of_python(&["--wheel".to_owned()])
     });
     steps.run("tests of the comparison of formats", format_tests);
+    steps.run("worked examples", worked::run);
     steps.run("coverage of errors: writes docs/coverage.md", || coverage("1000"));
     steps.run("damage: writes docs/damage.md", || damage("2"));
     match env::var("TAGQ_REAL_DATA") {

@@ -317,8 +317,7 @@ fn coincidences(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         Groups::Listed(groups) => groups.iter().all(|group| group.len() == 2),
         _ => true,
     };
-    let rules = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once, Rule::Cluster, Rule::Grid];
-    let rule = random.one_of(&rules);
+    let rule = random.one_of(&Rule::ALL);
     let rule = match rule {
         Rule::Grid if !is_of_pairs => Rule::All,
         Rule::Herald | Rule::PerHerald if !is_listed => Rule::All,

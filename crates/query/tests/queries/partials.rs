@@ -20,14 +20,7 @@ enum Query {
 }
 
 fn rules() -> impl Strategy<Value = Rule> {
-    prop::sample::select(vec![
-        Rule::All,
-        Rule::Herald,
-        Rule::PerHerald,
-        Rule::Once,
-        Rule::Cluster,
-        Rule::Grid,
-    ])
+    prop::sample::select(Rule::ALL.to_vec())
 }
 
 fn scopes() -> impl Strategy<Value = Scope> {
