@@ -207,9 +207,6 @@ pub(crate) struct OutputArgs {
     /// In tables on a terminal: all rows, in place of the first 40
     #[arg(long)]
     pub all: bool,
-    /// On a terminal: all rows, one page after the other, in the program that PAGER names [default: less]
-    #[arg(long, conflicts_with = "output")]
-    pub pager: bool,
     /// In tables: all digits, plain seconds and hertz
     #[arg(long)]
     pub exact: bool,

@@ -1,6 +1,5 @@
 //! Answers on stdout or in a file: as a table, JSON, CSV or Arrow. Everything else goes to stderr.
 
-mod pager;
 mod plot;
 mod print;
 mod style;

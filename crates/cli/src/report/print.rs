@@ -15,7 +15,7 @@ use tagq::{
     store::Tick,
 };
 use tagq_export::{
-    Form,
+    TableForm,
     report::{
         Format, csv, explained, formats,
         info::{self, Looked},
@@ -26,7 +26,7 @@ use tagq_export::{
 
 use crate::{Usage, args::OutputArgs, progress::Reporter};
 
-use super::{pager::page, style::style_of};
+use super::style::style_of;
 
 /// Where and how answers are given.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ pub(crate) fn print(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let format = chosen(output.args)?;
-    let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
+    let form = if output.args.output.is_some() { TableForm::Arrow } else { TableForm::Stream };
     put_with(output, reporter, |out| Ok(format.write(answers, style_of(output.args), form, out)?))
 }
 
@@ -97,13 +97,13 @@ pub(crate) fn print_list(
     let format = chosen(output.args)?;
     let Some(out) = &output.args.output else {
         let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-        let mut out = format.write_list(listings, Form::Stream, out)?;
+        let mut out = format.write_list(listings, TableForm::Stream, out)?;
         return out.flush().context("cannot write to standard output");
     };
     let fresh = NewFile::create(&output.to(out), reporter)?;
     let shown = || format!("{}: cannot be written", out.display());
     let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
-    let file = format.write_list(listings, Form::Arrow, file)?;
+    let file = format.write_list(listings, TableForm::Arrow, file)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     Ok(fresh.keep(&file)?)
 }
@@ -173,7 +173,7 @@ pub(crate) fn print_runs(
     output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
+    let form = if output.args.output.is_some() { TableForm::Arrow } else { TableForm::Stream };
     let format = chosen(output.args)?;
     put_with(output, reporter, |out| {
         match format {
@@ -181,7 +181,7 @@ pub(crate) fn print_runs(
             Format::Json => out.write_all(runs::json(runs)?.as_bytes())?,
             Format::Csv => runs::csv(runs, out)?,
             Format::Arrow => drop(write_runs(runs, out, form)?),
-            Format::Parquet => drop(write_runs(runs, out, Form::Parquet)?),
+            Format::Parquet => drop(write_runs(runs, out, TableForm::Parquet)?),
             Format::Tiff => return Err(tagq_export::Error::NoImage.into()),
         }
         Ok(())
@@ -213,9 +213,6 @@ fn put_with(
 ) -> anyhow::Result<()> {
     const ROOM: usize = 1 << 16;
     let Some(out) = &output.args.output else {
-        if output.args.pager && io::stdout().is_terminal() {
-            return page(write);
-        }
         let mut out = io::BufWriter::with_capacity(ROOM, io::stdout());
         let written = write(&mut out).and_then(|()| Ok(out.flush()?));
         return written.context("cannot write to standard output");

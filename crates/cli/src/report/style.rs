@@ -14,7 +14,7 @@ const ROWS: usize = 40;
 /// Returns the style for the destination of the answer.
 pub(super) fn style_of(output: &OutputArgs) -> TableStyle {
     let style = if output.output.is_some() { TableStyle::PLAIN } else { style_of_stdout() };
-    let rows = style.rows.filter(|_| !output.all && !output.pager);
+    let rows = style.rows.filter(|_| !output.all);
     TableStyle { exact: output.exact, rows, ..style }
 }
 
