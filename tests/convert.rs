@@ -165,9 +165,9 @@ fn tags_at_given_times_are_printed() {
     let found = cat(&["--at", "200ms,-0ns", "--at", "0s", "--tags", "3"]);
     assert_eq!(found.text(), [lines(second, 3), lines(0, 3), lines(0, 3)].concat());
     assert_eq!(cat(&["--at", "-1t", "--tags", "9"]).text(), lines(from(last - 1), 9));
-    let behind = cat(&["--at", &format!("@{}t", last + 1)]);
-    assert_eq!((behind.code, behind.text()), (0, ""));
-    assert!(behind.stderr.contains("t or later"), "{}", behind.stderr);
+    let after = cat(&["--at", &format!("@{}t", last + 1)]);
+    assert_eq!((after.code, after.text()), (0, ""));
+    assert!(after.stderr.contains("t or later"), "{}", after.stderr);
     let piped = output(command().args(["cat", "-", "--at", "1s"]).stdin(Stdio::null()));
     assert_eq!(piped.code, 2);
     assert_eq!(cat(&["--tags", "2"]).code, 2);

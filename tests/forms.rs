@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tagq_export::{Layout, TagFormat};
+use tagq_export::{PreferredForm, TagFormat};
 
 use crate::{cases, support::Place};
 
@@ -99,7 +99,7 @@ fn forms_that_keep_micro_times_hold_all_of_them() {
             let out = format!("{number}{command}{}", format.suffix());
             // Text of this name has the columns of files there.
             if command == "convert"
-                && TagFormat::of_name(out.as_ref(), Layout::Files) != Some(format)
+                && TagFormat::of_name(out.as_ref(), PreferredForm::Files) != Some(format)
             {
                 continue;
             }

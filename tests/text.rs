@@ -89,8 +89,8 @@ fn the_columns_of_a_text_are_asked_for_once() {
     // Later calls need no option, for growing files and a rebuild.
     File::options().append(true).open(&path).unwrap().write_all(b"102 1\n").unwrap();
     assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
-    let anew = output(command().args(["ingest", "--rebuild"]).arg(&run));
-    assert_eq!(anew.code, 0, "{}", anew.stderr);
+    let again = output(command().args(["ingest", "--rebuild"]).arg(&run));
+    assert_eq!(again.code, 0, "{}", again.stderr);
     assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
     // A header needs no option, and must not contradict it.
     fs::write(run.join("b.csv"), "channel,time\n1,200\n").unwrap();

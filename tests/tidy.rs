@@ -108,9 +108,9 @@ fn each_library_stands_in_its_own_crate() {
 }
 
 /// Nouns that once named several types.
-const NOUNS: [&str; 11] = [
+const NOUNS: [&str; 17] = [
     "Plan", "Part", "Kind", "Column", "Rows", "Tally", "Morsel", "Window", "Asked", "Counted",
-    "Found",
+    "Found", "Form", "Layout", "Places", "Tags", "Walk", "Wanted",
 ];
 
 #[test]

@@ -13,7 +13,7 @@ fn refused(args: &[&str], run: &Path, code: i32, words: &[&str]) {
     for word in words {
         assert!(refused.stderr.contains(word), "{args:?}: no `{word}` in: {}", refused.stderr);
     }
-    assert_eq!(names_around(run), before, "{args:?} left something behind");
+    assert_eq!(names_around(run), before, "{args:?} left files");
 }
 
 fn names_around(path: &Path) -> Vec<String> {

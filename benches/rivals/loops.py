@@ -157,14 +157,14 @@ def _between(starts, stops, low, high, parts):
         if begin == end:
             continue
         first = np.searchsorted(stops, starts[begin] + low)
-        behind = np.searchsorted(stops, starts[begin] + high, "right")
+        after = np.searchsorted(stops, starts[begin] + high, "right")
         count = 0
         for i in range(begin, end):
             while first < len(stops) and stops[first] < starts[i] + low:
                 first += 1
-            while behind < len(stops) and stops[behind] <= starts[i] + high:
-                behind += 1
-            count += behind - first
+            while after < len(stops) and stops[after] <= starts[i] + high:
+                after += 1
+            count += after - first
         total += count
     return total
 

@@ -18,7 +18,7 @@ use std::{
 
 use tagq::{
     Caching, Delays, OpenOptions, ReproduceOptions, Run, RunError, SavedAnswer, Search as _,
-    SettingScan, Silent, TagSelection, Tags, derive,
+    SettingScan, Silent, TagOrigin, TagSelection, derive,
     files::{
         Settings,
         write::{Content, Form, Packing},
@@ -83,7 +83,7 @@ fn converted(run: &Run) -> Result<String, RunError> {
     let form = Form { content: Content::Tabs, packing: Packing::Plain };
     let (settings, shown) = (Settings::default(), Path::new("a copy"));
     let copy = tagq::write(
-        Tags::Run(run, &TagSelection::default()),
+        TagOrigin::Run(run, &TagSelection::default()),
         Vec::new(),
         &form,
         &settings,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tagq::{Derivation, requests::OptionValues};
-use tagq_export::Form;
+use tagq_export::TableForm;
 
 /// A question.
 pub struct Question {
@@ -24,7 +24,7 @@ pub enum Asked {
     /// All tags, as a file of text has them.
     Converted,
     /// All tags, as a file of tables has them.
-    Exported(Form),
+    Exported(TableForm),
     /// All tags and those of derived channels, in another store.
     Derived(Derivation),
 }
@@ -101,7 +101,7 @@ pub fn questions() -> Vec<Question> {
         Question { kind: "reproduce", asked: Asked::Reproduced("coincidences", of_pair("20t")) },
         Question { kind: "delays", asked: Asked::Delays(delays) },
         Question { kind: "convert", asked: Asked::Converted },
-        Question { kind: "export", asked: Asked::Exported(Form::Parquet) },
+        Question { kind: "export", asked: Asked::Exported(TableForm::Parquet) },
         Question { kind: "derive -o", asked: Asked::Derived(derivation) },
     ]);
     for mode in ["all", "next", "last"] {

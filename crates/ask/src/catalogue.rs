@@ -54,7 +54,7 @@ pub struct Moment(DateTime<Utc>);
 
 /// Which runs are wanted.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RunFilter {
     /// Runs that ended at this moment or later.
     pub since: Option<Moment>,
     /// Runs that ended before this moment.
@@ -120,7 +120,7 @@ impl FromStr for Moment {
     }
 }
 
-impl Wanted {
+impl RunFilter {
     fn has(&self, run: &FoundRun) -> bool {
         let is_since = self.since.is_none_or(|since| run.ended.is_some_and(|ended| ended >= since));
         let is_until = self.until.is_none_or(|until| run.ended.is_some_and(|ended| ended < until));
@@ -136,7 +136,7 @@ impl Wanted {
 /// [`tagq_run::Error::NoSuchPath`] and [`tagq_run::Error::Io`] if the folder itself cannot be listed.
 pub fn runs(
     folder: &Path,
-    wanted: &Wanted,
+    wanted: &RunFilter,
     progress: &dyn Progress,
 ) -> Result<Vec<FoundRun>, Error> {
     if !folder.is_dir() {

@@ -141,13 +141,13 @@ pub enum FigureKind {
         /// So many of the last lanes are gates, the others tags.
         gates: usize,
     },
-    /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
+    /// One number per group of channels (`channels`, `count`): a matrix if the groups are pairs, otherwise bars.
     Groups {
         /// The counted quantity.
         title: &'static str,
         /// Label of the axis.
         label: &'static str,
     },
-    /// One rate per channel, as bars.
+    /// One rate per channel (`channel`, `rate_hz`), as bars.
     Rates,
 }

@@ -32,7 +32,7 @@ mod delays;
 mod question;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
-pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
+pub use catalogue::{FoundRun, Moment, RunFilter, RunState, runs};
 pub use cells::Cells;
 pub use delays::Delays;
 pub use error::Error;

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions, Progress as _, Run, Tags, are, counted, escaped,
+    OpenOptions, Progress as _, Run, TagOrigin, are, counted, escaped,
     files::{
         text::TextWriter,
         write::{Content, Form, Packing},
@@ -34,10 +34,10 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     }
     if input::is_stdin(&args.run) {
         let stdin = input::set_aside(&env::temp_dir(), &reporter)?;
-        return file(args, Tags::Input(&stdin), &reporter);
+        return file(args, TagOrigin::Input(&stdin), &reporter);
     }
     if args.run.is_file() && args.at.is_empty() {
-        return file(args, Tags::File(&args.run), &reporter);
+        return file(args, TagOrigin::File(&args.run), &reporter);
     }
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
@@ -149,7 +149,7 @@ fn table(run: &Run, rows: &[usize]) -> anyhow::Result<()> {
 }
 
 /// Prints the tags of a file in the order of the file, without a store.
-fn file(args: &CatArgs, tags: Tags<'_>, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
+fn file(args: &CatArgs, tags: TagOrigin<'_>, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
     let shown =
         if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };
     let form = Form { content: Content::Tabs, packing: Packing::Plain };

@@ -8,13 +8,13 @@ use std::{
 };
 
 use tagq::{
-    Destination, Input, OutForm, Progress as _, RunError, TagSelection, Tags,
+    Destination, Input, OutForm, Progress as _, RunError, TagOrigin, TagSelection,
     files::{
         Settings,
         write::{Content, Form, Packing},
     },
 };
-use tagq_export::{Layout, TagFormat};
+use tagq_export::{PreferredForm, TagFormat};
 
 use crate::{args::ConvertArgs, input, progress::Reporter, written};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let form = if to_stdout {
         TagFormat::File(TEXT)
     } else {
-        let form = TagFormat::of_name(&args.out, Layout::Files);
+        let form = TagFormat::of_name(&args.out, PreferredForm::Files);
         let form = form.ok_or_else(|| RunError::NoForm { path: args.out.clone() })?;
         // Checked before anything is read, because a pipe cannot be read again.
         to.check()?;
@@ -39,16 +39,22 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     if input::is_stdin(&args.from) {
         let folder = if to_stdout { env::temp_dir() } else { Input::folder_for(&args.out) };
         let input = input::set_aside(&folder, &reporter)?;
-        return write(args, Tags::Input(&input), (form, &to), length(input.path()), &reporter);
+        return write(args, TagOrigin::Input(&input), (form, &to), length(input.path()), &reporter);
     }
     if fs::metadata(&args.from).is_ok_and(|metadata| !metadata.is_dir()) {
-        return write(args, Tags::File(&args.from), (form, &to), length(&args.from), &reporter);
+        return write(
+            args,
+            TagOrigin::File(&args.from),
+            (form, &to),
+            length(&args.from),
+            &reporter,
+        );
     }
     let run = tagq::open(&args.from, &args.store.options(), &reporter)?;
     // For the bar: a time and a label of each row.
     let bytes = 9 * run.store().manifest().rows;
     let selection = TagSelection::of_intact(&run, args.salvage)?;
-    write(args, Tags::Run(&run, &selection), (form, &to), bytes, &reporter)
+    write(args, TagOrigin::Run(&run, &selection), (form, &to), bytes, &reporter)
 }
 
 fn length(path: &Path) -> u64 {
@@ -57,7 +63,7 @@ fn length(path: &Path) -> u64 {
 
 fn write(
     args: &ConvertArgs,
-    tags: Tags<'_>,
+    tags: TagOrigin<'_>,
     (form, to): (&dyn OutForm, &Destination<'_>),
     bytes: u64,
     reporter: &Reporter,

@@ -11,14 +11,14 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Destination, OpenOptions, Progress as _, TagSelection, Tags,
+    Destination, OpenOptions, Progress as _, TagOrigin, TagSelection,
     files::{
         Settings,
         write::{Content, Packing},
     },
     requests::Setup,
 };
-use tagq_export::{Form, Layout, TagFormat, Written, suffixes, write_tags_telling};
+use tagq_export::{PreferredForm, TableForm, TagFormat, Written, suffixes, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, written};
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         tags[1].store(rows, Relaxed);
         tags[0].store(through, Relaxed);
     };
-    let (of, settings) = (Tags::Run(&run, &selection), Settings::default());
+    let (of, settings) = (TagOrigin::Run(&run, &selection), Settings::default());
     let converted = match (&to, format) {
         (None, TagFormat::Table(form)) => {
             let out = io::BufWriter::new(io::stdout());
@@ -92,11 +92,11 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
 /// Returns the format, from --format or from the name of the file.
 fn format(args: &ExportArgs) -> anyhow::Result<TagFormat> {
     let is_text = |format: &TagFormat| {
-        matches!(format, TagFormat::Table(Form::Csv | Form::Tsv))
+        matches!(format, TagFormat::Table(TableForm::Csv | TableForm::Tsv))
             || matches!(format, TagFormat::File(form) if form.packing == Packing::Plain && matches!(form.content, Content::Tabs | Content::Commas))
     };
     match (args.format, &args.output) {
-        (None, Some(out)) => TagFormat::of_name(out, Layout::Tables).ok_or_else(|| {
+        (None, Some(out)) => TagFormat::of_name(out, PreferredForm::Tables).ok_or_else(|| {
             let out = out.display();
             Usage(format!(
                 "{out}: its name does not say what to write; it ends with one of {}, or --format says it",
@@ -112,7 +112,7 @@ fn format(args: &ExportArgs) -> anyhow::Result<TagFormat> {
             )
             .into())
         }
-        (None | Some(TagFormat::Table(Form::Arrow)), None) => Ok(TagFormat::Table(Form::Stream)),
+        (None | Some(TagFormat::Table(TableForm::Arrow)), None) => Ok(TagFormat::Table(TableForm::Stream)),
         (Some(format), _) => Ok(format),
     }
 }

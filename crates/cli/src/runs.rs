@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use anyhow::Context as _;
-use tagq::Wanted;
+use tagq::RunFilter;
 
 use crate::{
     Usage,
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &RunsArgs) -> anyhow::Result<()> {
     let reads = std::slice::from_ref(folder);
     let output = Output { args: output, reads };
     report::check(output)?;
-    let wanted = Wanted { since: *since, until: *until, name: name.clone() };
+    let wanted = RunFilter { since: *since, until: *until, name: name.clone() };
     let is_quiet = false;
     let reporter = Reporter::new(is_quiet);
     let runs = tagq::runs(folder, &wanted, &reporter)?;

@@ -6,14 +6,14 @@ use std::{
 };
 
 use tagq::{Appended, Event, Progress as _, SimulationOptions};
-use tagq_export::{Layout, TagFormat, report::table::quantities::counted};
+use tagq_export::{PreferredForm, TagFormat, report::table::quantities::counted};
 
 use crate::{args::SimulateArgs, progress::Reporter};
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
     let mut last = None;
-    let format = TagFormat::of_name(&args.out, Layout::Files);
+    let format = TagFormat::of_name(&args.out, PreferredForm::Files);
     args.options().write(
         (&args.out, format.as_ref().map(TagFormat::as_tag_form)),
         &reporter,

@@ -50,8 +50,8 @@ pub use grammar::expression::{Expression, Operand};
 pub use intervals::{Inside, Intervals};
 pub use network::{LabelledOrigin, Network, WAITING_MAX};
 pub use operators::{
-    ALL as OPERATORS, ChannelOperation, Form, GateOperation, OperandTags, Operation, Operator,
-    ReachInTicks, Role, Setting,
+    ALL as OPERATORS, ChannelOperation, GateOperation, OperandTags, Operation, Operator,
+    OperatorForm, ReachInTicks, Role, Setting,
 };
 pub use tags::{LabelledTags, TagBatch, TagList, TagSlice};
 pub use units::TimeUnits;

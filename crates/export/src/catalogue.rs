@@ -8,7 +8,7 @@ use arrow_array::{
 };
 use tagq::{FoundRun, Moment, RunFacts};
 
-use crate::{BatchWriter, Error, Form};
+use crate::{BatchWriter, Error, TableForm};
 
 /// Returns a row for each run: name, path, state, end, seconds from first to last tag, live seconds, tags, their
 /// rate, channels and the tags of each, tick and sources. Facts that a run without a store lacks are null.
@@ -63,7 +63,7 @@ pub fn batch_of_runs(runs: &[FoundRun]) -> Result<RecordBatch, Error> {
 ///
 /// # Errors
 /// Errors of [`batch_of_runs`] and of `out`.
-pub fn write_runs<W: Write + Send>(runs: &[FoundRun], out: W, form: Form) -> Result<W, Error> {
+pub fn write_runs<W: Write + Send>(runs: &[FoundRun], out: W, form: TableForm) -> Result<W, Error> {
     let batch = batch_of_runs(runs)?;
     let mut writer = BatchWriter::new(out, form, &batch.schema())?;
     writer.push(&batch)?;

@@ -19,7 +19,7 @@ const GROUP_ROWS: usize = 1 << 20;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TableForm {
     /// An Arrow IPC file: random access, memory-mapped by readers.
     Arrow,
     /// An Arrow IPC stream, for pipes.
@@ -32,7 +32,7 @@ pub enum Form {
     Tsv,
 }
 
-impl Form {
+impl TableForm {
     /// The forms of files; a stream is for pipes.
     pub(crate) const FILES: [Self; 4] = [Self::Arrow, Self::Parquet, Self::Csv, Self::Tsv];
 
@@ -63,17 +63,17 @@ impl<W: Write + Send> BatchWriter<W> {
     ///
     /// # Errors
     /// Errors of `out`; [`Error::NoText`] for lists as text.
-    pub fn new(out: W, form: Form, schema: &Schema) -> Result<Self, Error> {
+    pub fn new(out: W, form: TableForm, schema: &Schema) -> Result<Self, Error> {
         Ok(Self(match form {
-            Form::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
-            Form::Stream => Writer::Stream(Box::new(StreamWriter::try_new(out, schema)?)),
-            Form::Parquet => {
+            TableForm::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
+            TableForm::Stream => Writer::Stream(Box::new(StreamWriter::try_new(out, schema)?)),
+            TableForm::Parquet => {
                 let schema = schema.clone().into();
                 let writer = ArrowWriter::try_new(out, schema, Some(properties()?))?;
                 Writer::Parquet(Box::new(writer))
             }
-            Form::Csv => Writer::Text(TextTable::new(out, b',', schema)?),
-            Form::Tsv => Writer::Text(TextTable::new(out, b'\t', schema)?),
+            TableForm::Csv => Writer::Text(TextTable::new(out, b',', schema)?),
+            TableForm::Tsv => Writer::Text(TextTable::new(out, b'\t', schema)?),
         }))
     }
 

@@ -36,8 +36,8 @@ pub use answers::{batches_of, schema_of_answers};
 pub use batches::{Batches, Touched, blurs_ticks};
 pub use catalogue::{batch_of_runs, write_runs};
 pub use error::Error;
-pub use form::{BatchWriter, Form};
-pub use tag_forms::{Layout, TagFormat, suffixes};
+pub use form::{BatchWriter, TableForm};
+pub use tag_forms::{PreferredForm, TagFormat, suffixes};
 pub use tagq::store::TimeUnit;
 pub use write::{
     Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,

@@ -1,7 +1,7 @@
 //! The one list of forms in which tags are written: tables and files.
 //!
-//! `run.tsv` is a table with the time first for [`Layout::Tables`], and a file with the channel first for
-//! [`Layout::Files`]. A new form is added to one of the two lists that [`TagFormat::all`] joins.
+//! `run.tsv` is a table with the time first for [`PreferredForm::Tables`], and a file with the channel first for
+//! [`PreferredForm::Files`]. A new form is added to one of the two lists that [`TagFormat::all`] joins.
 
 use std::{io, path::Path, str::FromStr, sync::Arc};
 
@@ -14,20 +14,20 @@ use tagq::{
     store::{Recording, Tag, format::MICRO_NONE},
 };
 
-use crate::{BatchWriter, Error, Form, schema, write::write_tags_telling};
+use crate::{BatchWriter, Error, TableForm, schema, write::write_tags_telling};
 
 /// A form in which tags are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagFormat {
     /// A table, with the columns time, channel and micro.
-    Table(Form),
+    Table(TableForm),
     /// A file as instruments and other programs write it.
     File(files::Form),
 }
 
 /// Selects the form if a name means two: text has the time first in tables, and the channel first in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum PreferredForm {
     /// The form of tables.
     Tables,
     /// The form of files.
@@ -37,17 +37,17 @@ pub enum Layout {
 impl TagFormat {
     /// Returns all forms, those of tables last.
     pub fn all() -> impl Iterator<Item = Self> {
-        files::Form::all().map(Self::File).chain(Form::FILES.into_iter().map(Self::Table))
+        files::Form::all().map(Self::File).chain(TableForm::FILES.into_iter().map(Self::Table))
     }
 
     /// Returns the form that the name of a file means; `None` if it means no form.
-    pub fn of_name(path: &Path, layout: Layout) -> Option<Self> {
+    pub fn of_name(path: &Path, layout: PreferredForm) -> Option<Self> {
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let table = Form::FILES.into_iter().find(|form| Some(form.ending()) == ending);
+        let table = TableForm::FILES.into_iter().find(|form| Some(form.ending()) == ending);
         let (table, file) = (table.map(Self::Table), files::Form::of_name(path).map(Self::File));
         match layout {
-            Layout::Tables => table.or(file),
-            Layout::Files => file.or(table),
+            PreferredForm::Tables => table.or(file),
+            PreferredForm::Files => file.or(table),
         }
     }
 
@@ -93,13 +93,13 @@ impl FromStr for TagFormat {
     /// Parses the end of a name, such as `parquet` or `tags.zst`; text has the columns of tables.
     fn from_str(text: &str) -> Result<Self, String> {
         let name = format!("tags.{text}");
-        Self::of_name(Path::new(&name), Layout::Tables).ok_or_else(|| {
+        Self::of_name(Path::new(&name), PreferredForm::Tables).ok_or_else(|| {
             format!("`{text}` is no form of tags; the ends of their names are {}", suffixes())
         })
     }
 }
 
-impl TagForm for Form {
+impl TagForm for TableForm {
     fn format_name(&self) -> &'static str {
         match self {
             Self::Arrow | Self::Stream => "arrow",
@@ -128,7 +128,7 @@ impl TagForm for Form {
     }
 }
 
-impl OutForm for Form {
+impl OutForm for TableForm {
     fn write_run(
         &self,
         of: &TagsOfRun<'_>,
@@ -155,7 +155,7 @@ fn io_error(error: Error) -> io::Error {
 
 /// Makes a table of tags that come one after the other.
 struct TableSink {
-    form: Form,
+    form: TableForm,
     times: Times,
     recording: Recording,
     /// Until the first tags.

@@ -44,11 +44,11 @@ impl Field {
 
 /// The sizes of the parts of a file.
 #[derive(Clone, Copy)]
-struct Layout {
+struct TiffSizes {
     is_big: bool,
 }
 
-impl Layout {
+impl TiffSizes {
     fn header(self) -> u64 {
         if self.is_big { 16 } else { 8 }
     }
@@ -99,10 +99,10 @@ pub fn write_tiff<W: Write + ?Sized>(answers: &[Answer], out: &mut W) -> Result<
     let description = json!({"sides": sides, "header": answer.header}).to_string();
     let fields =
         |page: usize| fields((pixels, lines), pixel_um, (page == 0).then_some(&*description));
-    let small = Layout { is_big: false };
+    let small = TiffSizes { is_big: false };
     let of_page = |page: usize| small.fields(&with_strip(fields(page), small, 0, page_bytes));
     let bytes = of_page(0) + of_page(1) * pages as u64 + page_bytes * pages as u64;
-    let layout = Layout { is_big: bytes >= 0xffff_0000 };
+    let layout = TiffSizes { is_big: bytes >= 0xffff_0000 };
     out.write_all(&header(layout))?;
     let mut at = layout.header();
     let mut values = Vec::new();
@@ -184,7 +184,7 @@ fn fields(
 }
 
 /// Adds the place of the values of a page.
-fn with_strip(mut fields: Vec<Field>, layout: Layout, at: u64, bytes: u64) -> Vec<Field> {
+fn with_strip(mut fields: Vec<Field>, layout: TiffSizes, at: u64, bytes: u64) -> Vec<Field> {
     for (tag, value) in [(273, at), (279, bytes)] {
         let mut word = Vec::new();
         layout.put(&mut word, value);
@@ -195,7 +195,7 @@ fn with_strip(mut fields: Vec<Field>, layout: Layout, at: u64, bytes: u64) -> Ve
     fields
 }
 
-fn header(layout: Layout) -> Vec<u8> {
+fn header(layout: TiffSizes) -> Vec<u8> {
     let mut out = b"II".to_vec();
     if layout.is_big {
         out.extend([43, 0, 8, 0, 0, 0]);
@@ -207,7 +207,7 @@ fn header(layout: Layout) -> Vec<u8> {
 }
 
 /// Returns the fields of a page at a place of the file, and their values.
-fn directory(layout: Layout, fields: &[Field], at: u64, next: u64) -> Vec<u8> {
+fn directory(layout: TiffSizes, fields: &[Field], at: u64, next: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let count = fields.len() as u64;
     out.extend(&count.to_le_bytes()[..if layout.is_big { 8 } else { 2 }]);

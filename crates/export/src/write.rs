@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use tagq::{Answer, RowsDone, Run, TagSelection, requests::Listing, stretches};
 
 use crate::{
-    BatchWriter, Error, Form, Touched,
+    BatchWriter, Error, TableForm, Touched,
     answers::{batch, batches_of, schema_of, schema_of_answers},
     batches::{BATCH_BLOCKS, Maker},
 };
@@ -30,7 +30,7 @@ pub fn write_tags<W: Write + Send>(
     run: &Run,
     selection: &TagSelection,
     out: W,
-    form: Form,
+    form: TableForm,
 ) -> Result<(W, Written), Error> {
     write_tags_telling(run, selection, out, form, &mut |_, _| Ok(()))
 }
@@ -44,7 +44,7 @@ pub fn write_tags_telling<W: Write + Send>(
     run: &Run,
     selection: &TagSelection,
     out: W,
-    form: Form,
+    form: TableForm,
     done: &mut RowsDone<'_>,
 ) -> Result<(W, Written), Error> {
     let maker = Maker::new(run, selection)?;
@@ -76,7 +76,7 @@ pub fn write_tags_telling<W: Write + Send>(
 ///
 /// # Errors
 /// Errors of [`schema_of_answers`] and of `out`.
-pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Result<W, Error> {
+pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: TableForm) -> Result<W, Error> {
     let schema = schema_of_answers(of)?;
     let mut writer = BatchWriter::new(out, form, &schema)?;
     for batch in of.iter().flat_map(|answer| batches_of(&schema, answer)) {
@@ -93,7 +93,7 @@ pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Resu
 pub fn write_listings<W: Write + Send>(
     listings: &[Listing<'_>],
     out: W,
-    form: Form,
+    form: TableForm,
 ) -> Result<W, Error> {
     let schema = schema_of_listings(listings)?;
     let mut writer = BatchWriter::new(out, form, &schema)?;

@@ -15,7 +15,7 @@ use tagq::{
     store::{Access, format::MICRO_NONE},
 };
 use tagq::{Projection, TagSelection};
-use tagq_export::{Batches, Form, TimeUnit, write_tags, write_tags_telling};
+use tagq_export::{Batches, TableForm, TimeUnit, write_tags, write_tags_telling};
 
 /// Returns three full blocks and some rows. Channel 9 occurs only in the second block, and the third
 /// block contains only channel 5. Each time occurs twice.
@@ -148,7 +148,7 @@ fn whole_stretches_lie_in_the_mapping_and_keep_it() {
         let labels = batches[0].column(1).as_primitive::<UInt8Type>().values().as_ptr().addr();
         // On Windows a store without a place is copied.
         let is_mapped = access == Access::Mapped && cfg!(unix);
-        assert!(!is_mapped || labels % 4_096 == 0, "behind the header page");
+        assert!(!is_mapped || labels % 4_096 == 0, "after the header page");
         // The third block has only channel 5, so its rows are not filtered.
         let third = TagSelection { channels: Some(vec![5]), ..TagSelection::default() };
         let third = Batches::of(&run, &third).unwrap().next().unwrap().unwrap();
@@ -198,13 +198,13 @@ fn every_form_is_read_back() {
             assert_eq!((written.tags, written.lost), (expected.len() as u64, 0));
             bytes
         };
-        let stream = written(Form::Stream);
+        let stream = written(TableForm::Stream);
         let stream: Vec<RecordBatch> =
             StreamReader::try_new(&stream[..], None).unwrap().collect::<Result<_, _>>().unwrap();
-        let file = std::io::Cursor::new(written(Form::Arrow));
+        let file = std::io::Cursor::new(written(TableForm::Arrow));
         let file: Vec<RecordBatch> =
             FileReader::try_new(file, None).unwrap().collect::<Result<_, _>>().unwrap();
-        let parquet = bytes::Bytes::from(written(Form::Parquet));
+        let parquet = bytes::Bytes::from(written(TableForm::Parquet));
         let parquet = ParquetRecordBatchReaderBuilder::try_new(parquet).unwrap();
         assert_eq!(parquet.schema().metadata()["tagq.tick"], "4000000/1");
         let parquet: Vec<RecordBatch> = parquet.build().unwrap().collect::<Result<_, _>>().unwrap();
@@ -216,7 +216,7 @@ fn every_form_is_read_back() {
             let first = (expected[0].0 + 1_000) as f64 * 4.0 / 1_000.0;
             assert_eq!(floats.values()[..1], [first]);
         }
-        for (form, separator) in [(Form::Csv, ','), (Form::Tsv, '\t')] {
+        for (form, separator) in [(TableForm::Csv, ','), (TableForm::Tsv, '\t')] {
             let text = String::from_utf8(written(form)).unwrap();
             let mut lines = text.lines();
             let head = ["time", "channel", "time_ns"].join(&separator.to_string());
@@ -243,7 +243,7 @@ fn whoever_writes_tells_how_far_it_is() {
             told.push((through, of));
             Ok(())
         };
-        write_tags_telling(&run, &selection, Vec::new(), Form::Csv, &mut tell).unwrap();
+        write_tags_telling(&run, &selection, Vec::new(), TableForm::Csv, &mut tell).unwrap();
         assert_eq!(told.last(), Some(&(rows, rows)));
         assert!(told.iter().all(|(_, of)| *of == rows) && told.is_sorted());
     }
@@ -257,7 +257,7 @@ fn a_run_without_tags_has_a_schema() {
         let batches: Vec<RecordBatch> =
             Batches::of(&run, &selection).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(rows(&batches), []);
-        for form in [Form::Arrow, Form::Stream, Form::Parquet, Form::Csv] {
+        for form in [TableForm::Arrow, TableForm::Stream, TableForm::Parquet, TableForm::Csv] {
             let (_, written) = write_tags(&run, &selection, Vec::new(), form).unwrap();
             assert_eq!(written.tags, 0);
         }
@@ -342,19 +342,19 @@ fn micro_times_are_read_back_from_every_form() {
         let expected: Vec<Option<u32>> =
             rows.filter(|(_, label)| matches!(label, 3 | 9)).map(|(&micro, _)| micro).collect();
         let written = |form| write_tags(&run, &selection, Vec::new(), form).unwrap().0;
-        let stream = written(Form::Stream);
+        let stream = written(TableForm::Stream);
         let stream: Vec<RecordBatch> =
             StreamReader::try_new(&stream[..], None).unwrap().collect::<Result<_, _>>().unwrap();
-        let file = std::io::Cursor::new(written(Form::Arrow));
+        let file = std::io::Cursor::new(written(TableForm::Arrow));
         let file: Vec<RecordBatch> =
             FileReader::try_new(file, None).unwrap().collect::<Result<_, _>>().unwrap();
-        let parquet = bytes::Bytes::from(written(Form::Parquet));
+        let parquet = bytes::Bytes::from(written(TableForm::Parquet));
         let parquet = ParquetRecordBatchReaderBuilder::try_new(parquet).unwrap();
         let parquet: Vec<RecordBatch> = parquet.build().unwrap().collect::<Result<_, _>>().unwrap();
         for batches in [&stream, &file, &parquet] {
             assert!(micro_of(batches) == (expected.clone(), wide));
         }
-        let text = String::from_utf8(written(Form::Tsv)).unwrap();
+        let text = String::from_utf8(written(TableForm::Tsv)).unwrap();
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("time\tchannel\tmicro"));
         for (micro, line) in expected.iter().zip(&mut lines) {

@@ -73,8 +73,14 @@ pub(crate) fn tested(
     let fixed = settings.fixed.iter().filter_map(of_null).collect();
     let null_settings = Settings { fixed, start: Vec::new(), ..settings.clone() };
     let null = most_likely(&*structure.null, data, &null_settings, stop)?;
-    let search =
-        Places { model, data, settings, parameters: &parameters, structure: &structure, stop };
+    let search = StructureSearch {
+        model,
+        data,
+        settings,
+        parameters: &parameters,
+        structure: &structure,
+        stop,
+    };
     let likelihood_ratio = (null.deviance - fitted.deviance).max(0.0);
     let places = search.places();
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
@@ -221,7 +227,7 @@ fn of_found(local: f64, sigmas: f64) -> (f64, f64) {
 }
 
 /// The search for a structure.
-struct Places<'a> {
+struct StructureSearch<'a> {
     model: &'a dyn Model,
     data: &'a Data,
     settings: &'a Settings,
@@ -230,7 +236,7 @@ struct Places<'a> {
     stop: Stop<'a>,
 }
 
-impl Places<'_> {
+impl StructureSearch<'_> {
     /// Returns the places that differ under the fixed parameters.
     fn places(&self) -> Vec<Vec<f64>> {
         let mut places = self.structure.places.clone();

@@ -271,7 +271,7 @@ pub enum Error {
     },
     /// A time moved to the end of the run leaves 64 bits.
     #[error(
-        "{path}: a tag at {time} ticks cannot be put behind the end of the run: its time would \
+        "{path}: a tag at {time} ticks cannot be put past the end of the run: its time would \
          leave 64 bits",
         path = path.display()
     )]

@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf, sync::atomic::AtomicBool};
 
 use arrow_array::RecordBatchIterator;
 use pyo3::{prelude::*, types::PyCapsule};
-use tagq::{FoundRun, Wanted};
+use tagq::{FoundRun, RunFilter};
 
 use crate::{errors, options, stream, waiting::wait};
 
@@ -26,7 +26,7 @@ impl Catalogue {
         until: Option<&str>,
         name: Option<&str>,
     ) -> PyResult<Self> {
-        let wanted = Wanted {
+        let wanted = RunFilter {
             since: since.map(|text| options::parse("since", text)).transpose()?,
             until: until.map(|text| options::parse("until", text)).transpose()?,
             name: name.map(|text| options::parse("name", text)).transpose()?,

@@ -40,7 +40,7 @@ mod _tagq {
         recording::Recorder,
         run::{Repeated, Run, ask_sum, fit_sum, ingest, open, scan_sum},
         simulating::simulate,
-        tags::{Batch, PyColumn, Scan, Tags},
+        tags::{Batch, PyColumn, Scan, SelectedTags},
         tools::{convert, derive, export, info, name, reproduce, set, verify},
         tuples::Tuples,
     };

@@ -277,7 +277,7 @@ fn integers_or_nulls<T: TryFrom<i128>>(
     use arrow_array::types::{
         Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     };
-    let of = Wanted { name, row, range };
+    let of = CheckedColumn { name, row, range };
     match array.data_type() {
         DataType::Int8 => of.all::<Int8Type, T>(array),
         DataType::Int16 => of.all::<Int16Type, T>(array),
@@ -291,13 +291,13 @@ fn integers_or_nulls<T: TryFrom<i128>>(
     }
 }
 
-struct Wanted<'a> {
+struct CheckedColumn<'a> {
     name: &'a str,
     row: u64,
     range: &'a str,
 }
 
-impl Wanted<'_> {
+impl CheckedColumn<'_> {
     fn all<A, T>(&self, array: &ArrayRef) -> PyResult<Vec<Option<T>>>
     where
         A: ArrowPrimitiveType<Native: Into<i128> + Copy>,

@@ -26,7 +26,7 @@ use crate::{
     options,
     origin::Origin,
     process::{Pool, pool_of},
-    tags::{ColumnKind, PyColumn, Scan, Tags},
+    tags::{ColumnKind, PyColumn, Scan, SelectedTags},
     tuples::Tuples,
     waiting::wait,
 };
@@ -184,7 +184,7 @@ impl Run {
     }
 
     /// Returns the selected tags, as Arrow.
-    fn tags(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tags> {
+    fn tags(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<SelectedTags> {
         let Open { run, setup, .. } = self.open()?;
         let scope = options::selection(keywords)?.scope(&run, &setup);
         let scope = scope.map_err(errors::of_run)?;
@@ -204,7 +204,7 @@ impl Run {
             );
             errors::warn(py, &[note])?;
         }
-        Ok(Tags::new(run, selection))
+        Ok(SelectedTags::new(run, selection))
     }
 
     /// Scans times `from <= t < to` in ticks among the first tags, with these columns.

@@ -8,7 +8,7 @@ use std::{
 use pyo3::PyResult;
 use tagq::{Answer, Destination, NewFile, RequestError, Silent, requests::Listing};
 use tagq_export::{
-    Form,
+    TableForm,
     report::{Format, table::TableStyle},
 };
 use tagq_plot::{Figure, Picture};
@@ -43,7 +43,7 @@ impl Content {
     ) -> PyResult<()> {
         let written = match self {
             Self::Rows(format) => {
-                format.write(std::slice::from_ref(answer), TableStyle::PLAIN, Form::Arrow, out)
+                format.write(std::slice::from_ref(answer), TableStyle::PLAIN, TableForm::Arrow, out)
             }
             Self::Figure(picture) => {
                 let drawn = picture.draw(figure, answer);
@@ -61,7 +61,7 @@ impl Content {
     ) -> Result<(), tagq_export::Error> {
         match self {
             Self::Rows(format) => {
-                format.write_list(std::slice::from_ref(listing), Form::Arrow, out).map(drop)
+                format.write_list(std::slice::from_ref(listing), TableForm::Arrow, out).map(drop)
             }
             Self::Figure(_) => Err(tagq::Error::from(RequestError::Invalid(
                 "a list has no figure; save it as a table".into(),

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::atomic::AtomicBool};
 
 use pyo3::prelude::*;
 use tagq::SimulationOptions;
-use tagq_export::{Layout, TagFormat};
+use tagq_export::{PreferredForm, TagFormat};
 
 use crate::{errors, waiting::wait};
 
@@ -17,7 +17,7 @@ pub(crate) fn simulate(
     options: Vec<(String, String)>,
 ) -> PyResult<u64> {
     let options = SimulationOptions::of_texts(&options).map_err(errors::of_run)?;
-    let format = TagFormat::of_name(&out, Layout::Files);
+    let format = TagFormat::of_name(&out, PreferredForm::Files);
     let form = format.as_ref().map(TagFormat::as_tag_form);
     wait(py, None, &AtomicBool::default(), |told| {
         options.write((&out, form), told, &mut |_, _| (), &mut |_| ())

@@ -90,12 +90,12 @@ impl PyColumn {
 
 /// The selected tags of a run. Each stream requested from it starts at the first tag.
 #[pyclass(frozen, module = "tagq._tagq")]
-pub(crate) struct Tags {
+pub(crate) struct SelectedTags {
     run: Arc<tagq::Run>,
     selection: TagSelection,
 }
 
-impl Tags {
+impl SelectedTags {
     pub fn new(run: Arc<tagq::Run>, selection: TagSelection) -> Self {
         Self { run, selection }
     }
@@ -106,7 +106,7 @@ impl Tags {
 }
 
 #[pymethods]
-impl Tags {
+impl SelectedTags {
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -10,12 +10,12 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
     Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunError, RunFacts,
-    SavedAnswer, StoreChanges, TagSelection, Tags, Verified,
+    SavedAnswer, StoreChanges, TagOrigin, TagSelection, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
 };
 use tagq_export::{
-    Layout, TagFormat,
+    PreferredForm, TagFormat,
     report::info::{Looked, json},
 };
 
@@ -127,7 +127,7 @@ pub(crate) fn export(
     replace: bool,
 ) -> PyResult<u64> {
     let (run, setup) = run.parts()?;
-    let format = format_of(&path, Layout::Tables)?;
+    let format = format_of(&path, PreferredForm::Tables)?;
     // Times are written as they were recorded.
     let setup = Setup { delays: Vec::new(), ..(*setup).clone() };
     let scope = options::selection(keywords)?.scope(&run, &setup);
@@ -143,7 +143,7 @@ pub(crate) fn export(
     let settings = Settings { cancelled: Some(Arc::clone(&cancelled)), ..Settings::default() };
     let converted = wait(py, None, &cancelled, |told| {
         let to = Destination { path: &path, force: replace, reads: &reads };
-        let of = Tags::Run(&run, &selection);
+        let of = TagOrigin::Run(&run, &selection);
         tagq::convert(of, (format.form(), &to), &settings, None, told, &mut |_, _| ())
     })?;
     // Floats that do not say which tick it was are told by the caller's `time_unit`.
@@ -173,14 +173,14 @@ pub(crate) fn convert(
         cancelled: Some(Arc::clone(&cancelled)),
         ..Settings::default()
     };
-    let format = format_of(&out, Layout::Files)?;
+    let format = format_of(&out, PreferredForm::Files)?;
     let converted = wait(py, None, &cancelled, |told| {
-        let convert = |tags: Tags<'_>, reads: &[PathBuf]| {
+        let convert = |tags: TagOrigin<'_>, reads: &[PathBuf]| {
             let to = Destination { path: &out, force: replace, reads };
             tagq::convert(tags, (format.form(), &to), &settings, tick, told, &mut |_, _| ())
         };
         if !from.is_dir() {
-            return convert(Tags::File(&from), std::slice::from_ref(&from));
+            return convert(TagOrigin::File(&from), std::slice::from_ref(&from));
         }
         let (format, columns) = (settings.format, settings.columns.clone());
         let cancelled = Some(Arc::clone(&cancelled));
@@ -188,13 +188,13 @@ pub(crate) fn convert(
             OpenOptions { tick_here: tick, format, columns, cancelled, ..OpenOptions::default() };
         let run = tagq::open(&from, &options, told)?;
         let reads = [run.path().to_path_buf(), run.store().folder().to_path_buf()];
-        convert(Tags::Run(&run, &TagSelection::of_intact(&run, salvage)?), &reads)
+        convert(TagOrigin::Run(&run, &TagSelection::of_intact(&run, salvage)?), &reads)
     })?;
     told_of(py, &out, converted)
 }
 
 /// Returns the form that the name of a file means.
-fn format_of(path: &Path, layout: Layout) -> PyResult<TagFormat> {
+fn format_of(path: &Path, layout: PreferredForm) -> PyResult<TagFormat> {
     TagFormat::of_name(path, layout)
         .ok_or_else(|| errors::of_run(RunError::NoForm { path: path.into() }))
 }

@@ -86,7 +86,7 @@ def test_chosen_bins_stay_in_a_watch(tmp_path: Path) -> None:
     both = next(result for result in watched if result.run["sources"] == 2)
     watched.close()
     assert both.query["bin_ticks"] == first.query["bin_ticks"]
-    assert run.g2(1, 2).query["bin_ticks"] < first.query["bin_ticks"], "a new question chooses anew"
+    assert run.g2(1, 2).query["bin_ticks"] < first.query["bin_ticks"], "a new question chooses again"
 
 
 def test_a_function_is_watched_with_its_interval(growing: Path) -> None:

@@ -118,10 +118,12 @@ pub enum Error {
         most: usize,
     },
     /// The rule does not support a veto.
-    #[error("rule {rule} takes no veto; use all, herald or once")]
+    #[error("rule {rule} takes no veto; these rules do: {}", others.join(", "))]
     VetoRule {
         /// The rule.
         rule: &'static str,
+        /// The rules that take one.
+        others: Vec<&'static str>,
     },
     /// A veto channel that is also counted.
     #[error("channel {channel} is a veto and stands in a group; leave it out of one of them")]

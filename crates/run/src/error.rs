@@ -177,7 +177,7 @@ pub enum Error {
     },
     /// The default store of a run is a symbolic link.
     #[error(
-        "{store}: a symbolic link, and the store of a run is not looked for behind one; name the folder \
+        "{store}: a symbolic link, and links to the store of a run are not followed; name the folder \
          that it leads to with --store DIR, or remove the link",
         store = store.display()
     )]

@@ -48,7 +48,7 @@ mod verify;
 
 pub use cache::{CacheSettings, Cached, NewResults};
 pub use convert::{
-    Converted, OutForm, Projection, RowsDone, Stretch, TagSelection, Tags, TagsOfRun, Wrote,
+    Converted, OutForm, Projection, RowsDone, Stretch, TagOrigin, TagSelection, TagsOfRun, Wrote,
     convert, stretches, write,
 };
 pub use counted::{are, counted, grouped, thousands};

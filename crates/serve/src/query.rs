@@ -13,7 +13,7 @@ use axum::{
 use serde::Serialize;
 use tagq::{Progress, requests::Listing};
 use tagq_export::{
-    Form,
+    TableForm,
     report::{json, list},
     write_answers, write_listings,
 };
@@ -144,7 +144,7 @@ fn list(
         Representation::Json => {
             list::json_with(listings, Some(notes), &mut out).map_err(Refusal::from)
         }
-        Representation::Arrow => write_listings(listings, &mut out, Form::Stream)
+        Representation::Arrow => write_listings(listings, &mut out, TableForm::Stream)
             .map(drop)
             .map_err(|error| Refusal::failed(error.to_string())),
         Representation::Figure | Representation::Svg => {
@@ -171,7 +171,7 @@ fn write(
         }
         Representation::Arrow => {
             let answers = std::slice::from_ref(answer);
-            let written = write_answers(answers, out, Form::Stream);
+            let written = write_answers(answers, out, TableForm::Stream);
             written.map(drop).map_err(|e| failed(e.to_string()))
         }
         Representation::Figure => {

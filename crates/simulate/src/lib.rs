@@ -1,7 +1,7 @@
 //! Simulated single-photon time tags: seeded, in time order, in bounded memory whatever the duration.
 //!
 //! A [`Simulation`] says which [`Light`] falls on which [`Detector`]s and for how long. [`Simulation::tags`] checks
-//! it and gives [`Tags`], which makes the tags slab by slab. All times are integers in ticks, all rates are in events
+//! it and gives [`SimulatedTags`], which makes the tags slab by slab. All times are integers in ticks, all rates are in events
 //! per tick; the caller decides how long a tick is.
 //!
 //! Photon pairs on channels 1 and 2, at a tick of 156.25 ps: 100,000 pairs a second, 40 % efficiency,
@@ -73,5 +73,5 @@ mod tags;
 pub use error::Error;
 pub use simulation::{Detector, Drift, Light, Simulation};
 pub use tagq_store::Tag;
-pub use tags::{SLAB_TAGS, Tags};
+pub use tags::{SLAB_TAGS, SimulatedTags};
 pub use write::{WriteError, write};

@@ -23,7 +23,7 @@ const BATCH_TICKS_MAX: f64 = (1_i64 << 46) as f64;
 /// Memory is a few megabytes, plus about 100 bytes for each detection that jitter keeps in flight (rate times 12
 /// standard deviations, refused beyond a million), however long the recording and the delays are.
 #[derive(Clone, Debug)]
-pub struct Tags {
+pub struct SimulatedTags {
     lanes: Vec<Lane>,
     outputs: Vec<Output>,
     end: i64,
@@ -61,13 +61,13 @@ impl Simulation {
     /// A number outside its range, a channel given twice, a number of detectors that the light cannot
     /// serve, more than 0.5 detections per tick on a detector, or a jitter or pulses so large that
     /// too many detections would have to be held in memory at once. Nothing fails once the tags are being made.
-    pub fn tags(&self) -> Result<Tags, Error> {
-        Tags::new(self)
+    pub fn tags(&self) -> Result<SimulatedTags, Error> {
+        SimulatedTags::new(self)
     }
 }
 
-impl Tags {
-    fn new(simulation: &Simulation) -> Result<Tags, Error> {
+impl SimulatedTags {
+    fn new(simulation: &Simulation) -> Result<SimulatedTags, Error> {
         let end = check(simulation)?;
         let lanes = plan::lanes(simulation, end)?;
         let outputs = simulation
@@ -79,7 +79,7 @@ impl Tags {
                 ready: i64::MIN,
             })
             .collect();
-        Ok(Tags {
+        Ok(SimulatedTags {
             batch_ticks: batch_ticks(&lanes),
             lanes,
             outputs,
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    fn collect(mut tags: Tags) -> Vec<Tag> {
+    fn collect(mut tags: SimulatedTags) -> Vec<Tag> {
         let mut all = Vec::new();
         while let Some(slab) = tags.next_slab() {
             all.extend_from_slice(slab);
@@ -230,13 +230,13 @@ mod tests {
             pairs(&[-123.4, 5_000.25, 0.0, 0.5]),
             Simulation { light: pulsed, drift, ..pairs(&[7.5, -300.0, 300.0]) },
         ] {
-            let tags = Tags::new(&simulation).unwrap();
+            let tags = SimulatedTags::new(&simulation).unwrap();
             let expected = collect(tags.clone());
             assert!(expected.len() > 500);
             assert!(expected.is_sorted_by_key(|tag| tag.time));
             for batch_ticks in [1, 2, 7, 50, 999, 40_000] {
                 assert_eq!(
-                    collect(Tags { batch_ticks, ..tags.clone() }),
+                    collect(SimulatedTags { batch_ticks, ..tags.clone() }),
                     expected,
                     "{batch_ticks} ticks"
                 );
@@ -249,7 +249,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut simulation = pairs(&[0.0, 1e6]);
         simulation.duration = 4_000_000;
-        let mut tags = Tags::new(&simulation).unwrap();
+        let mut tags = SimulatedTags::new(&simulation).unwrap();
         tags.batch_ticks = 1_000;
         let mut keys_max = 0;
         while tags.next_batch() {
@@ -263,7 +263,7 @@ mod tests {
             detector.jitter = 1e6;
         }
         simulation.duration = 100_000_000;
-        let mut tags = Tags::new(&simulation).unwrap();
+        let mut tags = SimulatedTags::new(&simulation).unwrap();
         assert!(tags.next_batch());
         assert!(tags.keys.len() < 5 * 270_000, "{}", tags.keys.len());
         assert!(tags.complete > 250_000, "{}", tags.complete);
@@ -280,13 +280,13 @@ mod tests {
         simulation.duration = 4_000_000_000_000_000_000;
         // 4e18 ticks at 2 * (1e-17 + 1e-17): 160 tags, error 13. At 2^46 ticks a batch: 57,000 batches if none is
         // skipped.
-        let mut tags = Tags::new(&simulation).unwrap();
+        let mut tags = SimulatedTags::new(&simulation).unwrap();
         let mut batches = 0;
         while tags.next_batch() {
             batches += 1;
         }
         assert!((97..223).contains(&batches), "{batches}");
-        let count = collect(Tags::new(&simulation).unwrap()).len();
+        let count = collect(SimulatedTags::new(&simulation).unwrap()).len();
         assert!((97..223).contains(&count), "{count}");
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use tagq_ingest::encode::Encoder;
 
-use crate::{Error, Simulation, Tag, Tags};
+use crate::{Error, SimulatedTags, Simulation, Tag};
 
 /// The reason why a simulation could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -58,13 +58,13 @@ pub fn write(
 
 /// The tags of a simulation, taken up to one time after the other.
 struct Pieces {
-    tags: Tags,
+    tags: SimulatedTags,
     slab: Vec<Tag>,
     used: usize,
 }
 
 impl Pieces {
-    fn new(tags: Tags) -> Self {
+    fn new(tags: SimulatedTags) -> Self {
         Self { tags, slab: Vec::new(), used: 0 }
     }
 

@@ -20,7 +20,7 @@ use crate::{
 
 /// How call number `at` fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum InjectedFault {
     /// It and all calls after it are not made: the process is gone.
     Kill,
     /// It and all calls after it are not made, and what was not synced is lost.
@@ -37,7 +37,7 @@ enum Fault {
 
 #[derive(Debug)]
 struct FaultyDisk {
-    fault: Fault,
+    fault: InjectedFault,
     at: usize,
     calls: AtomicUsize,
     cache: Mutex<Cache>,
@@ -55,19 +55,23 @@ struct Cache {
 }
 
 impl FaultyDisk {
-    fn new(fault: Fault, at: usize) -> Arc<Self> {
+    fn new(fault: InjectedFault, at: usize) -> Arc<Self> {
         Arc::new(Self { fault, at, calls: AtomicUsize::new(0), cache: Mutex::default() })
     }
 
     fn call(&self) -> io::Result<()> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         match self.fault {
-            Fault::Kill | Fault::PowerLoss if call >= self.at => {
+            InjectedFault::Kill | InjectedFault::PowerLoss if call >= self.at => {
                 Err(io::Error::other("the process is gone"))
             }
-            Fault::Forever(errno) if call >= self.at => Err(io::Error::from_raw_os_error(errno)),
-            Fault::Once(errno) if call == self.at => Err(io::Error::from_raw_os_error(errno)),
-            Fault::Interrupted if call == self.at => Err(io::ErrorKind::Interrupted.into()),
+            InjectedFault::Forever(errno) if call >= self.at => {
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            InjectedFault::Once(errno) if call == self.at => {
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            InjectedFault::Interrupted if call == self.at => Err(io::ErrorKind::Interrupted.into()),
             _ => Ok(()),
         }
     }
@@ -118,13 +122,13 @@ impl Disk for FaultyDisk {
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         let call = self.calls();
         if let Err(error) = self.call() {
-            if self.fault == Fault::Kill && call == self.at {
+            if self.fault == InjectedFault::Kill && call == self.at {
                 // The process may be gone in the middle of a write.
                 os::write_all_at(file, &bytes[..bytes.len() / 2], at)?;
             }
             return Err(error);
         }
-        if self.fault == Fault::Short && call == self.at {
+        if self.fault == InjectedFault::Short && call == self.at {
             let len = if bytes.len() > 9 { bytes.len() / 2 } else { bytes.len() - 1 };
             return os::write_at(file, &bytes[..len.max(1)], at);
         }
@@ -299,7 +303,7 @@ fn check(folder: &Path, context: &str) -> usize {
 /// How many calls the whole story makes.
 fn calls_of_the_story() -> usize {
     let folder = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::new(Fault::Kill, usize::MAX);
+    let disk = FaultyDisk::new(InjectedFault::Kill, usize::MAX);
     write(&disk, &folder.path().join("s")).unwrap();
     assert_eq!(check(&folder.path().join("s"), "no fault"), STEPS.len());
     disk.calls()
@@ -312,16 +316,20 @@ fn every_call_may_fail_in_every_way() {
     let (enospc, eio, edquot, emfile, erofs, eacces) = (28, 5, 122, 24, 30, 13);
     let mut tried = 0;
     let at_each_call = [
-        Fault::Kill,
-        Fault::PowerLoss,
-        Fault::Once(enospc),
-        Fault::Once(eio),
-        Fault::Forever(enospc),
-        Fault::Forever(eio),
+        InjectedFault::Kill,
+        InjectedFault::PowerLoss,
+        InjectedFault::Once(enospc),
+        InjectedFault::Once(eio),
+        InjectedFault::Forever(enospc),
+        InjectedFault::Forever(eio),
     ];
     // Nothing depends on the number of an error.
-    let at_some_calls =
-        [Fault::Once(edquot), Fault::Once(emfile), Fault::Forever(erofs), Fault::Forever(eacces)];
+    let at_some_calls = [
+        InjectedFault::Once(edquot),
+        InjectedFault::Once(emfile),
+        InjectedFault::Forever(erofs),
+        InjectedFault::Forever(eacces),
+    ];
     for at in some(0..calls) {
         let others = at_some_calls.iter().filter(|_| at.is_multiple_of(3));
         for &fault in at_each_call.iter().chain(others) {
@@ -331,12 +339,12 @@ fn every_call_may_fail_in_every_way() {
             let disk = FaultyDisk::new(fault, at);
             let failed = write(&disk, &folder);
             assert!(failed.is_err(), "{context}: reported as done");
-            if fault == Fault::PowerLoss {
+            if fault == InjectedFault::PowerLoss {
                 disk.lose_power();
             }
             let left = check(&folder, &context);
             // The next writer takes it from there.
-            write(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder)
+            write(&FaultyDisk::new(InjectedFault::Kill, usize::MAX), &folder)
                 .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
             assert_eq!(check(&folder, &context), STEPS.len());
             assert!(left <= STEPS.len());
@@ -352,7 +360,7 @@ fn a_fault_in_the_recovery_of_a_fault() {
     let mut tried = 0;
     for first in some((0..calls).step_by(5)) {
         for second in (0..calls - first).step_by(8) {
-            for fault in [Fault::Kill, Fault::PowerLoss] {
+            for fault in [InjectedFault::Kill, InjectedFault::PowerLoss] {
                 let context = format!("{fault:?} at call {first}, then at {second}");
                 let folder = tempfile::tempdir().unwrap();
                 let folder = folder.path().join("s");
@@ -360,7 +368,7 @@ fn a_fault_in_the_recovery_of_a_fault() {
                 for at in [first, second, usize::MAX] {
                     let disk = FaultyDisk::new(fault, at);
                     let done = write(&disk, &folder).is_ok();
-                    if fault == Fault::PowerLoss && !done {
+                    if fault == InjectedFault::PowerLoss && !done {
                         disk.lose_power();
                     }
                     let left = check(&folder, &context);
@@ -379,7 +387,7 @@ fn a_fault_in_the_recovery_of_a_fault() {
 #[test]
 fn short_and_interrupted_writes_are_no_faults() {
     for at in some(0..calls_of_the_story()) {
-        for fault in [Fault::Short, Fault::Interrupted] {
+        for fault in [InjectedFault::Short, InjectedFault::Interrupted] {
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
             let written = write(&FaultyDisk::new(fault, at), &folder);
@@ -387,7 +395,7 @@ fn short_and_interrupted_writes_are_no_faults() {
             match written {
                 Ok(()) => assert_eq!(check(&folder, &context), STEPS.len()),
                 // Calls that do not write say so, and the store is as it was.
-                Err(Error::Io { .. }) if fault == Fault::Interrupted => {
+                Err(Error::Io { .. }) if fault == InjectedFault::Interrupted => {
                     check(&folder, &context);
                 }
                 Err(error) => panic!("{context}: {error}"),
@@ -403,7 +411,7 @@ fn after_a_failed_sync_nothing_is_tried_again() {
         Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
     for at in some(0..calls_of_the_story()) {
         let folder = folder.path().join(at.to_string());
-        let disk = FaultyDisk::new(Fault::Once(5), at);
+        let disk = FaultyDisk::new(InjectedFault::Once(5), at);
         let Ok(mut writer) = Writer::open_on(disk, &folder, &creation) else { continue };
         writer.begin_source();
         let appended = writer.append_with_micro(&[1], &[300], &[70_000]);
@@ -489,25 +497,34 @@ fn any_write_of_other_threads_may_fail() {
 
 fn any_write_may_fail(drops_times: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::new(Fault::Kill, usize::MAX);
+    let disk = FaultyDisk::new(InjectedFault::Kill, usize::MAX);
     write_on_threads(&disk, &folder.path().join("s"), drops_times).unwrap();
     assert_eq!(check_on_threads(&folder.path().join("s"), drops_times, "no fault"), 2);
     let calls = disk.calls();
     assert!(calls > 100, "{calls}");
     for at in some((0..calls).step_by(5)) {
-        for fault in [Fault::Kill, Fault::PowerLoss, Fault::Once(28), Fault::Short] {
+        for fault in [
+            InjectedFault::Kill,
+            InjectedFault::PowerLoss,
+            InjectedFault::Once(28),
+            InjectedFault::Short,
+        ] {
             let context = format!("{fault:?} at call {at}, drops times: {drops_times}");
             let folder = tempfile::tempdir().unwrap();
             let folder = folder.path().join("s");
             let disk = FaultyDisk::new(fault, at);
             let written = write_on_threads(&disk, &folder, drops_times);
-            assert_eq!(written.is_ok(), fault == Fault::Short, "{context}");
-            if fault == Fault::PowerLoss {
+            assert_eq!(written.is_ok(), fault == InjectedFault::Short, "{context}");
+            if fault == InjectedFault::PowerLoss {
                 disk.lose_power();
             }
             check_on_threads(&folder, drops_times, &context);
-            write_on_threads(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder, drops_times)
-                .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
+            write_on_threads(
+                &FaultyDisk::new(InjectedFault::Kill, usize::MAX),
+                &folder,
+                drops_times,
+            )
+            .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
             assert_eq!(check_on_threads(&folder, drops_times, &context), 2);
         }
     }

@@ -14,13 +14,13 @@ use crate::{
 /// that the one writer need not read each value. Clones and parts share the columns.
 #[derive(Debug, Clone)]
 pub struct Rows {
-    columns: Arc<Columns>,
+    columns: Arc<RowColumns>,
     range: Range<usize>,
     facts: Facts,
 }
 
 #[derive(Debug)]
-struct Columns {
+struct RowColumns {
     times: Vec<i64>,
     channels: Vec<u16>,
     micro: Vec<u32>,
@@ -53,7 +53,7 @@ impl Rows {
     pub fn new(times: Vec<i64>, channels: Vec<u16>, micro: Vec<u32>) -> Self {
         let slices = RowSlices::new(&times, &channels, &micro);
         let (facts, range) = (slices.facts(), 0..times.len());
-        Self { columns: Arc::new(Columns { times, channels, micro }), range, facts }
+        Self { columns: Arc::new(RowColumns { times, channels, micro }), range, facts }
     }
 
     /// The number of rows.
@@ -130,7 +130,7 @@ impl Rows {
             channel_max: self.facts.channel_max.max(later.facts.channel_max),
             micro_width: self.facts.micro_width.max(later.facts.micro_width),
         };
-        self.columns = Arc::new(Columns { times, channels, micro });
+        self.columns = Arc::new(RowColumns { times, channels, micro });
     }
 
     fn part(&self, range: Range<usize>) -> Self {

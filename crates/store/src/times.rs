@@ -445,7 +445,7 @@ impl<'a> Distances<'a> {
     /// Decodes the times of these rows, and of those before them in the step that holds the first of them.
     fn decode_steps(&self, rows: Range<usize>, times: &mut [i64]) {
         self.check(rows.clone());
-        Walk::new(*self, rows.start).fill(times);
+        TimeDecoder::new(*self, rows.start).fill(times);
     }
 
     /// Decodes the times of these rows as ticks after that of the step that holds the first of them.
@@ -526,7 +526,7 @@ impl<'a> Distances<'a> {
         let end = (step * STEP_ROWS).min(rows.end);
         // A step that misleads the search is next to the row that it finds.
         self.check(begin..rows.end.min(end + 1));
-        let mut walk = Walk::new(*self, begin);
+        let mut walk = TimeDecoder::new(*self, begin);
         // Few rows at once: those after the one that is found are not decoded.
         let mut times = [0; 128];
         while walk.row < end {
@@ -558,7 +558,7 @@ impl<'a> Distances<'a> {
 }
 
 /// Decodes the times of rows one after the other, from the beginning of a step on.
-struct Walk<'a> {
+struct TimeDecoder<'a> {
     of: Distances<'a>,
     /// The next row.
     row: usize,
@@ -569,7 +569,7 @@ struct Walk<'a> {
     is_first: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TimeDecoder<'a> {
     /// Begins with the step that holds this row.
     fn new(of: Distances<'a>, row: usize) -> Self {
         // Sums begin where a step does.

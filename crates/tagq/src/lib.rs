@@ -23,16 +23,16 @@ struct Readme;
 pub use tagq_ask::{
     Answer, Asked, Cell, CellType, Cells, ChannelFacts, Column, CountedRun, Delays,
     Error as AskError, FigureKind, FittedSeries, FoundRun, Moment, Priority, Provenance,
-    QUERY_TYPES, Question, Row, RunFacts, RunState, SCHEMA_VERSION, SEARCH_TYPES, Search, Searched,
-    Shown, Table, Together, Unit, Wanted, cases, is_search, lanes, requests, runs,
+    QUERY_TYPES, Question, Row, RunFacts, RunFilter, RunState, SCHEMA_VERSION, SEARCH_TYPES,
+    Search, Searched, Shown, Table, Together, Unit, cases, is_search, lanes, requests, runs,
 };
 pub use tagq_run::{
     Alignment, Bounds, Caching, ChannelSettings, Converted, Derivation, Destination, Drift,
     Error as RunError, FollowChange, FollowLoop, Follower, ForChannel, HOLD_BACK, Input, KeptView,
     LeftFile, LeftOut, Merged, NewFile, NewStore, Notes, OpenOptions, OutForm, Progress,
     Projection, Recorded, Recorder, RequestError, RowsDone, Run, Silent, SimulationOptions,
-    Singles, StoreChanges, StoreSizes, Stretch, TagSelection, Tags, TagsOfRun, Treatment, Verified,
-    Waiter, Wrote, are, change_store, convert, counted, derive, escaped, grouped, ingest,
+    Singles, StoreChanges, StoreSizes, Stretch, TagOrigin, TagSelection, TagsOfRun, Treatment,
+    Verified, Waiter, Wrote, are, change_store, convert, counted, derive, escaped, grouped, ingest,
     ingest_sources, is_shown, merge, open, open_input, recorded_remarks, remarks, stretches,
     thousands, write, write_run_file,
 };

@@ -66,7 +66,7 @@ fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The number that a text begins with, at most 19 digits and 18 places, and the word behind it.
+/// The number that a text begins with, at most 19 digits and 18 places, and the word after it.
 fn number(text: &str) -> Option<(Fraction, &str)> {
     let text = text.trim();
     let (sign, rest) = match text.chars().next()? {

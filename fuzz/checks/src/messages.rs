@@ -15,7 +15,7 @@ use crate::{
 /// refuses by name; as a plain file and in a Zstandard frame; read whole, up to the fault, and as far
 /// as it goes.
 ///
-/// The input is a file behind a byte that is a multiple of 4, else a recipe for one.
+/// The input is a file after a byte that is a multiple of 4, else a recipe for one.
 ///
 /// # Panics
 /// When it does not.
@@ -103,15 +103,15 @@ fn check(bytes: &[u8]) {
         Err(error) => panic!("{error}"),
     };
     // What stands in the messages that were read is what the reference reads there.
-    let mut behind = &tags[..];
+    let mut after = &tags[..];
     for message in &whole[..good] {
         let expected = as_the_reference_reads(message).expect("a message that was read");
-        assert!(behind.starts_with(&expected), "{behind:?} instead of {expected:?}");
-        behind = &behind[expected.len()..];
+        assert!(after.starts_with(&expected), "{after:?} instead of {expected:?}");
+        after = &after[expected.len()..];
     }
     match &result {
         Ok(summary) => {
-            assert!(behind.is_empty() && rest.is_empty(), "{behind:?} {rest:?}");
+            assert!(after.is_empty() && rest.is_empty(), "{after:?} {rest:?}");
             assert_eq!(good, whole.len());
             assert_eq!(summary.tags, tags.len() as u64);
             assert_eq!((summary.resume_byte, &summary.torn), (bytes.len() as u64, &None));
@@ -121,12 +121,12 @@ fn check(bytes: &[u8]) {
         }
         Err(Error::TornMessage { .. }) => {
             assert!(good == whole.len() && !rest.is_empty(), "{good} messages, {rest:?}");
-            check_torn(rest, behind);
+            check_torn(rest, after);
         }
         Err(Error::Message { reason, .. }) => {
             if let Some(Ok(expected)) = whole.get(good).map(|message| reference(message)) {
                 assert!(is_ours_alone(reason), "{reason}: {expected:?}");
-                assert!(expected.starts_with(behind), "{behind:?} instead of {expected:?}");
+                assert!(expected.starts_with(after), "{after:?} instead of {expected:?}");
             }
         }
         Err(error) => panic!("{error}"),
@@ -136,7 +136,7 @@ fn check(bytes: &[u8]) {
     if is_torn || matches!(result, Err(Error::Message { .. })) {
         let (first, result) = handed(&path, &first);
         assert_eq!(result.unwrap().messages, good as u64);
-        assert_eq!(first, tags[..tags.len() - behind.len()]);
+        assert_eq!(first, tags[..tags.len() - after.len()]);
     }
     let salvage = Settings { salvage: true, ..Settings::default() };
     let (salvaged, salvage) = handed(&path, &salvage);
@@ -151,7 +151,7 @@ fn check(bytes: &[u8]) {
     }
 }
 
-/// The tags handed on of a torn message are those of the message with zeros behind.
+/// The tags handed on of a torn message are those of the message with zeros after.
 fn check_torn(rest: &[u8], tags: &[Tag]) {
     let Some(len) = claimed(rest).filter(|&len| len < 1 << 20) else { return };
     let mut padded = rest.to_vec();
@@ -205,9 +205,9 @@ fn is_same(a: &Result<Summary, Error>, b: &Result<Summary, Error>) -> bool {
 fn split(bytes: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut whole = Vec::new();
     let mut rest = bytes;
-    while let Some((message, behind)) = claimed(rest).and_then(|len| rest.split_at_checked(len)) {
+    while let Some((message, after)) = claimed(rest).and_then(|len| rest.split_at_checked(len)) {
         whole.push(message);
-        rest = behind;
+        rest = after;
     }
     (whole, rest)
 }

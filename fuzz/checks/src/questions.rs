@@ -108,7 +108,7 @@ fn forge_kept(cache: &Path, recipe: &mut Recipe<'_>) {
             }
         }
     }
-    // The checksum of all but itself stands behind magic number and version.
+    // The checksum of all but itself stands after magic number and version.
     if recipe.byte() < 224 && bytes.len() > 16 {
         let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..]);
         bytes[12..16].copy_from_slice(&crc.to_le_bytes());

@@ -1,6 +1,6 @@
 //! Inputs of the fuzzer as decisions, so that any bytes make a case worth trying.
 
-/// Decisions taken from the bytes of an input, one after the other; all zero behind its end, so that
+/// Decisions taken from the bytes of an input, one after the other; all zero after its end, so that
 /// a shorter input is a simpler case.
 pub(crate) struct Recipe<'a> {
     bytes: &'a [u8],

@@ -29,7 +29,7 @@ type Row = (i64, u16);
 /// the store is intact, mapped and copied; the file is known again. A file taken in two parts, as
 /// it grows, gives the same. What cannot be read cannot be taken, for the same reason.
 ///
-/// The input is a file behind a byte that is a multiple of 4, else a recipe for one.
+/// The input is a file after a byte that is a multiple of 4, else a recipe for one.
 ///
 /// # Panics
 /// When it does not.
@@ -119,9 +119,9 @@ fn in_members(recipe: &mut Recipe<'_>, member: impl Fn(u8, &[u8]) -> Vec<u8>) ->
     let mut rest = &stream[..];
     let mut pieces = Vec::new();
     for len in lens.into_iter().chain([usize::MAX]) {
-        let (piece, behind) = rest.split_at(len.min(rest.len()));
+        let (piece, after) = rest.split_at(len.min(rest.len()));
         pieces.push(piece);
-        rest = behind;
+        rest = after;
     }
     let mut bytes = Vec::new();
     for (piece, kind) in pieces.into_iter().zip(kinds) {

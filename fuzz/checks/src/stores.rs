@@ -296,7 +296,7 @@ pub(crate) static LARGE: LazyLock<[Files; 4]> = LazyLock::new(|| {
     ]
 });
 
-/// Sources of any rows, each in order of time and behind the one before.
+/// Sources of any rows, each in order of time and after the one before.
 fn any_sources(recipe: &mut Recipe<'_>) -> Vec<Vec<Row>> {
     let mut time = recipe.number();
     let count = recipe.below(6);

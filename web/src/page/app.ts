@@ -17,7 +17,7 @@ import { beep } from "./tone";
 
 /** Time between two looks at the state of the runs. */
 const POLL_MS = 1000;
-/** Time without an event although the run grew, after which the stream is opened anew. */
+/** Time without an event although the run grew, after which the stream is opened again. */
 const SILENT_MS = 4000;
 /** Age of the newest data from which a recording that was live is an alarm. */
 const ENDED_S = 10;

@@ -40,7 +40,7 @@ export class Stream {
     else this.close("closed");
   }
 
-  /** Opens the stream anew, after a network that was gone without a word. */
+  /** Opens the stream again, after a network that was gone without a word. */
   again(): void {
     if (!this.isWanted) return;
     this.close("lost");

@@ -28,7 +28,7 @@ export interface View {
 /** What a view may do to its panel. */
 export interface Host {
   panel: Panel;
-  /** Keeps a change of the panel; `asks` if the server has to be asked anew. */
+  /** Keeps a change of the panel; `asks` if the server has to be asked again. */
   changed(asks: boolean): void;
   alarm(reason: string | undefined): void;
 }

@@ -72,12 +72,12 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
         program::run_well(command.arg(&run))
     };
     if asked(&[])?.stdout != asked(&["--no-cache"])?.stdout {
-        return Err("what watches kept is not what is counted anew".into());
+        return Err("the cache of a watch differs from a new count".into());
     }
-    let anew = folder.path().join("anew.tagq");
-    program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
+    let again = folder.path().join("again.tagq");
+    program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&again))?;
     for key in ["channel", "blocks", "counts", "gap", "gaps", "far", "steps"] {
-        if !have_same_values(&file_of(&run.join(".tagq"), key)?, &file_of(&anew, key)?)? {
+        if !have_same_values(&file_of(&run.join(".tagq"), key)?, &file_of(&again, key)?)? {
             return Err(format!("{key} is not what an ingest of the same files makes").into());
         }
     }

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, io, path::Path};
 use self::docs::About;
 use crate::{Compression, measure::Rounds};
 
-/// A table with the measurements behind it.
+/// A table with the measurements that it shows.
 pub struct Table {
     /// Its name: of its files and of its place in the document.
     pub name: &'static str,

@@ -31,13 +31,13 @@ pub(super) fn labels(
 }
 
 /// Tables for a fast search: the place of each label among those that are asked, and the bin of each micro time.
-pub(super) struct Places {
+pub(super) struct CountPlaces {
     of_label: Vec<Option<usize>>,
     /// The bin of each micro time.
     pub bins: Vec<Option<usize>>,
 }
 
-impl Places {
+impl CountPlaces {
     pub(super) fn new(labels: &[u16], bins: &Bins, counts: &HeldCounts) -> Self {
         let largest = labels.iter().max().map_or(0, |&largest| usize::from(largest));
         let mut of_label = vec![None; largest + 1];

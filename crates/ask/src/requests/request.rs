@@ -42,7 +42,7 @@ pub enum Request {
 type Make = fn(OptionValues) -> Result<Request, Error>;
 
 /// The types of requests, each with the function that creates one.
-const TYPES: [(&RequestType, Make); 7] = [
+const TYPES: &[(&RequestType, Make)] = &[
     (&COINCIDENCES, |fields| deserialize(fields).map(Request::Coincidences)),
     (&HISTOGRAM, |fields| deserialize(fields).map(Request::Histogram)),
     (&G2, |fields| deserialize(fields).map(Request::Histogram)),
@@ -96,7 +96,7 @@ impl Request {
     /// [`tagq_run::RequestError`] for an unknown name, and for unknown, missing, contradicting and invalid
     /// options.
     pub fn of_options(name: &str, options: OptionValues) -> Result<Self, Error> {
-        let found = TYPES.into_iter().find(|(of, _)| of.name == name);
+        let found = TYPES.iter().copied().find(|(of, _)| of.name == name);
         let (of, make) = found.ok_or_else(|| {
             let known = REQUEST_TYPES.map(|of| of.name).into();
             RequestError::Unknown { name: name.into(), known }

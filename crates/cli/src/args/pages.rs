@@ -71,12 +71,12 @@ impl ManArgs {
 
 /// Returns the page of one command. Its examples keep their line breaks.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
-    let behind = command.get_after_long_help().or_else(|| command.get_after_help());
-    let behind = behind.map(StyledStr::to_string).unwrap_or_default();
+    let after = command.get_after_long_help().or_else(|| command.get_after_help());
+    let after = after.map(StyledStr::to_string).unwrap_or_default();
     let bare = command.clone().after_help(None).after_long_help(None);
     let mut page = Vec::new();
     Man::new(bare).render(&mut page)?;
-    for part in behind.split("\n\n").filter(|part| !part.trim().is_empty()) {
+    for part in after.split("\n\n").filter(|part| !part.trim().is_empty()) {
         let (head, text) = match part.strip_prefix("Examples:\n") {
             Some(examples) => ("EXAMPLES", examples),
             None => ("NOTES", part),

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    operators::{ALL, Form, Operator, Setting},
+    operators::{ALL, Operator, OperatorForm, Setting},
 };
 
 /// A channel or definition as it is written.
@@ -38,7 +38,7 @@ pub enum Operand {
 #[derive(Clone)]
 pub struct Expression {
     operator: &'static dyn Operator,
-    form: &'static Form,
+    form: &'static OperatorForm,
     operands: Vec<Operand>,
     setting: Setting,
 }
@@ -157,7 +157,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// Reads all tokens. Returns `None` if they do not have the form.
-    fn read(&mut self, form: &'static Form) -> Result<Option<Expression>, Error> {
+    fn read(&mut self, form: &'static OperatorForm) -> Result<Option<Expression>, Error> {
         let (mut operands, mut setting) = (Vec::new(), Setting::None);
         for element in elements(form) {
             let is_found = match element {

@@ -3,7 +3,7 @@
 //! `A & B … within D` is an operand, the word `&`, an operand, more operands after `&` each, the word `within` and a
 //! duration. All words that stand for themselves are reserved; names like them need quotes.
 
-use crate::operators::{ALL, Form};
+use crate::operators::{ALL, OperatorForm};
 
 /// An element of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Element {
 }
 
 /// Returns the elements of a form.
-pub(super) fn elements(form: &Form) -> Vec<Element> {
+pub(super) fn elements(form: &OperatorForm) -> Vec<Element> {
     let mut elements = Vec::new();
     let mut separator = "";
     for word in form.pattern.split(' ') {
@@ -39,7 +39,7 @@ pub(super) fn elements(form: &Form) -> Vec<Element> {
 }
 
 /// Returns the word that identifies the operator of a form.
-pub(super) fn sign(form: &Form) -> &'static str {
+pub(super) fn sign(form: &OperatorForm) -> &'static str {
     let literal = elements(form).into_iter().find_map(|element| match element {
         Element::Literal(literal) => Some(literal),
         _ => None,

@@ -9,7 +9,7 @@ use tagq_query::{Matching, Timed};
 use tagq_store::sealed::{Reader, put_len};
 
 use super::operator::{
-    ChannelOperation, Form, OperandTags, Operation, Operator, ReachInTicks, Setting,
+    ChannelOperation, OperandTags, Operation, Operator, OperatorForm, ReachInTicks, Setting,
 };
 use crate::{
     error::Error,
@@ -29,8 +29,8 @@ impl Operator for Coincide {
         "Coincidences by rule once, one tag at the latest of their tags"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A & B … within D", example: "1 & 2 within 2ns" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A & B … within D", example: "1 & 2 within 2ns" }]
     }
 
     fn operands_max(&self) -> usize {

@@ -8,7 +8,8 @@ use std::hint::select_unpredictable;
 use tagq_store::sealed::Reader;
 
 use super::operator::{
-    ChannelOperation, Form, OperandTags, Operation, Operator, ReachInTicks, Setting, restore_flag,
+    ChannelOperation, OperandTags, Operation, Operator, OperatorForm, ReachInTicks, Setting,
+    restore_flag,
 };
 use crate::{
     error::Error,
@@ -28,8 +29,8 @@ impl Operator for Dead {
         "Tags without those less than D after a kept one"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A dead D", example: "3 dead 40ns" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A dead D", example: "3 dead 40ns" }]
     }
 
     fn keeps_statistics(&self) -> bool {

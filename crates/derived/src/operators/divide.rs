@@ -4,7 +4,7 @@
 
 use tagq_store::sealed::Reader;
 
-use super::operator::{ChannelOperation, Form, OperandTags, Operation, Operator, Setting};
+use super::operator::{ChannelOperation, OperandTags, Operation, Operator, OperatorForm, Setting};
 use crate::{error::Error, frontier::Frontier, tags::TagList, units::TimeUnits};
 
 pub(super) struct Divide;
@@ -18,8 +18,8 @@ impl Operator for Divide {
         "Every Nth tag, beginning with the first tag of a source"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A / N", example: "8 / 1000" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A / N", example: "8 / 1000" }]
     }
 
     fn keeps_statistics(&self) -> bool {

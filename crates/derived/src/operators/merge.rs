@@ -5,7 +5,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::operator::{ChannelOperation, Form, OperandTags, Operation, Operator, Setting};
+use super::operator::{ChannelOperation, OperandTags, Operation, Operator, OperatorForm, Setting};
 use crate::{
     error::Error,
     frontier::Frontier,
@@ -24,8 +24,8 @@ impl Operator for Merge {
         "All tags of several channels"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A | B …", example: "1 | 2" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A | B …", example: "1 | 2" }]
     }
 
     fn start(&self, _: usize, _: &Setting, _: &TimeUnits) -> Result<Operation, Error> {

@@ -4,7 +4,7 @@
 
 use tagq_store::format::MICRO_NONE;
 
-use super::operator::{ChannelOperation, Form, OperandTags, Operation, Operator, Setting};
+use super::operator::{ChannelOperation, OperandTags, Operation, Operator, OperatorForm, Setting};
 use crate::{
     error::Error,
     frontier::Frontier,
@@ -23,8 +23,8 @@ impl Operator for Micro {
         "Tags of a channel of the run with a micro time in a range"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A micro LO..HI", example: "1 micro 0ns..3ns" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A micro LO..HI", example: "1 micro 0ns..3ns" }]
     }
 
     fn needs_micro(&self) -> bool {

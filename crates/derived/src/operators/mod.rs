@@ -18,6 +18,6 @@ pub(crate) mod operator;
 
 pub use list::ALL;
 pub use operator::{
-    ChannelOperation, Form, GateOperation, OperandTags, Operation, Operator, ReachInTicks, Role,
-    Setting,
+    ChannelOperation, GateOperation, OperandTags, Operation, Operator, OperatorForm, ReachInTicks,
+    Role, Setting,
 };

@@ -4,7 +4,7 @@
 
 use super::{
     near,
-    operator::{Form, Operation, Operator, Setting},
+    operator::{Operation, Operator, OperatorForm, Setting},
 };
 use crate::{error::Error, units::TimeUnits};
 
@@ -19,10 +19,10 @@ impl Operator for If {
         "Tags with a tag of another channel near them"
     }
 
-    fn forms(&self) -> &'static [Form] {
+    fn forms(&self) -> &'static [OperatorForm] {
         &[
-            Form { pattern: "A if B in LO..HI", example: "3 if 7 in 0ns..100ns" },
-            Form { pattern: "A if B within D", example: "3 if 7 within 10ns" },
+            OperatorForm { pattern: "A if B in LO..HI", example: "3 if 7 in 0ns..100ns" },
+            OperatorForm { pattern: "A if B within D", example: "3 if 7 within 10ns" },
         ]
     }
 

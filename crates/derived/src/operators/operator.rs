@@ -46,7 +46,7 @@ impl Role {
 
 /// One way to write an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct OperatorForm {
     /// Words separated by blanks: `A` and `B` are operands, `…` more of the operand before it, `N` a whole number, `D`
     /// a duration, `LO..HI` a range of durations. All others stand for themselves; the first of them identifies the
     /// operator.
@@ -77,7 +77,7 @@ pub trait Operator: Sync {
     fn summary(&self) -> &'static str;
 
     /// Returns the ways to write it.
-    fn forms(&self) -> &'static [Form];
+    fn forms(&self) -> &'static [OperatorForm];
 
     /// Returns whether it makes a channel or a gate.
     fn makes(&self) -> Role {

@@ -4,7 +4,7 @@
 
 use super::{
     near,
-    operator::{Form, Operation, Operator, Setting},
+    operator::{Operation, Operator, OperatorForm, Setting},
 };
 use crate::{error::Error, units::TimeUnits};
 
@@ -19,10 +19,10 @@ impl Operator for Unless {
         "Tags without a tag of another channel near them"
     }
 
-    fn forms(&self) -> &'static [Form] {
+    fn forms(&self) -> &'static [OperatorForm] {
         &[
-            Form { pattern: "A unless B in LO..HI", example: "3 unless 7 in -10ns..10ns" },
-            Form { pattern: "A unless B within D", example: "3 unless 7 within 10ns" },
+            OperatorForm { pattern: "A unless B in LO..HI", example: "3 unless 7 in -10ns..10ns" },
+            OperatorForm { pattern: "A unless B within D", example: "3 unless 7 within 10ns" },
         ]
     }
 

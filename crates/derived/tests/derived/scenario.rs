@@ -2,8 +2,8 @@
 
 use proptest::{collection, prelude::*};
 use tagq_derived::{
-    Definitions, Form, Frontier, LabelledOrigin, LabelledTags, Network, OPERATORS, Operand,
-    Operator, Origin, Role, TagBatch, TimeUnits,
+    Definitions, Frontier, LabelledOrigin, LabelledTags, Network, OPERATORS, Operand, Operator,
+    OperatorForm, Origin, Role, TagBatch, TimeUnits,
 };
 use tagq_store::{Tick, format::MICRO_NONE};
 
@@ -72,7 +72,7 @@ pub(crate) fn recording(choices: &mut Choices) -> PlainRun {
 /// Returns the text of a definition by a form, with operands out of `operands`.
 pub(crate) fn text(
     operator: &dyn Operator,
-    form: &Form,
+    form: &OperatorForm,
     operands: &[String],
     choices: &mut Choices,
     run: &PlainRun,

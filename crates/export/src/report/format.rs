@@ -8,7 +8,7 @@ use super::{
     csv, json, list,
     table::{self, TableStyle},
 };
-use crate::{Error, Form, tiff::write_tiff, write_answers, write_listings};
+use crate::{Error, TableForm, tiff::write_tiff, write_answers, write_listings};
 
 /// How answers and lists are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Format {
         self,
         answers: &[Answer],
         style: TableStyle,
-        arrow: Form,
+        arrow: TableForm,
         out: &mut (dyn Write + Send),
     ) -> Result<(), Error> {
         match self {
@@ -68,7 +68,7 @@ impl Format {
             Self::Json => Ok(json::write(answers, out)?),
             Self::Csv => Ok(csv::write(answers, out)?),
             Self::Arrow => write_answers(answers, out, arrow).map(drop),
-            Self::Parquet => write_answers(answers, out, Form::Parquet).map(drop),
+            Self::Parquet => write_answers(answers, out, TableForm::Parquet).map(drop),
             Self::Tiff => write_tiff(answers, out),
         }
     }
@@ -80,7 +80,7 @@ impl Format {
     pub fn write_list<W: Write + Send>(
         self,
         listings: &[Listing<'_>],
-        arrow: Form,
+        arrow: TableForm,
         mut out: W,
     ) -> Result<W, Error> {
         match self {
@@ -88,7 +88,7 @@ impl Format {
             Self::Json => list::json(listings, &mut out)?,
             Self::Csv => list::csv(listings, &mut out)?,
             Self::Arrow => return write_listings(listings, out, arrow),
-            Self::Parquet => return write_listings(listings, out, Form::Parquet),
+            Self::Parquet => return write_listings(listings, out, TableForm::Parquet),
             Self::Tiff => return Err(Error::NoImage),
         }
         Ok(out)

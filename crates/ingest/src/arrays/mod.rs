@@ -35,7 +35,7 @@ impl ArrayForm {
 
 /// The columns of tags, in temporary files.
 #[derive(Debug)]
-pub(crate) struct Columns {
+pub(crate) struct SpilledColumns {
     time: BufWriter<File>,
     channel: BufWriter<File>,
     /// `None` if no tag has a micro time.
@@ -61,7 +61,7 @@ pub(crate) struct Units {
     pub micro_tick: Option<Tick>,
 }
 
-impl Columns {
+impl SpilledColumns {
     /// Columns without tags.
     pub(crate) fn new(has_micro: bool) -> io::Result<Self> {
         let column = || tempfile::tempfile().map(BufWriter::new);

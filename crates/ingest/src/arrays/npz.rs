@@ -11,14 +11,18 @@ use std::{
 use tagq_store::Tick;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::{Columns, Units, rewound};
+use super::{SpilledColumns, Units, rewound};
 
 /// The header of an array is as long as a multiple of this.
 const ALIGNMENT: usize = 64;
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
 /// Writes the arrays `time`, `channel`, `micro` if there are micro times, and the units.
-pub(super) fn write<W: Write>(columns: Columns, units: Units, out: &mut W) -> io::Result<()> {
+pub(super) fn write<W: Write>(
+    columns: SpilledColumns,
+    units: Units,
+    out: &mut W,
+) -> io::Result<()> {
     let mut zip = ZipWriter::new(BufWriter::new(tempfile::tempfile()?));
     let rows = columns.rows;
     let (time, channel) = (rewound(columns.time)?, rewound(columns.channel)?);

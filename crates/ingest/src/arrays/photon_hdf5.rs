@@ -11,7 +11,7 @@ use hdf5_pure::{
     GroupBuilder, MaxExtent, SyncPolicy,
 };
 
-use super::{About, Columns, ROWS, Units, each_part};
+use super::{About, ROWS, SpilledColumns, Units, each_part};
 
 const FORMAT: &str = "Photon-HDF5";
 const VERSION: &str = "0.5";
@@ -19,7 +19,7 @@ const URL: &str = "http://photon-hdf5.org/";
 
 /// Writes the file.
 pub(super) fn write<W: Write>(
-    columns: Columns,
+    columns: SpilledColumns,
     units: Units,
     about: &About,
     out: &mut W,
@@ -27,7 +27,7 @@ pub(super) fn write<W: Write>(
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("tags.h5");
     described(&columns, units, about).and_then(|file| file.write(&path)).map_err(refused)?;
-    let Columns { time, channel, micro, .. } = columns;
+    let SpilledColumns { time, channel, micro, .. } = columns;
     let access = FileAccessProperties::new().with_sync_policy(SyncPolicy::OnClose);
     let file = File::open_rw_with_options(&path, access).map_err(refused)?;
     let mut timestamps = file.dataset("photon_data/timestamps").map_err(refused)?;
@@ -59,7 +59,7 @@ fn refused(error: hdf5_pure::Error) -> io::Error {
 
 /// The file with arrays that have no rows yet.
 fn described(
-    columns: &Columns,
+    columns: &SpilledColumns,
     Units { tick, micro_tick }: Units,
     about: &About,
 ) -> Result<FileBuilder, hdf5_pure::Error> {
@@ -95,7 +95,7 @@ fn described(
 
 fn photons(
     mut photons: GroupBuilder,
-    columns: &Columns,
+    columns: &SpilledColumns,
     tick: tagq_store::Tick,
     micro_tick: Option<tagq_store::Tick>,
 ) -> FinishedGroup {
@@ -134,7 +134,7 @@ fn photons(
 
 fn setup(
     mut setup: GroupBuilder,
-    columns: &Columns,
+    columns: &SpilledColumns,
     about: &About,
 ) -> Result<FinishedGroup, hdf5_pure::Error> {
     title(&mut setup, "Information about the experimental setup.");

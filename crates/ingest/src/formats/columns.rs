@@ -81,7 +81,7 @@ const SHOWN_NAMES: usize = 12;
 
 /// The places of the columns of tags among all columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct ColumnPlaces {
     pub time: usize,
     pub channel: usize,
     pub micro: Option<usize>,
@@ -381,7 +381,7 @@ impl ChosenColumns {
 
 impl ColumnNames {
     /// Finds the columns of tags among `names`: by the names given here, else by usual names, else by their meaning.
-    pub(crate) fn find(&self, names: &[String]) -> Result<Places, NoColumns> {
+    pub(crate) fn find(&self, names: &[String]) -> Result<ColumnPlaces, NoColumns> {
         let found = [
             self.sought_time(),
             Sought {
@@ -413,11 +413,11 @@ impl ColumnNames {
             usual: &MICROS,
         };
         let time_unit = self.unit_of_time(&names[time])?;
-        Ok(Places { time, channel, micro: micro.place(names)?, time_unit })
+        Ok(ColumnPlaces { time, channel, micro: micro.place(names)?, time_unit })
     }
 
     /// Finds the column of times alone, of a text without a column of channels. Its place stands for both.
-    pub(crate) fn find_time(&self, names: &[String]) -> Result<Places, NoColumns> {
+    pub(crate) fn find_time(&self, names: &[String]) -> Result<ColumnPlaces, NoColumns> {
         let time = self.sought_time().place(names)?.ok_or_else(|| {
             NoColumns::missing(format!(
                 "no column is named `{}`, or like one of these; {}",
@@ -426,7 +426,7 @@ impl ColumnNames {
             ))
         })?;
         let time_unit = self.unit_of_time(&names[time])?;
-        Ok(Places { time, channel: time, micro: None, time_unit })
+        Ok(ColumnPlaces { time, channel: time, micro: None, time_unit })
     }
 
     fn sought_time(&self) -> Sought<'_> {
@@ -454,7 +454,7 @@ impl ColumnNames {
     }
 
     /// The names at these places.
-    pub(crate) fn at(places: Places, names: &[String]) -> Self {
+    pub(crate) fn at(places: ColumnPlaces, names: &[String]) -> Self {
         let name = |place: usize| names.get(place).cloned();
         Self {
             time: name(places.time),

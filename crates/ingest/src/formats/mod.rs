@@ -29,7 +29,7 @@ use crate::payload::compression::uncompressed_name;
 pub(crate) use tables::numpy::is_arrays;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 15] = [
+const FORMATS: &[&dyn Format] = &[
     &picoquant::PicoQuant,
     &qutag::QuTag,
     &becker::SPC,
@@ -44,7 +44,7 @@ const FORMATS: [&dyn Format; 15] = [
     &tables::numpy::Npy,
     &tables::numpy::Npz,
     &text::Text,
-    &tags::Tags,
+    &tags::TagMessages,
 ];
 
 /// The fewest bytes that tell a format with a header.
@@ -52,7 +52,7 @@ const MAGIC_BYTES: usize = 4;
 
 /// The format of a payload that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.is_start(start))
+    FORMATS.iter().copied().find(|format| format.is_start(start))
 }
 
 /// The format that the end of a name tells, of a payload that is too short to tell it: it ends inside its header.
@@ -65,7 +65,7 @@ pub(crate) fn of_short(path: &Path, start: &[u8]) -> Option<&'static dyn Format>
             || facts.suffixes.iter().any(|suffix| name.ends_with(suffix.as_bytes()))
     };
     let is_short = !start.is_empty() && start.len() < MAGIC_BYTES;
-    FORMATS.into_iter().filter(|_| is_short).find(|format| {
+    FORMATS.iter().copied().filter(|_| is_short).find(|format| {
         ![tags::NAME, text::NAME].contains(&format.facts().names[0]) && is_its(format.facts())
     })
 }
@@ -77,12 +77,12 @@ pub(crate) fn is_tags(format: &dyn Format) -> bool {
 
 /// The format of this name.
 pub(crate) fn of_name(name: FormatName) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.facts().names.contains(&name.0))
+    FORMATS.iter().copied().find(|format| format.facts().names.contains(&name.0))
 }
 
 /// The format that a file beside the one at `path` tells.
 pub(crate) fn of_beside(path: &Path) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.is_told_beside(path))
+    FORMATS.iter().copied().find(|format| format.is_told_beside(path))
 }
 
 impl FromStr for FormatName {
@@ -110,7 +110,7 @@ impl FormatName {
 
 /// Returns all input formats, in the order in which they are asked whether a file is theirs.
 pub fn described() -> impl Iterator<Item = FormatFacts> {
-    FORMATS.into_iter().map(Format::facts)
+    FORMATS.iter().copied().map(Format::facts)
 }
 
 /// The name of a source without the end that tells its format; `None` for names of other files.

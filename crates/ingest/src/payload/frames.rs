@@ -59,7 +59,7 @@ pub(crate) fn is_frame_start(bytes: &[u8]) -> bool {
 
 /// Walks over all frames from byte `start`, where one begins, to byte `len` of `file`.
 pub(crate) fn scan(file: &File, start: u64, len: u64) -> io::Result<Frames> {
-    let mut walk = Walk::new(file, start..len);
+    let mut walk = FrameWalk::new(file, start..len);
     let (mut count, mut end) = (0, start);
     let (mut has_data, mut all_checksummed, mut window_max) = (false, true, 0);
     let tail = loop {
@@ -82,7 +82,7 @@ const BUFFER: usize = 64 * 1024;
 
 /// Goes from frame to frame by their block headers. Frames are not listed: a file may have one
 /// each nine bytes.
-pub(crate) struct Walk<'a> {
+pub(crate) struct FrameWalk<'a> {
     file: &'a File,
     len: u64,
     /// Where the next frame begins.
@@ -93,7 +93,7 @@ pub(crate) struct Walk<'a> {
     filled: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FrameWalk<'a> {
     /// Walks over the frames in these bytes of `file`.
     pub(crate) fn new(file: &'a File, bytes: std::ops::Range<u64>) -> Self {
         let (next, len) = (bytes.start, bytes.end);
@@ -212,7 +212,7 @@ mod tests {
     fn walked(bytes: &[u8]) -> (Vec<Frame>, Tail) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let mut walk = Walk::new(&file, 0..bytes.len() as u64);
+        let mut walk = FrameWalk::new(&file, 0..bytes.len() as u64);
         let mut frames = Vec::new();
         loop {
             match walk.step().unwrap() {

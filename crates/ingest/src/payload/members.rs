@@ -15,7 +15,7 @@ use tagq_store::os::read_at;
 use super::{
     compression::interface::{AnyDecompressor, Compression},
     crc::Crc,
-    frames::Walk,
+    frames::FrameWalk,
     input::{INPUT_BYTES, Input, Member, Stopped, clamp, count},
 };
 use crate::settings::Settings;
@@ -191,7 +191,7 @@ impl Input for MemberInput<'_> {
     fn member(&self) -> Option<Member> {
         let start = self.member?;
         let mut walk = self.compression.walk(self.file, start..self.end);
-        let end = match walk.as_mut().map(Walk::step) {
+        let end = match walk.as_mut().map(FrameWalk::step) {
             Some(Ok(Ok(frame))) => frame.end,
             _ => self.next,
         };

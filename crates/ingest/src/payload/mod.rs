@@ -18,7 +18,7 @@ use std::{
 };
 
 use compression::interface::Compression;
-use frames::{Frames, Tail, Walk};
+use frames::{FrameWalk, Frames, Tail};
 use input::{AnyInput, INPUT_BYTES, Member, Stopped};
 use members::MemberInput;
 use opened::{Opened, START_BYTES, first_bytes};
@@ -133,7 +133,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Walks over the members to be read, if they say where they end.
-    pub(crate) fn walk(&self) -> Option<Walk<'a>> {
+    pub(crate) fn walk(&self) -> Option<FrameWalk<'a>> {
         self.compression?.walk(self.file, self.bytes.clone())
     }
 

@@ -9,7 +9,7 @@ use tagq_store::{Rows, format::MICRO_NONE};
 
 /// Columns of tags.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
+pub(super) struct TagColumns {
     pub time: Vec<i64>,
     pub channel: Vec<u16>,
     /// Empty if none of the tags has a micro time.
@@ -19,7 +19,7 @@ pub(super) struct Columns {
 /// Time, channel and micro time of a tag.
 pub(super) type Row = (i64, u16, u32);
 
-impl Columns {
+impl TagColumns {
     /// Joins rows that follow each other.
     pub(super) fn join(all: &[Rows]) -> Self {
         let len = all.iter().map(Rows::len).sum();

@@ -9,7 +9,7 @@ use std::mem;
 
 use tagq_store::{ResumePoint, Rows};
 
-use super::columns::{Columns, Row};
+use super::columns::{Row, TagColumns};
 use crate::formats::format::Checkpoint;
 
 /// Tags within which order is repaired.
@@ -57,7 +57,7 @@ struct HeldRows {
 }
 
 impl HeldRows {
-    fn of(columns: Columns) -> Self {
+    fn of(columns: TagColumns) -> Self {
         let rows = columns.into_rows();
         Self { len: rows.iter().map(Rows::len).sum(), rows }
     }
@@ -261,12 +261,12 @@ impl Order {
         if self.late_rows.is_empty() {
             return;
         }
-        let mut newer = Columns::join(&mem::take(&mut self.newer).rows);
+        let mut newer = TagColumns::join(&mem::take(&mut self.newer).rows);
         newer.sort(&self.late_rows);
         self.late_rows.clear();
         let first = newer.time.first().copied();
         if first.zip(self.older.last_time()).is_some_and(|(first, last)| first < last) {
-            let mut older = Columns::join(&mem::take(&mut self.older).rows);
+            let mut older = TagColumns::join(&mem::take(&mut self.older).rows);
             merge(&mut older, &mut newer);
             self.older = HeldRows::of(older);
         }
@@ -275,7 +275,7 @@ impl Order {
 }
 
 /// Merges two lists of rows, each of them in order of time: afterwards no row of `newer` is before one of `older`.
-fn merge(older: &mut Columns, newer: &mut Columns) {
+fn merge(older: &mut TagColumns, newer: &mut TagColumns) {
     let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
     // Few reach over from one to the other.
     let start = older.time.partition_point(|&time| time <= first);
@@ -302,7 +302,7 @@ mod tests {
 
     /// Time, label and micro time of each row.
     fn values(all: &[Rows]) -> Vec<Row> {
-        let columns = Columns::join(all);
+        let columns = TagColumns::join(all);
         (0..columns.time.len()).map(|row| columns.row(row)).collect()
     }
 

@@ -21,7 +21,7 @@ use super::{
     interface::{Keeps, Output, TagForm, TagSink, Times},
 };
 use crate::{
-    arrays::{About, Columns, Units},
+    arrays::{About, SpilledColumns, Units},
     formats::{
         picoquant::{by_pulse::ByPulse, writer::PtuTimes},
         swabian::{self, Edge},
@@ -50,7 +50,7 @@ pub struct TagWriter<W> {
     form: Form,
     times: Times,
     /// The columns of a file of arrays.
-    columns: Option<Columns>,
+    columns: Option<SpilledColumns>,
     about: About,
     tags: Vec<Tag>,
     edges: Vec<(usize, Edge)>,
@@ -97,7 +97,8 @@ impl<W: Output> TagWriter<W> {
         let write = move || write_announced(out, &announced);
         let writer = thread::Builder::new().name("write".into()).spawn(write)?;
         let has_arrays = form.content.arrays().is_some();
-        let columns = has_arrays.then(|| Columns::new(times.micro_tick.is_some())).transpose()?;
+        let columns =
+            has_arrays.then(|| SpilledColumns::new(times.micro_tick.is_some())).transpose()?;
         Ok(Self {
             form,
             times,

@@ -57,8 +57,8 @@ fn claiming(words: u32, start: &[u64]) -> Vec<u8> {
 }
 
 /// Returns a message of one segment with one list after this pointer.
-fn one(pointer: u64, behind: &[u64]) -> Vec<u8> {
-    framed(&[[&[ROOT, outer(0, 1), pointer], behind].concat()])
+fn one(pointer: u64, after: &[u64]) -> Vec<u8> {
+    framed(&[[&[ROOT, outer(0, 1), pointer], after].concat()])
 }
 
 /// Messages by their false declarations.
@@ -69,10 +69,10 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         [&(segments - 1).to_le_bytes()[..], &sizes, &[0; 800]].concat()
     };
     let list_of_one = [ONE_TAG, 7, 8];
-    let many = |pointers: u64, pointer: fn(u64) -> u64, behind: &[u64]| {
+    let many = |pointers: u64, pointer: fn(u64) -> u64, after: &[u64]| {
         let mut words = vec![ROOT, outer(0, pointers)];
         words.extend((0..pointers).map(pointer));
-        words.extend(behind);
+        words.extend(after);
         framed(&[words])
     };
     let far_root = |second: Vec<u64>| framed(&[vec![far(1, 0)], second]);
@@ -188,13 +188,13 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         // Pointers out of the message.
         ("a root before the message", framed(&[vec![ROOT | offset(-2)]]), Message(out)),
         ("a root far before the message", framed(&[vec![ROOT | offset(-1 << 29)]]), Message(out)),
-        ("a root behind the message", framed(&[vec![ROOT]]), Message(out)),
+        ("a root after the message", framed(&[vec![ROOT]]), Message(out)),
         ("lists before the segment", framed(&[vec![ROOT, outer(-3, 1), 0]]), Message(out)),
-        ("lists behind the segment", framed(&[vec![ROOT, outer(1, 1), 0]]), Message(out)),
+        ("lists after the segment", framed(&[vec![ROOT, outer(1, 1), 0]]), Message(out)),
         ("lists in another segment", framed(&[vec![ROOT, outer(0, 1)], vec![0]]), Message(out)),
         ("a list before the segment", one(inner(-4, 0), &list_of_one), Message(out)),
         (
-            "a list behind the segment",
+            "a list after the segment",
             one(inner(WORDS_MAX.cast_signed() >> 1, 0), &list_of_one),
             Message(out),
         ),
@@ -231,7 +231,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             framed(&[vec![far(0xffff_ffff, 0)]]),
             Message("segment that is not there"),
         ),
-        ("a far pointer behind its segment", framed(&[vec![far(1, 1)], vec![0]]), Message(out)),
+        ("a far pointer after its segment", framed(&[vec![far(1, 1)], vec![0]]), Message(out)),
         ("a far pointer to an empty segment", framed(&[vec![far(1, 0)], vec![]]), Message(out)),
         ("a far pointer to a capability", far_root(vec![3]), Message("a capability")),
         ("a far pointer to nothing", far_root(vec![0]), Tags(0)),
@@ -262,7 +262,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             Message("segment that is not there"),
         ),
         (
-            "a double far pointer behind a segment",
+            "a double far pointer after a segment",
             framed(&[vec![double_far(1, 0)], vec![far(0, 2), ROOT]]),
             Message(out),
         ),
@@ -345,7 +345,7 @@ fn compressed() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             Message("more than 2^20 lists"),
         ),
         (
-            "a list behind 1 GiB of zeros",
+            "a list after 1 GiB of zeros",
             bomb(&claiming(words(1024) + 1, &[ROOT, outer(0, 1), inner((1 << 27) - 1, 0)]), 1024),
             Message(kept),
         ),

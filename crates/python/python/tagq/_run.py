@@ -517,7 +517,7 @@ def _asking(query: str, words: dict[str, Any], wanted: str) -> Callable[[Run], R
 class Tags(Table):
     """Selected tags of a run, as an Arrow stream. Each reader starts at the first tag."""
 
-    def __init__(self, tags: _tagq.Tags) -> None:
+    def __init__(self, tags: _tagq.SelectedTags) -> None:
         self._tags = tags
 
     @property

@@ -10,7 +10,7 @@ use tagq_store::sealed::{Reader, put_len, put_text};
 use super::part_counts::{PartCounts, Question};
 use crate::{
     error::Error,
-    partial::bytes::{Input, put_behind, put_counts},
+    partial::bytes::{Input, put_after, put_counts},
 };
 
 /// The bits of the first byte of a question: its source, beginning and end are given, not open.
@@ -95,7 +95,7 @@ impl PartCounts {
                 key: key.clone(),
                 range: (of(FROM).then_some(from), of(TO).then_some(to)),
             };
-            put_behind(&mut all.counts, question, input.counts()?)?;
+            put_after(&mut all.counts, question, input.counts()?)?;
         }
         if used.contains(&false) {
             return Err(Error::PartialDamaged { what: "a query without counts" });
@@ -103,7 +103,7 @@ impl PartCounts {
         for _ in 0..input.len(22)? {
             let (source, time) = (input.u32()?, input.i64()?);
             let of = (source, time, input.u16()?);
-            put_behind(&mut all.tags, of, input.u64()?)?;
+            put_after(&mut all.tags, of, input.u64()?)?;
         }
         for _ in 0..input.len(17)? {
             let ([has_begin], begin) = (input.array()?, input.i64()?);
@@ -113,9 +113,9 @@ impl PartCounts {
             let mut totals = BTreeMap::new();
             for _ in 0..input.len(14)? {
                 let of = (input.u32()?, input.u16()?);
-                put_behind(&mut totals, of, input.u64()?)?;
+                put_after(&mut totals, of, input.u64()?)?;
             }
-            put_behind(&mut all.totals, (has_begin == 1).then_some(begin), totals)?;
+            put_after(&mut all.totals, (has_begin == 1).then_some(begin), totals)?;
         }
         input.end()?;
         Ok(all)

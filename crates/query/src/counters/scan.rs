@@ -15,7 +15,7 @@ use crate::{
     },
     scan::{
         morsels::Execution,
-        singles::{add_rows, bring, rows_in},
+        singles::{add_rows, prefetch, rows_in},
     },
 };
 
@@ -106,7 +106,7 @@ impl Counter for Scan<'_> {
     }
 
     fn expect_ends(&self, source: u32, times: &mut dyn Iterator<Item = i128>) {
-        bring(self.source(source), times);
+        prefetch(self.source(source), times);
     }
 
     fn pass(&self, range: TimeRange, is_silent: bool) -> Pass<'_> {

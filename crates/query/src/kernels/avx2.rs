@@ -16,7 +16,7 @@ use std::arch::x86_64::{
 use super::{
     columns::kernels,
     prefetch::ask,
-    rows::{ROWS, behind},
+    rows::{ROWS, after},
 };
 
 kernels!("avx2,bmi1,popcnt");
@@ -123,10 +123,10 @@ pub(super) fn compress<const N: usize>(
     let mut order = Order::new();
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
-        let behind = rows_behind(time, step, &mut room);
+        let after = rows_after(time, step, &mut room);
         for first in (0..ROWS).step_by(4) {
             let times = load_times(times, first);
-            let difference = _mm256_sub_epi64(load_times(behind, first), times);
+            let difference = _mm256_sub_epi64(load_times(after, first), times);
             order.add(times, difference);
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xf) as usize;
@@ -142,7 +142,7 @@ pub(super) fn compress<const N: usize>(
             }
         }
     }
-    let rooms = behind(into, ends);
+    let rooms = after(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
     super::scalar::compress(rest, masks, delays, rooms)
         && is_in_order(order, time, steps.len() * ROWS)
@@ -151,7 +151,7 @@ pub(super) fn compress<const N: usize>(
 /// Returns the rows of a step, each one row later. `room` is used for the last step of a column that ends
 /// with it: the last row then replaces the one after it.
 #[inline]
-fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
+fn rows_after<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
     let rest = &time[step * ROWS + 1..];
     if let Some(rows) = rest.first_chunk() {
         return rows;
@@ -196,7 +196,7 @@ pub(super) fn compress_offsets<const N: usize>(
         }
     }
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    super::scalar::compress_offsets(rest, masks, times, behind(into, ends));
+    super::scalar::compress_offsets(rest, masks, times, after(into, ends));
 }
 
 /// See [`super::compress_labels`].

@@ -17,7 +17,7 @@ use std::arch::x86_64::{
 use super::{
     columns::kernels,
     prefetch::ask,
-    rows::{ROWS, behind},
+    rows::{ROWS, after},
 };
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
@@ -136,7 +136,7 @@ pub(super) fn compress<const N: usize>(
             }
         }
     }
-    let rooms = behind(into, ends);
+    let rooms = after(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
     super::scalar::compress(rest, masks, delays, rooms)
         && is_in_order(order, time, steps.len() * ROWS)
@@ -172,7 +172,7 @@ pub(super) fn compress_offsets<const N: usize>(
         }
     }
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    super::scalar::compress_offsets(rest, masks, times, behind(into, ends));
+    super::scalar::compress_offsets(rest, masks, times, after(into, ends));
 }
 
 /// See [`super::compress_labels`].

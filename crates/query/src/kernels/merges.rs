@@ -178,15 +178,15 @@ mod avx2 {
                 }
                 self.sum += (OWNERS * OTHERS) as u64;
                 // Others that the last owner reaches are also reached by later owners.
-                let mut behind = 0;
+                let mut after = 0;
                 for half in near.as_chunks::<8>().0 {
                     // SAFETY: `half` has 8 readable values; the load needs no alignment.
                     let half = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
                     let beyond = _mm256_castsi256_ps(_mm256_cmpgt_epi32(half, last));
-                    behind += _mm256_movemask_ps(beyond).count_zeros() as usize - 24;
+                    after += _mm256_movemask_ps(beyond).count_zeros() as usize - 24;
                 }
-                self.at += behind;
-                if behind < OTHERS {
+                self.at += after;
+                if after < OTHERS {
                     break;
                 }
             }

@@ -10,7 +10,7 @@ pub(super) const ROWS: usize = MASK_ROWS;
 
 /// Returns the part of each slice from its end in `ends` on.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
+pub(super) fn after<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
     let mut ends = ends.into_iter();
     slices.map(|slice| &mut slice[ends.next().unwrap_or_default()..])
 }

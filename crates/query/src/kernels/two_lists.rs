@@ -77,17 +77,17 @@ pub(crate) fn merge(
 /// Counts pairs of a tag of `a` and one of `b` more than `window` ticks apart, whose later tag is not among
 /// the first `heads[0]` of `a` or `heads[1]` of `b`.
 pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> u64 {
-    let [low_ab, high_ab] = Walk::over(a, &b[heads[1]..], window);
-    let [low_ba, high_ba] = Walk::over(b, &a[heads[0]..], window);
+    let [low_ab, high_ab] = ListWalk::over(a, &b[heads[1]..], window);
+    let [low_ba, high_ba] = ListWalk::over(b, &a[heads[0]..], window);
     let mut walks = [low_ab, high_ab, low_ba, high_ba];
-    while Walk::take_steps(&mut walks, window) {}
+    while ListWalk::take_steps(&mut walks, window) {}
     walks.into_iter().map(|walk| walk.finish(window)).sum()
 }
 
 /// Two lists merged with the first one moved `window` later. For each tag of `later`, the number of tags of
 /// `earlier` more than the window before it is the number of those that came up before it.
 #[derive(Clone, Copy)]
-struct Walk<'a> {
+struct ListWalk<'a> {
     /// The remaining parts of the lists.
     earlier: &'a [i64],
     later: &'a [i64],
@@ -96,7 +96,7 @@ struct Walk<'a> {
     pairs: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ListWalk<'a> {
     /// Creates two walks that share the work in halves.
     fn over(earlier: &'a [i64], later: &'a [i64], window: i64) -> [Self; 2] {
         let half = usize::midpoint(earlier.len(), later.len());

@@ -180,7 +180,7 @@ impl<'a> Input<'a> {
                 for _ in 0..self.len(24)? {
                     let group = self.channels()?;
                     let count = u128::from_le_bytes(self.array()?);
-                    put_behind(&mut groups, group, count)?;
+                    put_after(&mut groups, group, count)?;
                 }
                 Ok(Counts::Groups(groups))
             }
@@ -195,7 +195,7 @@ impl<'a> Input<'a> {
                 for _ in 0..self.len(14)? {
                     let source = self.u32()?;
                     let channel = self.u16()?;
-                    put_behind(&mut tags, (source, channel), self.u64()?)?;
+                    put_after(&mut tags, (source, channel), self.u64()?)?;
                 }
                 Ok(Counts::Tags(tags))
             }
@@ -253,7 +253,7 @@ impl<'a> Input<'a> {
 }
 
 /// Inserts a count after the existing ones: keys must ascend, without duplicates.
-pub(crate) fn put_behind<K: Ord, V>(
+pub(crate) fn put_after<K: Ord, V>(
     counts: &mut BTreeMap<K, V>,
     key: K,
     count: V,

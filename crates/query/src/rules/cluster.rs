@@ -235,8 +235,8 @@ impl Clusters {
             return;
         }
         let mut buffers = Buffers::default();
-        let behind = Interval { start: to, end };
-        for &number in selection.select(simd, source, behind, &mut buffers).number {
+        let after = Interval { start: to, end };
+        for &number in selection.select(simd, source, after, &mut buffers).number {
             *set |= 1 << number;
         }
     }

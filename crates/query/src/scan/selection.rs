@@ -35,12 +35,12 @@ const SLACK: usize = MASK_ROWS;
 pub(crate) struct Selection {
     /// The number of each label; [`UNUSED`] for channels not in use.
     number_of: Box<[u8]>,
-    lists: Vec<Wanted>,
+    lists: Vec<ListChannels>,
 }
 
 /// The channels of one sorted list.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct ListChannels {
     delay: i64,
     /// Labels and numbers of its channels.
     channels: Vec<(u16, u8)>,
@@ -115,7 +115,7 @@ impl Selection {
     /// channels. There is one list for each different delay.
     pub(crate) fn new(channels: &[u16], delays: &[i64]) -> Self {
         let mut selection = Self::by_channel(channels, delays);
-        let mut lists: Vec<Wanted> = Vec::new();
+        let mut lists: Vec<ListChannels> = Vec::new();
         for one in selection.lists {
             match lists.iter_mut().find(|list| list.delay == one.delay) {
                 Some(list) => list.add(one.channels[0]),
@@ -134,7 +134,7 @@ impl Selection {
         for ((number, &channel), &delay) in (0..UNUSED).zip(channels).zip(delays) {
             number_of[usize::from(channel)] = number;
             let mut list =
-                Wanted { delay, channels: Vec::new(), has_number: Box::new([false; 256]) };
+                ListChannels { delay, channels: Vec::new(), has_number: Box::new([false; 256]) };
             list.add((channel, number));
             lists.push(list);
         }
@@ -191,7 +191,7 @@ impl Selection {
         buffers.lists[0].len = 0;
         let (time, first) = self.times(source.tags.time, interval, &mut buffers.all_times);
         let times = |rows: &Range<usize>| time.rows(rows.start - first..rows.end - first);
-        let rows = |wanted: &Wanted| {
+        let rows = |wanted: &ListChannels| {
             let rows = interval.rows(time, wanted.delay);
             first + rows.start..first + rows.end
         };
@@ -241,8 +241,8 @@ impl Selection {
 
     /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
     pub(crate) fn row_ranges(&self, time: Times<'_>, interval: Interval) -> Vec<Range<usize>> {
-        let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
-        let of = |wanted: &[Wanted]| match wanted {
+        let rows = |wanted: &ListChannels| interval.rows(time, wanted.delay);
+        let of = |wanted: &[ListChannels]| match wanted {
             [a, b] => {
                 let (a, b) = (rows(a), rows(b));
                 shared(&a, &b).map_or(vec![a, b], |both| vec![both])
@@ -258,7 +258,7 @@ impl Selection {
         simd: Simd,
         source: &Source<'_>,
         (time, rows): (Times<'_>, Range<usize>),
-        wanted: [(&Wanted, Range<usize>); N],
+        wanted: [(&ListChannels, Range<usize>); N],
         (masks, decoded): (&mut [Vec<u64>; N], &mut Decoded),
         mut into: [&mut List; N],
     ) {
@@ -308,7 +308,7 @@ impl Selection {
     }
 
     /// Sets bit i of the masks if row i is of a channel of the list.
-    fn mask(&self, simd: Simd, labels: Channels<'_>, wanted: &Wanted, masks: &mut [u64]) {
+    fn mask(&self, simd: Simd, labels: Channels<'_>, wanted: &ListChannels, masks: &mut [u64]) {
         match labels {
             Channels::U8(labels) if wanted.channels.len() <= COMPARED => {
                 let mut compared = [0; COMPARED];
@@ -327,7 +327,12 @@ impl Selection {
         }
     }
 
-    fn look_up<L: Copy + Into<usize>>(&self, labels: &[L], wanted: &Wanted, masks: &mut [u64]) {
+    fn look_up<L: Copy + Into<usize>>(
+        &self,
+        labels: &[L],
+        wanted: &ListChannels,
+        masks: &mut [u64],
+    ) {
         for (labels, mask) in labels.chunks(MASK_ROWS).zip(masks) {
             *mask = 0;
             for (bit, &label) in labels.iter().enumerate() {
@@ -341,7 +346,7 @@ impl Selection {
         &self,
         simd: Simd,
         labels: Channels<'_>,
-        wanted: &Wanted,
+        wanted: &ListChannels,
         masks: &[u64],
         into: &mut List,
     ) {
@@ -376,7 +381,7 @@ impl Selection {
     }
 }
 
-impl Wanted {
+impl ListChannels {
     fn add(&mut self, channel: (u16, u8)) {
         self.has_number[usize::from(channel.1)] = true;
         self.channels.push(channel);

@@ -74,13 +74,13 @@ fn block_around(source: &Source<'_>, limit: i128) -> Option<Range<usize>> {
 }
 
 /// Prefetches together the blocks that these times cut, which are in order.
-pub(crate) fn bring(source: &Source<'_>, times: impl Iterator<Item = i128>) {
-    let mut behind = 0;
+pub(crate) fn prefetch(source: &Source<'_>, times: impl Iterator<Item = i128>) {
+    let mut done = 0;
     for limit in times {
-        let Some(rows) = block_around(source, limit).filter(|rows| rows.end > behind) else {
+        let Some(rows) = block_around(source, limit).filter(|rows| rows.end > done) else {
             continue;
         };
-        behind = rows.end;
+        done = rows.end;
         source.tags.time.rows(rows.clone()).will_need();
         match source.tags.channels {
             Channels::U8(labels) => labels.will_need(rows),

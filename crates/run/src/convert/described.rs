@@ -9,7 +9,7 @@ use tagq_ingest::{
 };
 use tagq_store::{Recording, Tick};
 
-use super::{selection::TagSelection, tags::Tags};
+use super::{selection::TagSelection, tags::TagOrigin};
 use crate::{Run, error::Error, left_out::LeftOut, recorded::Recorded};
 
 /// The facts that belong to tags besides times and channels.
@@ -30,14 +30,14 @@ pub(super) struct Described {
 impl Described {
     /// Describes `tags`. `given` is the unit of times of a file that does not state it.
     pub(super) fn of(
-        tags: Tags<'_>,
+        tags: TagOrigin<'_>,
         given: Option<Tick>,
         settings: &Settings,
     ) -> Result<Self, Error> {
         let path = match tags {
-            Tags::Run(run, selection) => return Ok(Self::of_run(run, selection)),
-            Tags::File(path) => path,
-            Tags::Input(stream) => stream.path(),
+            TagOrigin::Run(run, selection) => return Ok(Self::of_run(run, selection)),
+            TagOrigin::File(path) => path,
+            TagOrigin::Input(stream) => stream.path(),
         };
         // A tick that is only usual for the format yields to the one of the user.
         let header = SourceFile::open(path)?.header(settings)?.unwrap_or_default();
@@ -75,7 +75,7 @@ impl Described {
     ///
     /// # Errors
     /// If the file states the tick: [`Error::NoTick`], [`Error::TickForm`].
-    pub(super) fn times(&self, tags: Tags<'_>, form: &dyn TagForm) -> Result<Times, Error> {
+    pub(super) fn times(&self, tags: TagOrigin<'_>, form: &dyn TagForm) -> Result<Times, Error> {
         let Some(tick) = self.tick else {
             if !form.keeps().tick {
                 return Ok(Tick::DEFAULT.into());

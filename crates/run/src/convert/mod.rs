@@ -34,7 +34,7 @@ use crate::{
 use described::{DEAD, Described, KEPT_BESIDE, NAMES};
 pub use selection::{Projection, TagSelection};
 pub use stretches::{Stretch, stretches};
-pub use tags::{Tags, TagsOfRun, Wrote};
+pub use tags::{TagOrigin, TagsOfRun, Wrote};
 
 /// Receives the number of rows done and the total, and may end the work by an error.
 pub type RowsDone<'a> = dyn FnMut(u64, u64) -> Result<(), Error> + 'a;
@@ -87,7 +87,7 @@ pub struct Converted {
 /// those of [`Destination::check`]; errors from reading the
 /// tags and from writing the file.
 pub fn convert(
-    tags: Tags<'_>,
+    tags: TagOrigin<'_>,
     (form, to): (&dyn OutForm, &Destination<'_>),
     settings: &Settings,
     tick: Option<Tick>,
@@ -107,7 +107,7 @@ pub fn convert(
 /// # Errors
 /// Errors from reading the tags, and [`Error::Io`] for `out`.
 pub fn write<W: Output>(
-    tags: Tags<'_>,
+    tags: TagOrigin<'_>,
     out: W,
     form: &dyn OutForm,
     settings: &Settings,
@@ -121,7 +121,7 @@ pub fn write<W: Output>(
 
 /// Works like [`write`], and returns the facts of the tags, too.
 fn write_described<W: Output>(
-    tags: Tags<'_>,
+    tags: TagOrigin<'_>,
     out: W,
     form: &dyn OutForm,
     settings: &Settings,
@@ -130,28 +130,28 @@ fn write_described<W: Output>(
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<(W, Converted, Described), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
-    if let Tags::Run(run, _) = tags {
+    if let TagOrigin::Run(run, _) = tags {
         run.check_tags()?;
     }
     let mut described = Described::of(tags, tick, settings)?;
     let times = described.times(tags, form)?;
     let out: Box<dyn Output> = Box::new(out);
     let (out, written, blurred, torn) = match tags {
-        Tags::File(_) | Tags::Input(_) => {
+        TagOrigin::File(_) | TagOrigin::Input(_) => {
             let mut sink = form.start(out, times, settings.threads).map_err(io_error)?;
             let recording = &mut described.recording;
             sink.describe(recording);
             let written = files::write(tags.path(), settings, recording, &mut *sink);
             let written = written.map_err(|error| match (error, tags) {
                 (Error::Files(FilesError::Sink(source)), _) => io_error(source),
-                (error, Tags::Input(stream)) => input::shown(error, stream),
+                (error, TagOrigin::Input(stream)) => input::shown(error, stream),
                 (error, _) => error,
             });
             let (tags, torn) = written?;
             sink.describe(&described.recording);
             (sink.finish().map_err(io_error)?, tags, 0, torn)
         }
-        Tags::Run(run, selection) => {
+        TagOrigin::Run(run, selection) => {
             let (recording, threads) = (&described.recording, settings.threads);
             let of = TagsOfRun { run, selection, times, recording, threads, shown };
             let counted = settings.bytes_read.as_deref();

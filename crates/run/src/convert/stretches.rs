@@ -90,7 +90,7 @@ pub fn stretches(
 fn rows_within(block: &Block, tags: Tags<'_>, range: &TimeRange) -> Range<usize> {
     #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
     let rows = block.rows.start as usize..block.rows.end as usize;
-    let behind = |side: Option<i64>, otherwise: usize| match side {
+    let after = |side: Option<i64>, otherwise: usize| match side {
         Some(time) if time <= block.time_min => rows.start,
         Some(time) if time > block.time_max => rows.end,
         Some(time) => {
@@ -98,7 +98,7 @@ fn rows_within(block: &Block, tags: Tags<'_>, range: &TimeRange) -> Range<usize>
         }
         None => otherwise,
     };
-    let (start, end) = (behind(range.from, rows.start), behind(range.to, rows.end));
+    let (start, end) = (after(range.from, rows.start), after(range.to, rows.end));
     start..end.max(start)
 }
 

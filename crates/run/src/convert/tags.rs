@@ -10,7 +10,7 @@ use crate::{Run, input::Input};
 
 /// Tags to write.
 #[derive(Debug, Clone, Copy)]
-pub enum Tags<'a> {
+pub enum TagOrigin<'a> {
     /// A file of tags, in file order.
     File(&'a Path),
     /// A buffered stream, in stream order.
@@ -19,7 +19,7 @@ pub enum Tags<'a> {
     Run(&'a Run, &'a TagSelection),
 }
 
-impl Tags<'_> {
+impl TagOrigin<'_> {
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Run(run, _) => run.path(),

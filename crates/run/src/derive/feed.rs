@@ -160,7 +160,7 @@ impl<'a> Feed<'a> {
         let mut buffer = std::mem::take(&mut self.times);
         let times = tags.time.read(rows.clone(), &mut buffer);
         let last = times.last().copied();
-        let here = Tags { times, channels: tags.channels, rows };
+        let here = StoreRows { times, channels: tags.channels, rows };
         here.select(&self.is_needed, &mut self.selected);
         let mut needed = LabelledTags::default();
         if self.queue_of.is_empty() {
@@ -260,13 +260,13 @@ impl Iterator for Feed<'_> {
 }
 
 /// Rows of a store.
-struct Tags<'a> {
+struct StoreRows<'a> {
     times: &'a [i64],
     channels: Channels<'a>,
     rows: Range<usize>,
 }
 
-impl Tags<'_> {
+impl StoreRows<'_> {
     /// Makes a list of the places of the rows whose channels are wanted.
     fn select(&self, is_wanted: &[bool], selected: &mut Vec<u32>) {
         match self.channels {

@@ -21,7 +21,7 @@ const NUMBER_MAX: u64 = 1 << 56;
 impl Manifest {
     /// Compares every number of the manifest with the others before anything is computed with it.
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
-        let fault = Fault { path };
+        let fault = ManifestFault { path };
         self.check_files(&fault)?;
         self.check_optional(&fault)?;
         self.check_rows(&fault)?;
@@ -29,7 +29,7 @@ impl Manifest {
         self.check_times(&fault)
     }
 
-    fn check_files(&self, fault: &Fault<'_>) -> Result<(), Error> {
+    fn check_files(&self, fault: &ManifestFault<'_>) -> Result<(), Error> {
         for (kind, file) in self.files.present() {
             let layout = kind.layout();
             if layout.type_of(file.width) != Some(&file.kind) {
@@ -50,7 +50,7 @@ impl Manifest {
     }
 
     /// Checks that each column comes with its checksums, and that the version is the one that the files need.
-    fn check_optional(&self, fault: &Fault<'_>) -> Result<(), Error> {
+    fn check_optional(&self, fault: &ManifestFault<'_>) -> Result<(), Error> {
         let fits = |kind: FileKind| {
             let last = self.last_block.as_ref();
             let is_needed = self.is_checksummed(kind);
@@ -84,7 +84,7 @@ impl Manifest {
         }
     }
 
-    fn check_rows(&self, fault: &Fault<'_>) -> Result<(), Error> {
+    fn check_rows(&self, fault: &ManifestFault<'_>) -> Result<(), Error> {
         for (what, number) in [
             ("the number of its commit", self.commit),
             ("the number of rows", self.rows),
@@ -117,7 +117,7 @@ impl Manifest {
         Ok(())
     }
 
-    fn check_channels(&self, fault: &Fault<'_>) -> Result<(), Error> {
+    fn check_channels(&self, fault: &ManifestFault<'_>) -> Result<(), Error> {
         fault.channels("the sum over channels", self.rows, &self.channels)?;
         if let Some(block) = &self.last_block {
             let what = "the sum over channels of the last block";
@@ -128,7 +128,7 @@ impl Manifest {
         })
     }
 
-    fn check_times(&self, fault: &Fault<'_>) -> Result<(), Error> {
+    fn check_times(&self, fault: &ManifestFault<'_>) -> Result<(), Error> {
         match (self.time_first, self.time_last) {
             (None, None) if self.rows == 0 => {}
             (Some(first), Some(last)) if self.rows > 0 && last.checked_sub(first) >= Some(0) => {}
@@ -164,11 +164,11 @@ impl Manifest {
 }
 
 /// Says what is wrong with a manifest.
-struct Fault<'a> {
+struct ManifestFault<'a> {
     path: &'a Path,
 }
 
-impl Fault<'_> {
+impl ManifestFault<'_> {
     fn is(&self, what: &str, expected: String, found: String) -> Result<(), Error> {
         Err(Error::Damaged { path: self.path.into(), what: what.into(), expected, found })
     }

@@ -70,10 +70,10 @@ impl FileBytes {
         let nothing = i64::MIN..=i64::MIN;
         let blocks = Store::open_prefix(folder, earlier, Access::Copied, &nothing)?.blocks()?;
         let first = blocks.partition_point(|block| block.time_max < *times.start());
-        let behind = blocks.partition_point(|block| block.time_min <= *times.end()).max(first);
+        let after = blocks.partition_point(|block| block.time_min <= *times.end()).max(first);
         let full = manifest.full_rows();
         let row = |block: usize| (block as u64 * BLOCK_ROWS as u64).min(full);
-        let rows = row(first)..row(behind);
+        let rows = row(first)..row(after);
         let far = |row: u64| Ok(far_before(&at, &manifest, row)?.unwrap_or(0));
         let far: Range<u64> = far(rows.start)?..far(rows.end)?;
         let mut all = Vec::new();

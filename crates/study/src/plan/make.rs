@@ -73,7 +73,7 @@ impl Plan {
             })?;
             if gap.is_some() && cuts.len() < rows.len() {
                 context.progress.note(&format!(
-                    "{}: {} parts instead of {}: a part begins behind a gap between tags that is longer than \
+                    "{}: {} parts instead of {}: a part begins after a gap between tags that is longer than \
                      the window, and there are no more",
                     run.path().display(),
                     cuts.len() + 1,

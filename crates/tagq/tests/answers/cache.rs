@@ -74,10 +74,10 @@ fn said(answer: &Answer) -> String {
 
 /// Queries with and without the cache, and compares the answers.
 fn compare(store: &Path, questions: &[Request]) {
-    let (kept, anew) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
+    let (kept, again) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
     for (number, question) in questions.iter().enumerate() {
-        let (kept, anew) = (said(&answer_of(question, &kept)), said(&answer_of(question, &anew)));
-        assert_eq!(kept, anew, "question {number}");
+        let (kept, again) = (said(&answer_of(question, &kept)), said(&answer_of(question, &again)));
+        assert_eq!(kept, again, "question {number}");
     }
 }
 
@@ -266,12 +266,12 @@ fn what_is_final_is_not_counted_again() {
     let questions = questions();
     let each = questions.iter().zip(&before).filter(|(question, _)| !has_n_of_rows(question));
     for (number, (question, before)) in each.enumerate() {
-        let anew = asked(question, &run_of(&store, Caching::Off));
+        let again = asked(question, &run_of(&store, Caching::Off));
         let kept = asked(question, &run_of(&store, Caching::Rows(1)));
         // No tag is of channel 9, so there are no coincidences to look for; a histogram reads the other channel.
         let reads_none = question.named().contains(&&Channel::Number(9))
             && matches!(question, Request::Coincidences(_));
-        assert_eq!(anew.is_ok(), reads_none, "question {number}: {question:?}");
+        assert_eq!(again.is_ok(), reads_none, "question {number}: {question:?}");
         if question.recount_reason().is_some() {
             assert_eq!(kept.is_ok(), reads_none, "question {number}");
         } else {
@@ -336,7 +336,7 @@ fn files_that_are_torn_or_foreign_are_not_believed() {
     for len in some(0..whole.len()) {
         fs::write(&file, &whole[..len]).unwrap();
         compare(&store, &question);
-        assert_eq!(fs::read(&file).unwrap(), whole, "{len} bytes are written anew");
+        assert_eq!(fs::read(&file).unwrap(), whole, "{len} bytes are written again");
     }
     for at in some(0..whole.len()) {
         let mut changed = whole.clone();

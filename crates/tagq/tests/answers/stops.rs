@@ -10,8 +10,8 @@ use std::{
 };
 
 use tagq::{
-    Caching, Destination, OpenOptions, Progress, Question, Run, RunError, Silent, TagSelection,
-    Tags, cases, convert, files, open,
+    Caching, Destination, OpenOptions, Progress, Question, Run, RunError, Silent, TagOrigin,
+    TagSelection, cases, convert, files, open,
     query::ScanProgress,
     requests::{QueryContext, Setup},
     store::{Creation, SourceFacts, Tick, Writer},
@@ -75,7 +75,7 @@ fn writing_and_verifying_end_when_they_are_cancelled() {
         let text = folder.path().join("in.tsv");
         fs::write(&text, "1\t5\n".repeat(1_000)).unwrap();
         let selection = TagSelection::default();
-        let tags = if by_file { Tags::File(&text) } else { Tags::Run(&run, &selection) };
+        let tags = if by_file { TagOrigin::File(&text) } else { TagOrigin::Run(&run, &selection) };
         cancelled.store(by_file, Relaxed);
         let mut done = |_, _| cancelled.store(true, Relaxed);
         let tick = Some(Tick::DEFAULT);

@@ -26,7 +26,7 @@ pub(crate) type Expected = Option<Vec<Option<f64>>>;
 pub(crate) struct HistogramCounts {
     pub binned: Binned,
     pub expected: Expected,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<HistogramBlock>,
     /// The counts of each interval; empty unless they were asked for.
     pub intervals: Vec<IntervalCounts>,
 }
@@ -46,7 +46,7 @@ impl IntervalCounts {
 }
 
 /// The counts of one block of time.
-pub(crate) struct Block {
+pub(crate) struct HistogramBlock {
     pub counts: Vec<u64>,
     pub live: i128,
     /// The expected counts of all other blocks.
@@ -154,19 +154,22 @@ impl HistogramCounts {
 
     /// Returns a value of each bin with each block left out in turn; `None` if one of these is
     /// undefined.
-    fn left_out(&self, value: impl Fn(&Block, usize) -> Option<f64>) -> Vec<Option<Vec<f64>>> {
+    fn left_out(
+        &self,
+        value: impl Fn(&HistogramBlock, usize) -> Option<f64>,
+    ) -> Vec<Option<Vec<f64>>> {
         let of = |k| self.blocks.iter().map(|block| value(block, k)).collect();
         (0..self.binned.counts.len()).map(of).collect()
     }
 
     /// Returns the count of a bin without a block, scaled to the whole time.
-    fn count_without(&self, block: &Block, k: usize) -> Option<f64> {
+    fn count_without(&self, block: &HistogramBlock, k: usize) -> Option<f64> {
         let (live, left) = (self.live(), self.live() - block.live);
         let count = self.binned.counts[k].saturating_sub(block.counts[k]);
         (left > 0).then(|| count as f64 * live as f64 / left as f64)
     }
 
-    fn g2_without(&self, block: &Block, k: usize) -> Option<f64> {
+    fn g2_without(&self, block: &HistogramBlock, k: usize) -> Option<f64> {
         let expected = block.expected_without.as_ref()?[k].filter(|&expected| expected > 0.0)?;
         Some(self.binned.counts[k].saturating_sub(block.counts[k]) as f64 / expected)
     }

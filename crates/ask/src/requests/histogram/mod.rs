@@ -24,7 +24,7 @@ use tagq_store::Tick;
 
 use self::{
     bins::instead,
-    counts::{Block, Expected, HistogramCounts, IntervalCounts, add_counts},
+    counts::{Expected, HistogramBlock, HistogramCounts, IntervalCounts, add_counts},
     pulsed::PeaksUsed,
     request::mode_name,
 };
@@ -463,7 +463,7 @@ impl Histogram {
         query: &Query,
         binned: &Binned,
         blocks: u32,
-    ) -> Result<Vec<Block>, QueryError> {
+    ) -> Result<Vec<HistogramBlock>, QueryError> {
         let expected: Vec<Expected> = if self.g2 {
             let ranges = block_ranges(ledger.facts(), query.scope.range, blocks);
             let left_out: Vec<Vec<Option<TimeRange>>> =
@@ -482,7 +482,7 @@ impl Histogram {
         })?;
         let block = |(sources, expected_without): (Vec<(Vec<u64>, i64)>, Expected)| {
             let counts = vec![0; binned.counts.len()];
-            let mut block = Block { counts, live: 0, expected_without };
+            let mut block = HistogramBlock { counts, live: 0, expected_without };
             for (counts, live) in sources {
                 add_counts(&mut block.counts, counts);
                 block.live += i128::from(live);

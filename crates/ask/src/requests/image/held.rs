@@ -11,7 +11,7 @@ use super::{counts::ImageCounts, request::Image};
 use crate::{
     error::Error,
     requests::{
-        held::{Places, labels},
+        held::{CountPlaces, labels},
         kind::OfRun,
         selection::Selected,
     },
@@ -60,7 +60,7 @@ impl Image {
 pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Error> {
     let every = Bins::linear(0, counts.bins().into(), 1)?;
     let bins = if let PixelMicro::Bins(bins) = &query.micro { bins } else { &every };
-    let places = Places::new(&query.photons, bins, counts);
+    let places = CountPlaces::new(&query.photons, bins, counts);
     let stride = query.stride();
     let has_bins = matches!(query.micro, PixelMicro::Bins(_));
     let mut numbers = vec![0_u64; query.size().0 * stride];

@@ -175,7 +175,7 @@ impl RequestKind for MicroTimes {
         counts: &HeldCounts,
     ) -> Result<MicroCounts, Error> {
         let Query { channels, bins, .. } = &resolved.query;
-        let places = held::Places::new(channels, bins, counts);
+        let places = held::CountPlaces::new(channels, bins, counts);
         let mut sums = vec![0_u64; bins.count() * channels.len()];
         counts.read(|label, _, curve| {
             let Some(place) = places.of(label) else { return };

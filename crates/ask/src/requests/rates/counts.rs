@@ -34,7 +34,7 @@ struct Bins {
     /// Likewise the ticks in which tags of a channel can be.
     live: Vec<i128>,
     /// The blocks of time of each bin; empty without block errors.
-    blocks: Vec<Vec<Block>>,
+    blocks: Vec<Vec<RateBlock>>,
 }
 
 /// A bin of a trace.
@@ -48,14 +48,14 @@ struct RateBin {
 
 /// The part of a bin in one block of time.
 #[derive(Clone)]
-pub(super) struct Block {
+pub(super) struct RateBlock {
     /// Tags of each channel.
     pub counts: Vec<u64>,
     pub live: i128,
 }
 
 impl RateCounts {
-    pub(super) fn of(rated: Rated, blocks: Vec<Vec<Block>>) -> Self {
+    pub(super) fn of(rated: Rated, blocks: Vec<Vec<RateBlock>>) -> Self {
         let whole = RateBin { live: rated.live(), ..RateBin::default() };
         let (whole_blocks, bins_blocks) =
             if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
@@ -217,8 +217,8 @@ fn of_channel(counts: &[u64], place: usize) -> u64 {
 
 /// Returns the error of a rate in tags per tick, from the blocks of `live` ticks that contain `count`
 /// tags.
-fn error_of(blocks: &[Block], place: usize, count: u64, live: i128) -> Option<f64> {
-    let without = |block: &Block| {
+fn error_of(blocks: &[RateBlock], place: usize, count: u64, live: i128) -> Option<f64> {
+    let without = |block: &RateBlock| {
         let left = live - block.live;
         let count = count.saturating_sub(of_channel(&block.counts, place));
         [(left > 0).then(|| count as f64 / left as f64)]
@@ -250,7 +250,7 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
     for number in first..=last {
         let mut bin = RateBin::default();
         let (mut of_bin, mut live) = (vec![0; channels.len()], vec![0; channels.len()]);
-        let mut of_blocks: Vec<Block> = Vec::new();
+        let mut of_blocks: Vec<RateBlock> = Vec::new();
         let mut is_there = false;
         for (of, bins) in parts {
             let Ok(at) = bins.each.binary_search_by_key(&number, |bin| bin.place.number) else {
@@ -266,7 +266,7 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
             let more = spread(channels, of, &bins.live[own], bins.each[at].live);
             live.iter_mut().zip(more).for_each(|(live, more)| *live += more);
             let blocks = bins.blocks.get(at).map_or(&[][..], Vec::as_slice);
-            let nothing = Block { counts: vec![0; channels.len()], live: 0 };
+            let nothing = RateBlock { counts: vec![0; channels.len()], live: 0 };
             of_blocks.resize(of_blocks.len().max(blocks.len()), nothing);
             for (block, more) in of_blocks.iter_mut().zip(blocks) {
                 add_to(&mut block.counts, &spread(channels, of, &more.counts, 0));

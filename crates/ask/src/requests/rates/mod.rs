@@ -14,7 +14,7 @@ use tagq_query::{
 use tagq_run::{Channel, RequestError, Run, Work};
 use tagq_store::Tick;
 
-use self::counts::{Block, RateCounts, add_to};
+use self::counts::{RateBlock, RateCounts, add_to};
 use super::{
     context::QueryContext,
     division::{Division, each_bin, each_block},
@@ -201,7 +201,7 @@ impl Rates {
         ledger: &Ledger<'_>,
         query: &Query,
         rated: &Rated,
-    ) -> Result<Vec<Vec<Block>>, QueryError> {
+    ) -> Result<Vec<Vec<RateBlock>>, QueryError> {
         let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
         let of_range = |ledger: &Ledger<'_>, range: TimeRange| {
             let counted = each_block(ledger, range, blocks, |source, range| {
@@ -211,14 +211,14 @@ impl Rates {
                 Ok((rated.counts(), rated.live()))
             })?;
             let block = |sources: Vec<(Vec<u64>, i128)>| {
-                let mut block = Block { counts: vec![0; rated.channels.len()], live: 0 };
+                let mut block = RateBlock { counts: vec![0; rated.channels.len()], live: 0 };
                 for (counts, live) in sources {
                     add_to(&mut block.counts, &counts);
                     block.live += live;
                 }
                 block
             };
-            Ok(counted.into_iter().map(block).collect::<Vec<Block>>())
+            Ok(counted.into_iter().map(block).collect::<Vec<RateBlock>>())
         };
         let Some(division) = &query.trace else {
             return Ok(vec![of_range(ledger, query.scope.range)?]);

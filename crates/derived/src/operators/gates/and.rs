@@ -5,7 +5,7 @@
 use super::together;
 use crate::{
     error::Error,
-    operators::operator::{Form, Operation, Operator, Role, Setting},
+    operators::operator::{Operation, Operator, OperatorForm, Role, Setting},
     units::TimeUnits,
 };
 
@@ -20,8 +20,8 @@ impl Operator for And {
         "Open while all of several gates are open"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A and B …", example: "g and h" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A and B …", example: "g and h" }]
     }
 
     fn makes(&self) -> Role {

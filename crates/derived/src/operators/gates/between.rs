@@ -8,7 +8,9 @@ use tagq_store::sealed::Reader;
 use crate::{
     error::Error,
     frontier::Frontier,
-    operators::operator::{Form, GateOperation, Operation, Operator, Role, Setting, restore_flag},
+    operators::operator::{
+        GateOperation, Operation, Operator, OperatorForm, Role, Setting, restore_flag,
+    },
     units::TimeUnits,
 };
 
@@ -23,8 +25,8 @@ impl Operator for Between {
         "Open from a tag of the first channel to the next later tag of the second"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A .. B", example: "marker1 .. marker2" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A .. B", example: "marker1 .. marker2" }]
     }
 
     fn makes(&self) -> Role {

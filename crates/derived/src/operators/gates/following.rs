@@ -8,7 +8,7 @@ use tagq_store::sealed::Reader;
 use crate::{
     error::Error,
     frontier::Frontier,
-    operators::operator::{Form, GateOperation, Operation, Operator, Role, Setting},
+    operators::operator::{GateOperation, Operation, Operator, OperatorForm, Role, Setting},
     units::{TimeUnits, ticks_below},
 };
 
@@ -23,8 +23,8 @@ impl Operator for Following {
         "Open from each tag on for D"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A for D", example: "8 for 500ns" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A for D", example: "8 for 500ns" }]
     }
 
     fn makes(&self) -> Role {

@@ -9,7 +9,9 @@ use crate::{
     error::Error,
     frontier::Frontier,
     intervals::complement,
-    operators::operator::{Form, GateOperation, Operation, Operator, Role, Setting, restore_flag},
+    operators::operator::{
+        GateOperation, Operation, Operator, OperatorForm, Role, Setting, restore_flag,
+    },
     units::TimeUnits,
 };
 
@@ -24,8 +26,8 @@ impl Operator for Not {
         "Open while another gate is closed"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "not A", example: "not g" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "not A", example: "not g" }]
     }
 
     fn makes(&self) -> Role {

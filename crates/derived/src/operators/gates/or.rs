@@ -5,7 +5,7 @@
 use super::together;
 use crate::{
     error::Error,
-    operators::operator::{Form, Operation, Operator, Role, Setting},
+    operators::operator::{Operation, Operator, OperatorForm, Role, Setting},
     units::TimeUnits,
 };
 
@@ -20,8 +20,8 @@ impl Operator for Or {
         "Open while at least one of several gates is open"
     }
 
-    fn forms(&self) -> &'static [Form] {
-        &[Form { pattern: "A or B …", example: "g or h" }]
+    fn forms(&self) -> &'static [OperatorForm] {
+        &[OperatorForm { pattern: "A or B …", example: "g or h" }]
     }
 
     fn makes(&self) -> Role {

@@ -22,7 +22,7 @@ use crate::{
     error::Error,
     payload::{Payload, compression::uncompressed_name},
 };
-use records::{FifoRecords, Layout};
+use records::{FifoRecords, SpcBits};
 use settings::{Module, ModuleSettings};
 
 const SUFFIX: &str = ".spc";
@@ -43,29 +43,29 @@ const NO_SETTINGS_START: &str = "no .set file;";
 const MARKERS: u16 = 4;
 
 /// A format of Becker & Hickl's modules.
-pub(crate) struct BeckerHickl(Layout);
+pub(crate) struct BeckerHickl(SpcBits);
 
 /// Records of 4 bytes, of SPC-130, 140, 150, 160, 180 and 830.
-pub(crate) const SPC: BeckerHickl = BeckerHickl(Layout::Four);
+pub(crate) const SPC: BeckerHickl = BeckerHickl(SpcBits::Four);
 /// Records of 6 bytes, of SPC-600 and 630 with 4,096 channels.
-pub(crate) const SPC_600: BeckerHickl = BeckerHickl(Layout::Six);
+pub(crate) const SPC_600: BeckerHickl = BeckerHickl(SpcBits::Six);
 /// Records of 4 bytes, of SPC-600 and 630 with 256 channels.
-pub(crate) const SPC_600_256: BeckerHickl = BeckerHickl(Layout::Four256);
+pub(crate) const SPC_600_256: BeckerHickl = BeckerHickl(SpcBits::Four256);
 /// Records of 4 bytes, of SPC-QC modules. The header of a file tells the number of inputs, and the layout.
-pub(crate) const SPC_QC: BeckerHickl = BeckerHickl(Layout::Qc4);
+pub(crate) const SPC_QC: BeckerHickl = BeckerHickl(SpcBits::Qc4);
 
 impl Format for BeckerHickl {
     fn facts(&self) -> FormatFacts {
         let (name, recognised): (&[&str], _) = match self.0 {
-            Layout::Four => (&["spc"], "a .set file beside it, of most SPC modules"),
-            Layout::Six => (&["spc600"], "a .set file beside it, of an SPC-600 or SPC-630"),
-            Layout::Four256 => (&["spc600-256"], "its name alone"),
-            Layout::Qc4 | Layout::Qc6 => {
+            SpcBits::Four => (&["spc"], "a .set file beside it, of most SPC modules"),
+            SpcBits::Six => (&["spc600"], "a .set file beside it, of an SPC-600 or SPC-630"),
+            SpcBits::Four256 => (&["spc600-256"], "its name alone"),
+            SpcBits::Qc4 | SpcBits::Qc6 => {
                 (&["spc-qc"], "a .set file beside it, of an SPC-QC module")
             }
         };
         // Files of all layouts have the same suffix.
-        let suffixes: &[&str] = if self.0 == Layout::Four { &[SUFFIX] } else { &[] };
+        let suffixes: &[&str] = if self.0 == SpcBits::Four { &[SUFFIX] } else { &[] };
         FormatFacts { names: name, suffixes, recognised }
     }
 
@@ -78,7 +78,7 @@ impl Format for BeckerHickl {
         settings.is_some_and(|settings| match settings.module {
             Module::Read(layout) => layout == self.0,
             // The error names it.
-            Module::Other => self.0 == Layout::Four,
+            Module::Other => self.0 == SpcBits::Four,
         })
     }
 
@@ -91,10 +91,10 @@ impl Format for BeckerHickl {
 
 impl BeckerHickl {
     /// The layout of the records after this header.
-    fn layout(&self, header: &[u8]) -> Layout {
+    fn layout(&self, header: &[u8]) -> SpcBits {
         let is_large = header.get(2).is_some_and(|byte| byte & QC_LARGE != 0);
         match self.0 {
-            Layout::Qc4 | Layout::Qc6 if is_large => Layout::Qc6,
+            SpcBits::Qc4 | SpcBits::Qc6 if is_large => SpcBits::Qc6,
             layout => layout,
         }
     }
@@ -132,16 +132,16 @@ impl BeckerHickl {
         let word =
             |at| header.get(at..at + 2).map(|two| u32::from(two[0]) | u32::from(two[1]) << 8);
         let (clock, exponent, routing_bits) = match self.0 {
-            Layout::Four | Layout::Four256 => {
+            SpcBits::Four | SpcBits::Four256 => {
                 let (Some(low), Some(high)) = (word(0), word(2)) else { return Ok(None) };
                 (low | (high & 0xff) << 16, TENTH_NS, high >> 11 & 15)
             }
-            Layout::Qc4 | Layout::Qc6 => {
+            SpcBits::Qc4 | SpcBits::Qc6 => {
                 let (Some(low), Some(high)) = (word(0), word(2)) else { return Ok(None) };
                 let exponent = if high & QC_FEMTO == 0 { TENTH_NS } else { FEMTO };
                 (low | (high & 0x3f) << 16, exponent, high >> 11 & 15)
             }
-            Layout::Six => {
+            SpcBits::Six => {
                 let (Some(routing), Some(clock), Some(_)) = (word(0), word(2), word(4)) else {
                     return Ok(None);
                 };

@@ -20,7 +20,7 @@ const RESERVED: &str = "reserved record";
 
 /// How the bits of a record are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum SpcBits {
     /// 4 bytes: 12 bits of macro time, 4 of routing, 12 of the converter, 4 flags.
     Four,
     /// 6 bytes: 12 bits of the converter, flags, 24 bits of macro time, 8 of routing.
@@ -37,11 +37,11 @@ pub(super) enum Layout {
 /// The records of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FifoRecords {
-    pub layout: Layout,
+    pub layout: SpcBits,
 }
 
 /// One record, decoded.
-pub(super) struct Event {
+pub(super) struct SpcEvent {
     /// Overflows of the macro time before the record.
     overflows: u32,
     /// The macro time; `None` if the record only counts overflows.
@@ -54,7 +54,7 @@ pub(super) struct Event {
     is_gap: bool,
 }
 
-impl Layout {
+impl SpcBits {
     /// Bytes of a record, and of the header.
     pub(super) fn bytes(self) -> usize {
         match self {
@@ -96,7 +96,7 @@ impl Layout {
         }
     }
 
-    fn event(self, record: &[u8]) -> Event {
+    fn event(self, record: &[u8]) -> SpcEvent {
         let byte = |at: usize| record.get(at).copied().map_or(0, u32::from);
         let word = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
         match self {
@@ -104,7 +104,7 @@ impl Layout {
                 let flag = |bit: u32| word >> bit & 1 == 1;
                 let (is_invalid, is_overflow, is_marker) = (flag(31), flag(30), flag(28));
                 let is_many = is_invalid && is_overflow && !is_marker;
-                Event {
+                SpcEvent {
                     overflows: if is_many { word & 0xfff_ffff } else { u32::from(is_overflow) },
                     counter: (!is_many).then_some(word & 0xfff),
                     routing: word >> 12 & 15,
@@ -117,7 +117,7 @@ impl Layout {
             Self::Six => {
                 let first = byte(0) | byte(1) << 8;
                 let flag = |bit: u32| first >> bit & 1 == 1;
-                Event {
+                SpcEvent {
                     overflows: u32::from(flag(13)),
                     counter: Some(byte(4) | byte(5) << 8 | byte(2) << 16),
                     routing: byte(3),
@@ -131,7 +131,7 @@ impl Layout {
                 let flag = |bit: u32| word >> bit & 1 == 1;
                 let (is_invalid, is_overflow) = (flag(31), flag(30));
                 let is_many = is_invalid && is_overflow;
-                Event {
+                SpcEvent {
                     overflows: if is_many { word & 0xfff_ffff } else { u32::from(is_overflow) },
                     counter: (!is_many).then_some(word >> 8 & 0x1_ffff),
                     routing: word >> 25 & 7,
@@ -160,7 +160,7 @@ impl Layout {
 }
 
 /// One overflow of the macro time of an SPC-QC.
-const QC_OVERFLOW: Event = Event {
+const QC_OVERFLOW: SpcEvent = SpcEvent {
     overflows: 1,
     counter: None,
     routing: 0,
@@ -171,8 +171,8 @@ const QC_OVERFLOW: Event = Event {
 };
 
 /// A photon of an SPC-QC. Its label has the routing in its lowest four bits and the input, from 0, above them.
-fn qc_photon(word: u32, input: u32, is_gap: bool) -> Event {
-    Event {
+fn qc_photon(word: u32, input: u32, is_gap: bool) -> SpcEvent {
+    SpcEvent {
         overflows: 0,
         counter: Some(word & 0xfff),
         routing: QC_ROUTINGS * input + (word >> 12 & 15),
@@ -183,13 +183,13 @@ fn qc_photon(word: u32, input: u32, is_gap: bool) -> Event {
     }
 }
 
-fn qc_marker(word: u32) -> Event {
+fn qc_marker(word: u32) -> SpcEvent {
     let (counter, routing) = (Some(word & 0xfff), word >> 12 & 15);
-    Event { counter, routing, overflows: 0, is_marker: true, ..QC_OVERFLOW }
+    SpcEvent { counter, routing, overflows: 0, is_marker: true, ..QC_OVERFLOW }
 }
 
 impl Counter for FifoRecords {
-    type Event = Event;
+    type Event = SpcEvent;
 
     fn record_bytes(&self) -> usize {
         self.layout.bytes()
@@ -203,11 +203,11 @@ impl Counter for FifoRecords {
         self.layout.event(record).overflows
     }
 
-    fn event(&self, record: &[u8]) -> Event {
+    fn event(&self, record: &[u8]) -> SpcEvent {
         self.layout.event(record)
     }
 
-    fn counter(&self, event: &Event) -> Option<u32> {
+    fn counter(&self, event: &SpcEvent) -> Option<u32> {
         event.counter
     }
 
@@ -215,8 +215,8 @@ impl Counter for FifoRecords {
         true
     }
 
-    fn add(&self, event: Event, sum: i64, found: &mut DecodedRecords) -> Option<()> {
-        let Event { routing, micro, is_invalid, is_marker, .. } = event;
+    fn add(&self, event: SpcEvent, sum: i64, found: &mut DecodedRecords) -> Option<()> {
+        let SpcEvent { routing, micro, is_invalid, is_marker, .. } = event;
         let time = sum + event.counter.map_or(0, i64::from);
         if event.is_gap {
             found.lost_before(time);

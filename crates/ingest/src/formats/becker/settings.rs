@@ -7,7 +7,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use tagq_store::Tick;
 
-use super::records::Layout;
+use super::records::SpcBits;
 
 /// Longer files are cut: the texts stand before the rest.
 const BYTES_MAX: u64 = 1 << 20;
@@ -20,30 +20,30 @@ const INFO_AT: usize = 2;
 const INFO_LEN_AT: usize = 6;
 
 /// Modules whose records are read: code, name, and layout.
-const MODULES: [(u16, &str, Layout); 22] = [
-    (0x20, "SPC-130", Layout::Four),
-    (0x21, "SPC-600", Layout::Six),
-    (0x22, "SPC-630", Layout::Six),
-    (0x25, "SPC-830", Layout::Four),
-    (0x26, "SPC-140", Layout::Four),
-    (0x28, "SPC-150", Layout::Four),
-    (0x2a, "SPC-130EM", Layout::Four),
-    (0x2b, "SPC-160", Layout::Four),
-    (0x2e, "SPC-150N", Layout::Four),
-    (0x80, "SPC-150NX", Layout::Four),
-    (0x81, "SPC-160X", Layout::Four),
-    (0x82, "SPC-160PCIE", Layout::Four),
-    (0x83, "SPC-130EMN", Layout::Four),
-    (0x84, "SPC-180N", Layout::Four),
-    (0x85, "SPC-180NX", Layout::Four),
-    (0x86, "SPC-180NXX", Layout::Four),
-    (0x87, "SPC-180N-USB", Layout::Four),
-    (0x88, "SPC-130IN", Layout::Four),
+const MODULES: [(u16, &str, SpcBits); 22] = [
+    (0x20, "SPC-130", SpcBits::Four),
+    (0x21, "SPC-600", SpcBits::Six),
+    (0x22, "SPC-630", SpcBits::Six),
+    (0x25, "SPC-830", SpcBits::Four),
+    (0x26, "SPC-140", SpcBits::Four),
+    (0x28, "SPC-150", SpcBits::Four),
+    (0x2a, "SPC-130EM", SpcBits::Four),
+    (0x2b, "SPC-160", SpcBits::Four),
+    (0x2e, "SPC-150N", SpcBits::Four),
+    (0x80, "SPC-150NX", SpcBits::Four),
+    (0x81, "SPC-160X", SpcBits::Four),
+    (0x82, "SPC-160PCIE", SpcBits::Four),
+    (0x83, "SPC-130EMN", SpcBits::Four),
+    (0x84, "SPC-180N", SpcBits::Four),
+    (0x85, "SPC-180NX", SpcBits::Four),
+    (0x86, "SPC-180NXX", SpcBits::Four),
+    (0x87, "SPC-180N-USB", SpcBits::Four),
+    (0x88, "SPC-130IN", SpcBits::Four),
     // The header of the file says which of the layouts of an SPC-QC it has.
-    (0x8b, "SPC-QC-104", Layout::Qc4),
-    (0x8c, "SPC-QC-004", Layout::Qc4),
-    (0x8d, "SPC-QC-106", Layout::Qc4),
-    (0x8e, "SPC-QC-006", Layout::Qc4),
+    (0x8b, "SPC-QC-104", SpcBits::Qc4),
+    (0x8c, "SPC-QC-004", SpcBits::Qc4),
+    (0x8d, "SPC-QC-106", SpcBits::Qc4),
+    (0x8e, "SPC-QC-006", SpcBits::Qc4),
 ];
 
 /// Modules of other records.
@@ -66,7 +66,7 @@ pub(super) struct ModuleSettings {
 /// The kind of module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Module {
-    Read(Layout),
+    Read(SpcBits),
     Other,
 }
 
@@ -113,7 +113,7 @@ impl ModuleSettings {
         facts.extend(gain.map(|gain| ("TAC gain".into(), gain.to_string())));
         facts.extend(value(&setup, "SP_ADC_RE").map(|of| ("ADC values".into(), of.to_owned())));
         // A module without an amplifier of times has no gain.
-        let gain = gain.or((module == Module::Read(Layout::Qc4)).then_some(1.0));
+        let gain = gain.or((module == Module::Read(SpcBits::Qc4)).then_some(1.0));
         let micro_range = range.zip(gain);
         Some(Self { module, name, micro_range, facts })
     }

@@ -44,7 +44,7 @@ const REPACK: &str = "write it again: h5repack -f GZIP=4 -l CHUNK=65536 FILE NEW
 
 /// Why a file cannot be read.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum Hdf5Fault {
     Damaged(String),
     /// Its kind, in words, and the fix.
     Refused(String, &'static str),
@@ -72,7 +72,7 @@ struct Bytes {
 
 impl Hdf5 {
     /// Opens `file`, which has `size` bytes.
-    pub(super) fn open(file: fs::File, size: u64) -> Result<Self, Fault> {
+    pub(super) fn open(file: fs::File, size: u64) -> Result<Self, Hdf5Fault> {
         #[expect(clippy::cast_possible_truncation, reason = "16 MiB")]
         let cache = ChunkCacheConfig::new()
             .with_max_bytes(CHUNK_BYTES_MAX as usize)
@@ -88,7 +88,7 @@ impl Hdf5 {
     }
 
     /// Whether the file has a group of this name that is in no other group.
-    pub(super) fn has_group(&self, name: &str) -> Result<bool, Fault> {
+    pub(super) fn has_group(&self, name: &str) -> Result<bool, Hdf5Fault> {
         guarded(|| match self.file.root().group(name) {
             Ok(_) => Ok(true),
             Err(Error::Format(FormatError::PathNotFound(_))) => Ok(false),
@@ -97,7 +97,7 @@ impl Hdf5 {
     }
 
     /// The array at `path`, if there is one.
-    pub(super) fn array(&self, path: &str) -> Result<Option<Array>, Fault> {
+    pub(super) fn array(&self, path: &str) -> Result<Option<Array>, Hdf5Fault> {
         guarded(|| {
             let Some(dataset) = self.dataset(path)? else { return Ok(None) };
             let dtype = dataset.dtype()?;
@@ -119,7 +119,7 @@ impl Hdf5 {
     }
 
     /// The number at `path`, if there is one.
-    pub(super) fn number(&self, path: &str) -> Result<Option<f64>, Fault> {
+    pub(super) fn number(&self, path: &str) -> Result<Option<f64>, Hdf5Fault> {
         guarded(|| {
             let Some(dataset) = self.dataset(path)? else { return Ok(None) };
             Ok(dataset.read_f64_rows(0, 1)?.first().copied())
@@ -127,7 +127,7 @@ impl Hdf5 {
     }
 
     /// The texts at `path`; none if there are none.
-    pub(super) fn texts(&self, path: &str) -> Result<Vec<String>, Fault> {
+    pub(super) fn texts(&self, path: &str) -> Result<Vec<String>, Hdf5Fault> {
         guarded(|| {
             let Some(dataset) = self.dataset(path)? else { return Ok(Vec::new()) };
             let count = dataset.shape()?.iter().try_fold(1, |sum: u64, &len| sum.checked_mul(len));
@@ -149,12 +149,12 @@ impl Hdf5 {
     }
 
     /// The text at `path`, if there is one and it is not blank.
-    pub(super) fn text(&self, path: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn text(&self, path: &str) -> Result<Option<String>, Hdf5Fault> {
         let text = self.texts(path)?.into_iter().next();
         Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
     }
 
-    fn dataset(&self, path: &str) -> Result<Option<Dataset>, Fault> {
+    fn dataset(&self, path: &str) -> Result<Option<Dataset>, Hdf5Fault> {
         match self.file.dataset(path) {
             Ok(dataset) => Ok(Some(dataset)),
             Err(Error::Format(FormatError::PathNotFound(_))) => Ok(None),
@@ -165,7 +165,7 @@ impl Hdf5 {
 
 impl Array {
     /// Checks that the file stores all values, in a way that is read.
-    fn check(&self, size: u64) -> Result<(), Fault> {
+    fn check(&self, size: u64) -> Result<(), Hdf5Fault> {
         let Self { dataset, path, rows, .. } = self;
         for filter in dataset.filters() {
             if FILTERS.contains(&filter) {
@@ -174,7 +174,7 @@ impl Array {
             let name = OTHER_FILTERS.iter().find(|(other, _)| *other == filter);
             let name = name.map_or_else(|| format!("filter {filter}"), |(_, name)| (*name).into());
             let kind = format!("an HDF5 file whose array `{path}` is compressed by {name}");
-            return Err(Fault::Refused(kind, REPACK));
+            return Err(Hdf5Fault::Refused(kind, REPACK));
         }
         let is_stored = match dataset.layout()? {
             Layout::Compact { .. } => true,
@@ -186,21 +186,26 @@ impl Array {
                 let bytes = chunk_rows.checked_mul(dataset.element_size()?);
                 if bytes.is_none_or(|bytes| bytes > CHUNK_BYTES_MAX) {
                     let kind = format!("an HDF5 file with chunks above 16 MiB in `{path}`");
-                    return Err(Fault::Refused(kind, REPACK));
+                    return Err(Hdf5Fault::Refused(kind, REPACK));
                 }
                 let chunks = rows.div_ceil(chunk_rows.max(1));
                 chunks <= size / CHUNK_ENTRY_BYTES && dataset.chunks()?.len() as u64 >= chunks
             }
             _ => {
                 let kind = format!("an HDF5 file whose array `{path}` stands in other files");
-                return Err(Fault::Refused(kind, REPACK));
+                return Err(Hdf5Fault::Refused(kind, REPACK));
             }
         };
         if is_stored { Ok(()) } else { damaged(format!("`{path}` is not stored completely")) }
     }
 
     /// Reads the values of `rows` rows, from row `start` on, into `values`.
-    pub(super) fn read(&self, start: u64, rows: usize, values: &mut Vec<i64>) -> Result<(), Fault> {
+    pub(super) fn read(
+        &self,
+        start: u64,
+        rows: usize,
+        values: &mut Vec<i64>,
+    ) -> Result<(), Hdf5Fault> {
         let Self { dataset, path, is_unsigned, .. } = self;
         guarded(|| {
             if *is_unsigned {
@@ -238,24 +243,24 @@ impl Source for Bytes {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for Hdf5Fault {
     fn from(error: Error) -> Self {
         Self::Damaged(format!("{error}; if other programs read it: h5repack OLD NEW"))
     }
 }
 
 /// Calls the library. A panic of it, which its authors did not foresee, is a damaged file.
-fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+fn guarded<T>(call: impl FnOnce() -> Result<T, Hdf5Fault>) -> Result<T, Hdf5Fault> {
     let result = catch_unwind(AssertUnwindSafe(call));
     result.unwrap_or_else(|_| damaged("the reader of HDF5 cannot follow it".into()))
 }
 
-fn damaged<T>(what: String) -> Result<T, Fault> {
-    Err(Fault::Damaged(what))
+fn damaged<T>(what: String) -> Result<T, Hdf5Fault> {
+    Err(Hdf5Fault::Damaged(what))
 }
 
 /// The fault of a file that is complete, and not as Photon-HDF5 says.
-pub(super) fn unlike<T>(what: &str) -> Result<T, Fault> {
+pub(super) fn unlike<T>(what: &str) -> Result<T, Hdf5Fault> {
     let kind = format!("an HDF5 file, but not as Photon-HDF5 says: {what}");
-    Err(Fault::Refused(kind, ARRAYS))
+    Err(Hdf5Fault::Refused(kind, ARRAYS))
 }

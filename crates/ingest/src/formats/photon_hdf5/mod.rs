@@ -24,7 +24,7 @@ use crate::{
     pipeline::CHUNK_TAGS,
     settings::Settings,
 };
-use hdf5::{ARRAYS, Array, Fault, Hdf5, unlike};
+use hdf5::{ARRAYS, Array, Hdf5, Hdf5Fault, unlike};
 
 pub(crate) const NAME: &str = "photon-hdf5";
 const GROUP: &str = "photon_data";
@@ -108,11 +108,11 @@ struct Measurement {
     /// The unit of micro times; `None` if there are none.
     micro_tick: Option<Tick>,
     recording: Recording,
-    columns: Columns,
+    columns: PhotonArrays,
 }
 
 /// The arrays of photons, which have the same length.
-struct Columns {
+struct PhotonArrays {
     time: Array,
     detector: Option<Array>,
     micro: Option<Array>,
@@ -127,7 +127,7 @@ fn measurement(payload: &Payload<'_>, settings: &Settings) -> Result<Measurement
 }
 
 impl Measurement {
-    fn of(file: &Hdf5, settings: &Settings) -> Result<Self, Fault> {
+    fn of(file: &Hdf5, settings: &Settings) -> Result<Self, Hdf5Fault> {
         check_groups(file)?;
         let array = |name: &str| file.array(&format!("{GROUP}/{name}"));
         let Some(time) = array("timestamps")? else {
@@ -157,7 +157,8 @@ impl Measurement {
             stated: stated(file),
             ..Recording::default()
         };
-        let columns = Columns { time, detector, micro: micro.filter(|_| micro_tick.is_some()) };
+        let columns =
+            PhotonArrays { time, detector, micro: micro.filter(|_| micro_tick.is_some()) };
         Ok(Self { tick, micro_tick, recording, columns })
     }
 }
@@ -165,7 +166,7 @@ impl Measurement {
 /// Groups of spots that are looked for.
 const SPOTS_MAX: usize = 100;
 
-fn check_groups(file: &Hdf5) -> Result<(), Fault> {
+fn check_groups(file: &Hdf5) -> Result<(), Hdf5Fault> {
     if file.has_group(GROUP)? {
         return Ok(());
     }
@@ -174,11 +175,11 @@ fn check_groups(file: &Hdf5) -> Result<(), Fault> {
         spots += usize::from(file.has_group(&format!("{GROUP}{spot}"))?);
     }
     Err(match spots {
-        0 => Fault::Refused(
+        0 => Hdf5Fault::Refused(
             "an HDF5 file without the group photon_data of Photon-HDF5".into(),
             ARRAYS,
         ),
-        spots => Fault::Refused(
+        spots => Hdf5Fault::Refused(
             format!("a Photon-HDF5 file of several spots ({spots}: photon_data0 and so on)"),
             "make a file of each spot; in Python, tagq.from_arrays(time, channel, tick=\"10ns\") makes a run of \
              its arrays",
@@ -188,7 +189,7 @@ fn check_groups(file: &Hdf5) -> Result<(), Fault> {
 
 /// The unit of time at `path` in the group of photons, if there is one. A store that took a single for a double keeps
 /// the unit that it has.
-fn unit(file: &Hdf5, path: &str, stored: Option<Tick>) -> Result<Option<Tick>, Fault> {
+fn unit(file: &Hdf5, path: &str, stored: Option<Tick>) -> Result<Option<Tick>, Hdf5Fault> {
     let Some(seconds) = file.number(&format!("{GROUP}/{path}"))? else { return Ok(None) };
     let of_double = stored.filter(|&stored| Tick::of_seconds(seconds) == Ok(stored));
     match of_double.map_or_else(|| Tick::of_seconds(of_single(seconds)), Ok) {
@@ -215,7 +216,7 @@ fn stated(file: &Hdf5) -> Option<Stated> {
 }
 
 /// Names of detectors.
-fn channel_names(file: &Hdf5) -> Result<Vec<(u16, String)>, Fault> {
+fn channel_names(file: &Hdf5) -> Result<Vec<(u16, String)>, Hdf5Fault> {
     let Some(ids) = file.array("setup/detectors/id")? else { return Ok(Vec::new()) };
     let labels = file.texts("setup/detectors/label")?;
     let mut numbers = Vec::new();
@@ -237,7 +238,7 @@ struct Hdf5Rows {
 
 impl Hdf5Rows {
     /// Reads the rows from `start` on.
-    fn read(&mut self, columns: &Columns, start: u64) -> Result<(), Fault> {
+    fn read(&mut self, columns: &PhotonArrays, start: u64) -> Result<(), Hdf5Fault> {
         let rows = usize::try_from(columns.time.rows - start).map_or(ROWS, |left| left.min(ROWS));
         let [times, detectors, micros] = &mut self.values;
         columns.time.read(start, rows, times)?;
@@ -299,10 +300,10 @@ impl<'a> Passed<'a> {
     }
 }
 
-fn name(fault: Fault, payload: &Payload<'_>) -> Error {
+fn name(fault: Hdf5Fault, payload: &Payload<'_>) -> Error {
     let path = payload.path.to_path_buf();
     match fault {
-        Fault::Damaged(what) => Error::Header { path, what },
-        Fault::Refused(kind, way) => Error::Foreign { path, kind, way },
+        Hdf5Fault::Damaged(what) => Error::Header { path, what },
+        Hdf5Fault::Refused(kind, way) => Error::Foreign { path, kind, way },
     }
 }

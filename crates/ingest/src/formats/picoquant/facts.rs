@@ -2,7 +2,7 @@
 
 use tagq_store::Tick;
 
-use super::tags::Fault;
+use super::tags::HeaderFault;
 
 /// Returns the number that a double of a header stands for: [`tagq_store::of_single`], or the double as earlier
 /// versions took it.
@@ -14,18 +14,18 @@ pub(super) fn sync_divider(divider: i64) -> Option<String> {
 }
 
 /// Returns the unit of times of this decimal number of seconds.
-pub(super) fn tick(seconds: &str) -> Result<Tick, Fault> {
+pub(super) fn tick(seconds: &str) -> Result<Tick, HeaderFault> {
     Tick::of_decimal(seconds).map_err(|_| {
-        Fault::Damaged(format!("a resolution of {seconds} s cannot be the unit of times"))
+        HeaderFault::Damaged(format!("a resolution of {seconds} s cannot be the unit of times"))
     })
 }
 
 /// The fault of a T3 file without the period of its pulses.
-pub(super) fn no_sync(rate: impl std::fmt::Display) -> Fault {
+pub(super) fn no_sync(rate: impl std::fmt::Display) -> HeaderFault {
     let kind = format!(
         "a T3 file whose header has a sync rate of {rate} Hz, so the times of its pulses are not known"
     );
-    Fault::Refused(kind, "record it again with the sync connected, or in T2 mode")
+    HeaderFault::Refused(kind, "record it again with the sync connected, or in T2 mode")
 }
 
 /// Whether `period` is what a program stored of the period of this rate in hertz.

@@ -13,8 +13,8 @@ use tagq_store::{Recording, Stated, Tick, of_single};
 use super::{
     facts::{Facts, Meaning, milliseconds, no_sync, sync_divider, tick},
     labels,
-    records::{Layout, Mode, PicoQuant, Pulses},
-    tags::{Fault, text},
+    records::{Mode, PicoQuant, Pulses, RecordBits},
+    tags::{HeaderFault, text},
 };
 use crate::formats::{
     format::BEGAN,
@@ -42,7 +42,7 @@ const SERIAL: usize = 560;
 const IMAGE_WORDS_MAX: i32 = 1 << 16;
 
 /// Places of the fields that differ.
-struct Places {
+struct FieldPlaces {
     mode: usize,
     acquisition_time: usize,
     sync_divider: usize,
@@ -58,47 +58,52 @@ struct Places {
 pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
-    pub(super) fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], Fault> {
-        let field = self.0.get(at..at + N).ok_or(Fault::Torn)?;
+    pub(super) fn bytes<const N: usize>(&self, at: usize) -> Result<[u8; N], HeaderFault> {
+        let field = self.0.get(at..at + N).ok_or(HeaderFault::Torn)?;
         Ok(std::array::from_fn(|i| field[i]))
     }
 
-    pub(super) fn int(&self, at: usize) -> Result<i32, Fault> {
+    pub(super) fn int(&self, at: usize) -> Result<i32, HeaderFault> {
         self.bytes(at).map(i32::from_le_bytes)
     }
 
-    pub(super) fn text(&self, (at, len): (usize, usize)) -> Result<String, Fault> {
-        let bytes = self.0.get(at..at + len).ok_or(Fault::Torn)?;
+    pub(super) fn text(&self, (at, len): (usize, usize)) -> Result<String, HeaderFault> {
+        let bytes = self.0.get(at..at + len).ok_or(HeaderFault::Torn)?;
         Ok(text(bytes).trim().to_owned())
     }
 }
 
 /// Reads the header that `bytes` begin with.
-pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
+pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, HeaderFault> {
     Ok(file(bytes, of_single)?.or_of_doubles(file(bytes, identity).ok()))
 }
 
-fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
+fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, HeaderFault> {
     let fields = Fields(bytes);
     let is_picoharp = bytes.starts_with(PICOHARP);
     let version = fields.text(VERSION)?;
     let layout = match (is_picoharp, version.as_str()) {
-        (true, "2.0") => Layout::PicoHarp,
-        (false, "1.0") => Layout::HydraHarpV1,
-        (false, "2.0") => Layout::HydraHarpV2,
-        _ => return Err(Fault::Damaged(format!("format version `{version}` is not known"))),
+        (true, "2.0") => RecordBits::PicoHarp,
+        (false, "1.0") => RecordBits::HydraHarpV1,
+        (false, "2.0") => RecordBits::HydraHarpV2,
+        _ => return Err(HeaderFault::Damaged(format!("format version `{version}` is not known"))),
     };
     if fields.int(BITS)? != 32 {
-        return Err(Fault::Damaged(format!("records of {} bits instead of 32", fields.int(BITS)?)));
+        return Err(HeaderFault::Damaged(format!(
+            "records of {} bits instead of 32",
+            fields.int(BITS)?
+        )));
     }
     let inputs = if is_picoharp { 4 } else { fields.int(664)? };
     let places = places(is_picoharp, inputs)?;
     let is_t3 = match fields.int(places.mode)? {
         2 => false,
         3 => true,
-        0 if is_picoharp => return Err(Fault::histogram("a histogram of a PicoHarp 300 (PHD)")),
-        0 => return Err(Fault::histogram("a histogram of a HydraHarp 400 (HHD)")),
-        mode => return Err(Fault::Damaged(format!("mode {mode} is not T2 or T3"))),
+        0 if is_picoharp => {
+            return Err(HeaderFault::histogram("a histogram of a PicoHarp 300 (PHD)"));
+        }
+        0 => return Err(HeaderFault::histogram("a histogram of a HydraHarp 400 (HHD)")),
+        mode => return Err(HeaderFault::Damaged(format!("mode {mode} is not T2 or T3"))),
     };
     let tick = match (is_picoharp, is_t3) {
         (true, false) => tick("4e-12")?,
@@ -117,10 +122,10 @@ fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     };
     let image_words = fields.int(places.image_words)?;
     if !(0..=IMAGE_WORDS_MAX).contains(&image_words) {
-        return Err(Fault::Damaged(format!("{image_words} words of image settings")));
+        return Err(HeaderFault::Damaged(format!("{image_words} words of image settings")));
     }
     let end = places.end + 4 * image_words.unsigned_abs() as usize;
-    let mut lasting = bytes.get(..end).ok_or(Fault::Torn)?.to_vec();
+    let mut lasting = bytes.get(..end).ok_or(HeaderFault::Torn)?.to_vec();
     // Rates, the end of the measurement and the number of records are written when it ends.
     lasting[places.stop_after..places.image_words].fill(0);
     if !is_picoharp {
@@ -172,9 +177,9 @@ fn file(bytes: &[u8], meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
     Ok(RecordFile::new(head, PicoQuant { layout, mode }))
 }
 
-fn places(is_picoharp: bool, inputs: i32) -> Result<Places, Fault> {
+fn places(is_picoharp: bool, inputs: i32) -> Result<FieldPlaces, HeaderFault> {
     if is_picoharp {
-        return Ok(Places {
+        return Ok(FieldPlaces {
             mode: 348,
             acquisition_time: 364,
             sync_divider: 564,
@@ -186,10 +191,10 @@ fn places(is_picoharp: bool, inputs: i32) -> Result<Places, Fault> {
         });
     }
     let inputs = usize::try_from(inputs).ok().filter(|&inputs| inputs <= 64);
-    let inputs = inputs.ok_or_else(|| Fault::Damaged("the number of inputs".into()))?;
+    let inputs = inputs.ok_or_else(|| HeaderFault::Damaged("the number of inputs".into()))?;
     // Four words of settings and a rate for each input.
     let sync_rate = 696 + 20 * inputs;
-    Ok(Places {
+    Ok(FieldPlaces {
         mode: 340,
         acquisition_time: 364,
         sync_divider: 680,

@@ -22,7 +22,7 @@ use crate::{
     payload::Payload,
 };
 pub(crate) use tags::NO_TAGS;
-use tags::{Fault, HEADER_BYTES_MAX};
+use tags::{HEADER_BYTES_MAX, HeaderFault};
 
 /// The name of the format of files that are written, too.
 pub(crate) const NAME: &str = "ptu";
@@ -68,27 +68,27 @@ std::thread_local! {
 /// Reads the header by `read`; `None` if the file ends inside it.
 fn parse<R>(
     payload: &Payload<'_>,
-    read: impl Fn(&[u8]) -> Result<RecordFile<R>, Fault>,
+    read: impl Fn(&[u8]) -> Result<RecordFile<R>, HeaderFault>,
 ) -> Result<Option<RecordFile<R>>, Error> {
     #[cfg(test)]
     PARSED.set(PARSED.get() + 1);
-    let mut found = Err(Fault::Torn);
+    let mut found = Err(HeaderFault::Torn);
     for len in HEADER_BYTES {
         let bytes = payload.first(len)?;
         found = read(&bytes);
         match &found {
-            Err(Fault::Torn) if bytes.len() == HEADER_BYTES_MAX => {
-                found = Err(Fault::Damaged("it is longer than 4 MiB".into()));
+            Err(HeaderFault::Torn) if bytes.len() == HEADER_BYTES_MAX => {
+                found = Err(HeaderFault::Damaged("it is longer than 4 MiB".into()));
             }
-            Err(Fault::Torn) if bytes.len() == len => {}
+            Err(HeaderFault::Torn) if bytes.len() == len => {}
             _ => break,
         }
     }
     let path = || payload.path.into();
     match found {
         Ok(file) => Ok(Some(file)),
-        Err(Fault::Torn) => Ok(None),
-        Err(Fault::Damaged(what)) => Err(Error::Header { path: path(), what }),
-        Err(Fault::Refused(kind, way)) => Err(Error::Foreign { path: path(), kind, way }),
+        Err(HeaderFault::Torn) => Ok(None),
+        Err(HeaderFault::Damaged(what)) => Err(Error::Header { path: path(), what }),
+        Err(HeaderFault::Refused(kind, way)) => Err(Error::Foreign { path: path(), kind, way }),
     }
 }

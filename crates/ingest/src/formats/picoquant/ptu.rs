@@ -10,8 +10,8 @@ use tagq_store::{Recording, ScanFacts, Stated, of_single};
 use super::{
     facts::{Facts, Meaning, is_period, milliseconds, no_sync, sync_divider, tick},
     labels,
-    records::{Layout, Mode, PicoQuant, Pulses},
-    tags::{Fault, Tags, Value},
+    records::{Mode, PicoQuant, Pulses, RecordBits},
+    tags::{HeaderFault, HeaderTags, Value},
 };
 use crate::formats::{
     format::{BEGAN, LOCAL_TIME},
@@ -27,33 +27,33 @@ struct RecordType {
     code: i64,
     instrument: &'static str,
     /// How the bits of a record are divided.
-    layout: Layout,
+    layout: RecordBits,
     is_t3: bool,
 }
 
 impl RecordType {
-    const fn t2(code: i64, instrument: &'static str, layout: Layout) -> Self {
+    const fn t2(code: i64, instrument: &'static str, layout: RecordBits) -> Self {
         Self { code, instrument, layout, is_t3: false }
     }
 
-    const fn t3(code: i64, instrument: &'static str, layout: Layout) -> Self {
+    const fn t3(code: i64, instrument: &'static str, layout: RecordBits) -> Self {
         Self { code, instrument, layout, is_t3: true }
     }
 }
 
 const RECORD_TYPES: [RecordType; 12] = [
-    RecordType::t2(0x0001_0203, "PicoHarp 300", Layout::PicoHarp),
-    RecordType::t3(0x0001_0303, "PicoHarp 300", Layout::PicoHarp),
-    RecordType::t2(0x0001_0204, "HydraHarp 400 V1", Layout::HydraHarpV1),
-    RecordType::t3(0x0001_0304, "HydraHarp 400 V1", Layout::HydraHarpV1),
-    RecordType::t2(0x0101_0204, "HydraHarp 400 V2", Layout::HydraHarpV2),
-    RecordType::t3(0x0101_0304, "HydraHarp 400 V2", Layout::HydraHarpV2),
-    RecordType::t2(0x0001_0205, "TimeHarp 260 N", Layout::HydraHarpV2),
-    RecordType::t3(0x0001_0305, "TimeHarp 260 N", Layout::HydraHarpV2),
-    RecordType::t2(0x0001_0206, "TimeHarp 260 P", Layout::HydraHarpV2),
-    RecordType::t3(0x0001_0306, "TimeHarp 260 P", Layout::HydraHarpV2),
-    RecordType::t2(0x0001_0207, "MultiHarp or later", Layout::HydraHarpV2),
-    RecordType::t3(0x0001_0307, "MultiHarp or later", Layout::HydraHarpV2),
+    RecordType::t2(0x0001_0203, "PicoHarp 300", RecordBits::PicoHarp),
+    RecordType::t3(0x0001_0303, "PicoHarp 300", RecordBits::PicoHarp),
+    RecordType::t2(0x0001_0204, "HydraHarp 400 V1", RecordBits::HydraHarpV1),
+    RecordType::t3(0x0001_0304, "HydraHarp 400 V1", RecordBits::HydraHarpV1),
+    RecordType::t2(0x0101_0204, "HydraHarp 400 V2", RecordBits::HydraHarpV2),
+    RecordType::t3(0x0101_0304, "HydraHarp 400 V2", RecordBits::HydraHarpV2),
+    RecordType::t2(0x0001_0205, "TimeHarp 260 N", RecordBits::HydraHarpV2),
+    RecordType::t3(0x0001_0305, "TimeHarp 260 N", RecordBits::HydraHarpV2),
+    RecordType::t2(0x0001_0206, "TimeHarp 260 P", RecordBits::HydraHarpV2),
+    RecordType::t3(0x0001_0306, "TimeHarp 260 P", RecordBits::HydraHarpV2),
+    RecordType::t2(0x0001_0207, "MultiHarp or later", RecordBits::HydraHarpV2),
+    RecordType::t3(0x0001_0307, "MultiHarp or later", RecordBits::HydraHarpV2),
 ];
 
 /// Reasons for the end of a measurement.
@@ -89,25 +89,27 @@ const WARNINGS: [(u32, &str); 10] = [
 ];
 
 /// Reads the header that `bytes` begin with.
-pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
-    let tags = Tags::read(bytes)?;
+pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, HeaderFault> {
+    let tags = HeaderTags::read(bytes)?;
     Ok(file(&tags, of_single)?.or_of_doubles(file(&tags, identity).ok()))
 }
 
-fn file(tags: &Tags, meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
-    let missing = |name: &str| Fault::Damaged(format!("no `{name}`"));
+fn file(tags: &HeaderTags, meant: Meaning) -> Result<RecordFile<PicoQuant>, HeaderFault> {
+    let missing = |name: &str| HeaderFault::Damaged(format!("no `{name}`"));
     let int = |name: &str| tags.int(name).ok_or_else(|| missing(name));
     let float = |name: &str| tags.float(name).ok_or_else(|| missing(name));
     let record_type = int("TTResultFormat_TTTRRecType")?;
     let known = RECORD_TYPES.iter().find(|known| known.code == record_type);
     let Some(&RecordType { instrument, layout, is_t3, .. }) = known else {
-        return Err(Fault::Damaged(format!(
+        return Err(HeaderFault::Damaged(format!(
             "record type {record_type:#010x} is not one of T2 or T3 that is known"
         )));
     };
     match tags.int("TTResultFormat_BitsPerRecord") {
         None | Some(RECORD_BITS) => {}
-        Some(bits) => return Err(Fault::Damaged(format!("records of {bits} bits instead of 32"))),
+        Some(bits) => {
+            return Err(HeaderFault::Damaged(format!("records of {bits} bits instead of 32")));
+        }
     }
     let global = float("MeasDesc_GlobalResolution")?;
     let tick_of = |seconds: f64| tick(&format!("{:e}", meant(seconds)));
@@ -141,7 +143,7 @@ fn file(tags: &Tags, meant: Meaning) -> Result<RecordFile<PicoQuant>, Fault> {
 }
 
 /// Returns the extent of the measurement. Compressed files that tagq writes have no number of records.
-fn stated(tags: &Tags) -> Stated {
+fn stated(tags: &HeaderTags) -> Stated {
     let is_own = tags.text("CreatorSW_Name") == Some(OWN_PROGRAM);
     let number = |name: &str| tags.int(name).and_then(|value| u64::try_from(value).ok());
     Stated {
@@ -151,7 +153,7 @@ fn stated(tags: &Tags) -> Stated {
     }
 }
 
-fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
+fn facts(tags: &HeaderTags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
     let mut facts = Facts::default();
     let joined = |names: [&str; 2]| {
         let texts: Vec<&str> = names.iter().filter_map(|name| tags.text(name)).collect();
@@ -179,7 +181,7 @@ fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
 }
 
 /// Returns the scan of an image.
-fn scan(tags: &Tags) -> ScanFacts {
+fn scan(tags: &HeaderTags) -> ScanFacts {
     let positive = |name: &str| tags.int(name).filter(|&value| value > 0);
     let marker = |name: &str| positive(name).map(|marker| format!("marker{marker}"));
     let side = |name: &str| positive(name).and_then(|side| u32::try_from(side).ok());

@@ -12,7 +12,7 @@ use tagq_store::Tick;
 
 use super::{
     labels::{MARKER_OFFSET, SYNC},
-    tags::Fault,
+    tags::HeaderFault,
 };
 use crate::formats::{counter::Counter, format::BEYOND_PERIOD, records::DecodedRecords};
 
@@ -27,7 +27,7 @@ const RESERVED: &str = "reserved record";
 
 /// How the bits of a record are divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum RecordBits {
     /// PicoHarp 300.
     PicoHarp,
     /// HydraHarp 400 with its first firmware: an overflow record is one overflow.
@@ -58,10 +58,12 @@ impl Pulses {
     const DENOMINATOR_MAX: u128 = 1 << 126;
 
     /// Returns pulses of this period.
-    pub(super) fn of(period: Tick, tick: Tick) -> Result<Self, Fault> {
+    pub(super) fn of(period: Tick, tick: Tick) -> Result<Self, HeaderFault> {
         let no_fraction = || {
             let (period, tick) = (period.exact(), tick.exact());
-            Fault::Damaged(format!("a sync period of {period} has no number of ticks of {tick}"))
+            HeaderFault::Damaged(format!(
+                "a sync period of {period} has no number of ticks of {tick}"
+            ))
         };
         let ticks: Ratio<i128> = period.in_ticks(tick).ok_or_else(no_fraction)?;
         let denominator = ticks.denom().unsigned_abs();
@@ -111,7 +113,7 @@ impl Pulses {
 /// The records of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PicoQuant {
-    pub layout: Layout,
+    pub layout: RecordBits,
     pub mode: Mode,
 }
 
@@ -137,23 +139,23 @@ impl PicoQuant {
     /// Sum that one overflow adds.
     fn wrap(self) -> i64 {
         match (self.layout, self.mode) {
-            (Layout::PicoHarp, Mode::T2) => 210_698_240,
-            (Layout::PicoHarp, Mode::T3(_)) => 65_536,
-            (Layout::HydraHarpV1, Mode::T2) => 33_552_000,
-            (Layout::HydraHarpV2, Mode::T2) => 33_554_432,
-            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T3(_)) => 1_024,
+            (RecordBits::PicoHarp, Mode::T2) => 210_698_240,
+            (RecordBits::PicoHarp, Mode::T3(_)) => 65_536,
+            (RecordBits::HydraHarpV1, Mode::T2) => 33_552_000,
+            (RecordBits::HydraHarpV2, Mode::T2) => 33_554_432,
+            (RecordBits::HydraHarpV1 | RecordBits::HydraHarpV2, Mode::T3(_)) => 1_024,
         }
     }
 
     fn is_overflow(self, record: u32) -> bool {
         match (self.layout, self.mode) {
-            (Layout::PicoHarp, Mode::T2) => {
+            (RecordBits::PicoHarp, Mode::T2) => {
                 record >> 28 == PICOHARP_SPECIAL && record.is_multiple_of(16)
             }
-            (Layout::PicoHarp, Mode::T3(_)) => {
+            (RecordBits::PicoHarp, Mode::T3(_)) => {
                 record >> 28 == PICOHARP_SPECIAL && (record >> 16).is_multiple_of(4_096)
             }
-            (Layout::HydraHarpV1 | Layout::HydraHarpV2, _) => {
+            (RecordBits::HydraHarpV1 | RecordBits::HydraHarpV2, _) => {
                 record >> 25 == 64 | HYDRAHARP_OVERFLOW
             }
         }
@@ -162,9 +164,9 @@ impl PicoQuant {
     /// How many overflows an overflow record stands for.
     fn overflows_of(self, record: u32) -> u32 {
         match (self.layout, self.mode) {
-            (Layout::HydraHarpV2, Mode::T2) => (record & 0x1ff_ffff).max(1),
-            (Layout::HydraHarpV2, Mode::T3(_)) => (record & 0x3ff).max(1),
-            (Layout::PicoHarp | Layout::HydraHarpV1, _) => 1,
+            (RecordBits::HydraHarpV2, Mode::T2) => (record & 0x1ff_ffff).max(1),
+            (RecordBits::HydraHarpV2, Mode::T3(_)) => (record & 0x3ff).max(1),
+            (RecordBits::PicoHarp | RecordBits::HydraHarpV1, _) => 1,
         }
     }
 
@@ -173,14 +175,14 @@ impl PicoQuant {
             return Event::Overflow;
         }
         match (self.layout, self.mode) {
-            (Layout::PicoHarp, Mode::T2) => match record >> 28 {
+            (RecordBits::PicoHarp, Mode::T2) => match record >> 28 {
                 // The lowest bits of the time of a marker are the markers.
                 PICOHARP_SPECIAL => {
                     Event::Markers { bits: record & 15, counter: record & 0xfff_fff0 }
                 }
                 channel => picoharp(channel, 0, record & 0xfff_ffff, 0),
             },
-            (Layout::PicoHarp, Mode::T3(_)) => {
+            (RecordBits::PicoHarp, Mode::T3(_)) => {
                 let (micro, counter) = ((record >> 16) & 0xfff, record & 0xffff);
                 match record >> 28 {
                     PICOHARP_SPECIAL if micro <= MARKER_BITS => {
@@ -190,10 +192,10 @@ impl PicoQuant {
                     channel => picoharp(channel, 1, counter, micro),
                 }
             }
-            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T2) => {
+            (RecordBits::HydraHarpV1 | RecordBits::HydraHarpV2, Mode::T2) => {
                 hydraharp(record, record & 0x1ff_ffff, 0, true)
             }
-            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T3(_)) => {
+            (RecordBits::HydraHarpV1 | RecordBits::HydraHarpV2, Mode::T3(_)) => {
                 hydraharp(record, record & 0x3ff, (record >> 10) & 0x7fff, false)
             }
         }

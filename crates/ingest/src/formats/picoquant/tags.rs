@@ -1,6 +1,6 @@
 //! The header of a PTU file: a list of tags, each with a name, an index and a value.
 //!
-//! The value of `TTResult_NumberOfRecords` is zero in [`Tags::lasting`], because the instrument writes it when the
+//! The value of `TTResult_NumberOfRecords` is zero in [`HeaderTags::lasting`], because the instrument writes it when the
 //! measurement ends: a file is recognised by these bytes while it grows.
 
 /// How tags are found that a file of histograms does not hold.
@@ -60,7 +60,7 @@ pub(super) enum Value {
 
 /// Why a header cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum HeaderFault {
     /// The bytes end inside the header.
     Torn,
     Damaged(String),
@@ -68,7 +68,7 @@ pub(super) enum Fault {
     Refused(String, &'static str),
 }
 
-impl Fault {
+impl HeaderFault {
     /// The fault of a file of this kind, which has no tags.
     pub(super) fn histogram(kind: &str) -> Self {
         Self::Refused(kind.into(), NO_TAGS)
@@ -77,22 +77,23 @@ impl Fault {
 
 /// The tags of a header, in the order of the file.
 #[derive(Debug)]
-pub(super) struct Tags {
+pub(super) struct HeaderTags {
     tags: Vec<(String, i32, Value)>,
     /// The bytes of the header, with zeros in place of values that change.
     pub lasting: Vec<u8>,
 }
 
-impl Tags {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Fault> {
-        let mut lasting = bytes.get(..PREAMBLE_BYTES).ok_or(Fault::Torn)?.to_vec();
+impl HeaderTags {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, HeaderFault> {
+        let mut lasting = bytes.get(..PREAMBLE_BYTES).ok_or(HeaderFault::Torn)?.to_vec();
         let mut tags = Vec::new();
         loop {
             let at = lasting.len();
-            let tag = bytes.get(at..at + TAG_BYTES).ok_or(Fault::Torn)?;
+            let tag = bytes.get(at..at + TAG_BYTES).ok_or(HeaderFault::Torn)?;
             let (name, rest) = tag.split_at(NAME_BYTES);
             let name = text(name);
-            let damaged = |what: &str| Fault::Damaged(format!("{what} at byte {at} of the header"));
+            let damaged =
+                |what: &str| HeaderFault::Damaged(format!("{what} at byte {at} of the header"));
             let index = i32::from_le_bytes(array(rest, 0));
             let kind = u32::from_le_bytes(array(rest, 4));
             if name.is_empty() || !KINDS.contains(&kind) {
@@ -105,7 +106,7 @@ impl Tags {
                 return Err(damaged("a text longer than any header"));
             }
             let end = at + TAG_BYTES + len;
-            let long = bytes.get(at + TAG_BYTES..end).ok_or(Fault::Torn)?;
+            let long = bytes.get(at + TAG_BYTES..end).ok_or(HeaderFault::Torn)?;
             let value = match kind {
                 BOOL | INT | BITS => Value::Int(i64::from_le_bytes(value)),
                 FLOAT => Value::Float(f64::from_le_bytes(value)),

@@ -12,7 +12,7 @@ use super::{
     labels::MARKER_OFFSET,
     legacy::Fields,
     records::word,
-    tags::Fault,
+    tags::HeaderFault,
 };
 use crate::formats::{
     counter::Counter,
@@ -39,7 +39,7 @@ const HISTOGRAM_MODE: i32 = 0;
 const TAGS_MODE: i32 = 2;
 
 /// Places of the texts and lengths that differ.
-struct Places {
+struct BoardPlaces {
     program: (usize, usize),
     began: (usize, usize),
     comment: usize,
@@ -50,11 +50,11 @@ struct Places {
 }
 
 /// Reads the header that `bytes` begin with.
-pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<TimeHarp>, Fault> {
+pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<TimeHarp>, HeaderFault> {
     let fields = Fields(bytes);
     let version = fields.text(VERSION)?;
     let places = match version.as_str() {
-        "5.0" => Places {
+        "5.0" => BoardPlaces {
             program: (0, 0),
             began: (28, 18),
             comment: 48,
@@ -62,7 +62,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<TimeHarp>, Fault> {
             resolution: 20,
             serial: 0,
         },
-        "6.0" => Places {
+        "6.0" => BoardPlaces {
             program: (22, 30),
             began: (52, 18),
             comment: 72,
@@ -70,29 +70,31 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<TimeHarp>, Fault> {
             resolution: 44,
             serial: 24,
         },
-        _ => return Err(Fault::Damaged(format!("format version `{version}` is not known"))),
+        _ => return Err(HeaderFault::Damaged(format!("format version `{version}` is not known"))),
     };
     let settings = places.comment + COMMENT_BYTES;
     let setting = |number: usize| fields.int(settings + 4 * number);
     match setting(6)? {
         TAGS_MODE => {}
-        HISTOGRAM_MODE => return Err(Fault::histogram("a histogram of a TimeHarp 200 (THD)")),
-        mode => return Err(Fault::Damaged(format!("mode {mode} is not that of time tags"))),
+        HISTOGRAM_MODE => {
+            return Err(HeaderFault::histogram("a histogram of a TimeHarp 200 (THD)"));
+        }
+        mode => return Err(HeaderFault::Damaged(format!("mode {mode} is not that of time tags"))),
     }
     if setting(2)? != 32 {
-        return Err(Fault::Damaged(format!("records of {} bits instead of 32", setting(2)?)));
+        return Err(HeaderFault::Damaged(format!("records of {} bits instead of 32", setting(2)?)));
     }
     let boards = Some(setting(4)?).filter(|boards| (1..=BOARDS_MAX).contains(boards));
-    let boards = boards.ok_or_else(|| Fault::Damaged("the number of boards".into()))?;
+    let boards = boards.ok_or_else(|| HeaderFault::Damaged("the number of boards".into()))?;
     let board = settings + SETTINGS_BYTES;
     let of_tags = board + places.board_bytes * boards.unsigned_abs() as usize;
     let of_tag = |number: usize| fields.int(of_tags + 4 * number);
     let image_words = of_tag(12)?;
     if !(0..=IMAGE_WORDS_MAX).contains(&image_words) {
-        return Err(Fault::Damaged(format!("{image_words} words of image settings")));
+        return Err(HeaderFault::Damaged(format!("{image_words} words of image settings")));
     }
     let end = of_tags + TAGS_BYTES + 4 * image_words.unsigned_abs() as usize;
-    let mut lasting = bytes.get(..end).ok_or(Fault::Torn)?.to_vec();
+    let mut lasting = bytes.get(..end).ok_or(HeaderFault::Torn)?.to_vec();
     // Rates, the end of the measurement and the number of records are written when it ends.
     lasting[of_tags + 28..of_tags + 48].fill(0);
     let clock = tick(&format!("{}e-9", of_tag(0)?))?;
@@ -136,27 +138,27 @@ const WRAP: i64 = 1 << 16;
 const RESERVED: &str = "reserved record";
 
 /// One record, decoded.
-pub(super) enum Event {
+pub(super) enum TimeHarpEvent {
     Photon { input: u64, micro: u32 },
     Markers(u32),
     Overflow,
     Reserved,
 }
 
-fn event(record: u32) -> Event {
+fn event(record: u32) -> TimeHarpEvent {
     let data = record >> 16 & 0xfff;
     if record >> 30 & 1 == 1 {
-        return Event::Photon { input: u64::from(record >> 28 & 3) + 1, micro: data };
+        return TimeHarpEvent::Photon { input: u64::from(record >> 28 & 3) + 1, micro: data };
     }
     match data {
-        0x800.. => Event::Overflow,
-        data if data & 7 > 0 => Event::Markers(data & 7),
-        _ => Event::Reserved,
+        0x800.. => TimeHarpEvent::Overflow,
+        data if data & 7 > 0 => TimeHarpEvent::Markers(data & 7),
+        _ => TimeHarpEvent::Reserved,
     }
 }
 
 impl Counter for TimeHarp {
-    type Event = (Event, u32);
+    type Event = (TimeHarpEvent, u32);
 
     fn record_bytes(&self) -> usize {
         4
@@ -167,18 +169,18 @@ impl Counter for TimeHarp {
     }
 
     fn overflows(&self, record: &[u8]) -> u32 {
-        u32::from(matches!(event(word(record)), Event::Overflow))
+        u32::from(matches!(event(word(record)), TimeHarpEvent::Overflow))
     }
 
-    fn event(&self, record: &[u8]) -> (Event, u32) {
+    fn event(&self, record: &[u8]) -> (TimeHarpEvent, u32) {
         let record = word(record);
         (event(record), record & 0xffff)
     }
 
-    fn counter(&self, (event, counter): &(Event, u32)) -> Option<u32> {
+    fn counter(&self, (event, counter): &(TimeHarpEvent, u32)) -> Option<u32> {
         match event {
-            Event::Photon { .. } | Event::Markers(_) => Some(*counter),
-            Event::Overflow | Event::Reserved => None,
+            TimeHarpEvent::Photon { .. } | TimeHarpEvent::Markers(_) => Some(*counter),
+            TimeHarpEvent::Overflow | TimeHarpEvent::Reserved => None,
         }
     }
 
@@ -188,19 +190,19 @@ impl Counter for TimeHarp {
 
     fn add(
         &self,
-        (event, counter): (Event, u32),
+        (event, counter): (TimeHarpEvent, u32),
         sum: i64,
         found: &mut DecodedRecords,
     ) -> Option<()> {
         let time = sum + i64::from(counter);
         match event {
-            Event::Photon { input, micro } => found.photon(time, input, micro),
-            Event::Markers(bits) => {
+            TimeHarpEvent::Photon { input, micro } => found.photon(time, input, micro),
+            TimeHarpEvent::Markers(bits) => {
                 let set = (0..u64::from(MARKERS)).filter(|bit| bits >> bit & 1 == 1);
                 set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
             }
-            Event::Overflow => {}
-            Event::Reserved => found.left_out(RESERVED),
+            TimeHarpEvent::Overflow => {}
+            TimeHarpEvent::Reserved => found.left_out(RESERVED),
         }
         Some(())
     }

@@ -8,7 +8,7 @@ use std::{
 
 use tagq_store::os::read_at;
 
-use super::fault::{Fault, damaged};
+use super::fault::{TableFault, damaged};
 use crate::payload::{
     Payload,
     input::{Stopped, clamp},
@@ -27,14 +27,14 @@ impl<'a> Bytes<'a> {
     }
 
     /// Reads `len` bytes from byte `at` on. They are inside the file before memory is taken for them.
-    pub fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, Fault> {
+    pub fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, TableFault> {
         let mut bytes = Vec::new();
         self.section(at, len)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     /// The `len` bytes from byte `at` on, to read one after the other.
-    pub fn section(&self, at: u64, len: u64) -> Result<Section<'a>, Fault> {
+    pub fn section(&self, at: u64, len: u64) -> Result<Section<'a>, TableFault> {
         match at.checked_add(len) {
             Some(end) if end <= self.size => Ok(Section { file: self.file, at, end }),
             _ => damaged(format!("it points to {len} bytes at byte {at}, after its end")),
@@ -51,7 +51,7 @@ impl<'a> Bytes<'a> {
 
 /// Refuses a file whose description puts several of its parts in the same bytes: a few bytes could stand for any
 /// number of rows.
-pub(crate) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<(), Fault> {
+pub(crate) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<(), TableFault> {
     places.sort_unstable_by_key(|place| (place.start, place.end));
     match places.windows(2).find(|pair| pair[1].start < pair[0].end) {
         Some(pair) => {

@@ -14,7 +14,7 @@ use crate::{
 
 /// Why a table is not read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum TableFault {
     Io(io::Error),
     /// The file is not as its format says; where and how.
     Damaged(String),
@@ -22,7 +22,7 @@ pub(crate) enum Fault {
     Refused(String),
 }
 
-impl Fault {
+impl TableFault {
     /// The error for the file of `payload`.
     pub(crate) fn name(self, payload: &Payload<'_>) -> Error {
         let path = payload.path.to_path_buf();
@@ -35,26 +35,26 @@ impl Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for TableFault {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<NoColumns> for Fault {
+impl From<NoColumns> for TableFault {
     fn from(no: NoColumns) -> Self {
         Self::Refused(no.what)
     }
 }
 
-pub(crate) fn damaged<T>(what: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Damaged(what.into()))
+pub(crate) fn damaged<T>(what: impl Into<String>) -> Result<T, TableFault> {
+    Err(TableFault::Damaged(what.into()))
 }
 
 /// The fault of a column of this name that holds `kind` and no numbers.
-pub(crate) fn no_numbers(name: &str, kind: &str) -> Fault {
+pub(crate) fn no_numbers(name: &str, kind: &str) -> TableFault {
     let name = name.escape_debug();
-    Fault::Refused(format!(
+    TableFault::Refused(format!(
         "the column `{name}` holds {kind}; tags are integers: write times as whole ticks, and name their unit by \
          --tick"
     ))
@@ -71,7 +71,7 @@ pub fn is_guarded() -> bool {
 }
 
 /// Calls a library that panics on some impossible files: such a panic is damage.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, TableFault>) -> Result<T, TableFault> {
     let before = IS_GUARDED.replace(true);
     let called = catch_unwind(AssertUnwindSafe(call));
     IS_GUARDED.set(before);

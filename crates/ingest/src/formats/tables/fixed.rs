@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::{
-    fault::Fault,
+    fault::TableFault,
     values::{Number, ReadColumn, Values, read_exact},
 };
 
@@ -28,7 +28,7 @@ impl<R: Read> Fixed<R> {
 }
 
 impl<R: Read> ReadColumn for Fixed<R> {
-    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), Fault> {
+    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), TableFault> {
         let Self { input, number, stride, offset, bytes } = self;
         let mut left = rows;
         while left > 0 {

@@ -9,7 +9,7 @@ use std::{io::Read as _, sync::atomic::Ordering, time::SystemTime};
 use tagq_store::{Recording, Tag, Tick, TimeUnit, format::MICRO_NONE};
 
 use super::{
-    fault::{Fault, damaged, no_numbers},
+    fault::{TableFault, damaged, no_numbers},
     values::{TableColumn, ValueKind, Values},
 };
 use crate::{
@@ -84,7 +84,7 @@ impl<'a, 's> Reading<'a, 's> {
         if Columns::channel(given, None).is_some() || Columns::times(given, None).is_some() {
             let what = "a table has a column of channels: choose the columns by time=NAME,channel=NAME; a channel for \
                         all tags, and a column for each channel, are for texts";
-            return Err(Fault::Refused(what.into()).name(payload));
+            return Err(TableFault::Refused(what.into()).name(payload));
         }
         let time_unit = settings.time_unit(chosen.unit_of_name());
         let to_ticks = settings.to_ticks(time_unit, tick);
@@ -118,7 +118,7 @@ impl<'a, 's> Reading<'a, 's> {
             let what = format!(
                 "the column `{name}` holds floats; say the unit of its times, as in --columns time={name}:ns"
             );
-            return Err(Fault::Refused(what).name(self.payload));
+            return Err(TableFault::Refused(what).name(self.payload));
         }
         if time.kind == ValueKind::Float && !self.has_tick {
             return Err(Error::NoTick { path: self.payload.path.into() });
@@ -153,7 +153,7 @@ impl<'a, 's> Reading<'a, 's> {
     }
 
     /// Makes ticks of times in a unit.
-    fn convert(&self, column: &TableColumn<'_>, times: &mut Values) -> Result<(), Fault> {
+    fn convert(&self, column: &TableColumn<'_>, times: &mut Values) -> Result<(), TableFault> {
         let Some(to_ticks) = self.to_ticks else { return Ok(()) };
         for (row, value) in times.bits.iter_mut().enumerate() {
             let ticks = match column.kind {
@@ -173,9 +173,9 @@ impl<'a, 's> Reading<'a, 's> {
     }
 
     /// Refuses a row of those that are being read.
-    fn fault<T>(&self, row: usize, column: &TableColumn<'_>, what: &str) -> Result<T, Fault> {
+    fn fault<T>(&self, row: usize, column: &TableColumn<'_>, what: &str) -> Result<T, TableFault> {
         let (number, name) = (self.rows + row as u64 + 1, column.name.escape_debug());
-        Err(Fault::Refused(format!("row {number}: `{name}` {what}")))
+        Err(TableFault::Refused(format!("row {number}: `{name}` {what}")))
     }
 
     /// Makes tags of some values.
@@ -185,7 +185,7 @@ impl<'a, 's> Reading<'a, 's> {
         [times, channels, micros]: &[Values; 3],
         [time, channel]: [&TableColumn<'_>; 2],
         micro: Option<&TableColumn<'_>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TableFault> {
         let is_whole = |values: &Values| values.bits.len() == rows;
         if !is_whole(times) || !is_whole(channels) || (micro.is_some() && !is_whole(micros)) {
             return damaged("its columns have different lengths");
@@ -249,7 +249,7 @@ impl<'a, 's> Reading<'a, 's> {
         loop {
             settings.check_wanted()?;
             let read = input.read(&mut buffer);
-            let read = read.map_err(|error| Fault::Io(error).name(payload))?;
+            let read = read.map_err(|error| TableFault::Io(error).name(payload))?;
             if read == 0 {
                 break;
             }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use super::fault::{Fault, damaged};
+use super::fault::{TableFault, damaged};
 use crate::payload::input::is_shrunk;
 
 /// The type of the numbers of a column, by which [`Values::bits`] are read.
@@ -41,7 +41,7 @@ pub(crate) struct TableColumn<'a> {
 /// Reads the values of a column one after the other.
 pub(crate) trait ReadColumn {
     /// Appends the next `rows` values; fewer are damage.
-    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), Fault>;
+    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), TableFault>;
 }
 
 impl Values {
@@ -79,14 +79,14 @@ impl Number {
 }
 
 /// Fills `bytes`; an end before that is damage.
-pub(crate) fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
+pub(crate) fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), TableFault> {
     input.read_exact(bytes).or_else(|error| match error.kind() {
-        _ if is_shrunk(&error) => Err(Fault::Io(error)),
+        _ if is_shrunk(&error) => Err(TableFault::Io(error)),
         io::ErrorKind::UnexpectedEof => damaged("its data end before its last row"),
         _ if error.raw_os_error().is_none() => {
             damaged(format!("its data cannot be decompressed: {error}"))
         }
-        _ => Err(Fault::Io(error)),
+        _ => Err(TableFault::Io(error)),
     })
 }
 

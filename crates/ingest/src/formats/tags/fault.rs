@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// Why a message could not be read.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum MessageFault {
     /// The input ends inside the message.
     Torn,
     /// The message is not what the schema says, seen at this word.
@@ -19,6 +19,6 @@ pub(super) enum Fault {
     Sink(Error),
 }
 
-pub(super) fn malformed(word: u64, reason: &'static str) -> Fault {
-    Fault::Malformed { word, reason }
+pub(super) fn malformed(word: u64, reason: &'static str) -> MessageFault {
+    MessageFault::Malformed { word, reason }
 }

@@ -7,7 +7,7 @@ use std::{fs::File, ops::Range};
 
 use tagq_store::os;
 
-use super::fault::{Fault, malformed};
+use super::fault::{MessageFault, malformed};
 
 /// Words kept in memory before they move to a file: 16 MiB.
 const KEPT_WORDS_MAX: usize = 2 << 20;
@@ -38,7 +38,7 @@ impl Kept {
     }
 
     /// Adds words from number `start` on, which come after all added before.
-    pub(super) fn add(&mut self, start: u64, bytes: &[u8]) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, start: u64, bytes: &[u8]) -> Result<(), MessageFault> {
         let end = start + bytes.len() as u64 / 8;
         let stored = self.spilled + self.memory.len() as u64;
         if stored + bytes.len() as u64 > self.bytes_max {
@@ -56,12 +56,12 @@ impl Kept {
         if self.memory.len() > KEPT_WORDS_MAX * 8 { self.spill() } else { Ok(()) }
     }
 
-    fn spill(&mut self) -> Result<(), Fault> {
+    fn spill(&mut self) -> Result<(), MessageFault> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => tempfile::tempfile().map_err(Fault::Spill)?,
+            None => tempfile::tempfile().map_err(MessageFault::Spill)?,
         };
-        os::write_all_at(&file, &self.memory, self.spilled).map_err(Fault::Spill)?;
+        os::write_all_at(&file, &self.memory, self.spilled).map_err(MessageFault::Spill)?;
         self.spilled += self.memory.len() as u64;
         self.memory.clear();
         self.file = Some(file);
@@ -69,7 +69,7 @@ impl Kept {
     }
 
     /// Fills `bytes` with the words from number `at` on.
-    pub(super) fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+    pub(super) fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), MessageFault> {
         let end = at + bytes.len() as u64 / 8;
         let run = self.runs.partition_point(|(run, _)| run.end <= at);
         let (start, stored) = match self.runs.get(run) {
@@ -81,7 +81,7 @@ impl Kept {
         let in_file = self.spilled.saturating_sub(from).min(bytes.len() as u64);
         let (first, second) = bytes.split_at_mut(as_len(in_file));
         if let (Some(file), false) = (&self.file, first.is_empty()) {
-            os::read_exact_at(file, first, from).map_err(Fault::Spill)?;
+            os::read_exact_at(file, first, from).map_err(MessageFault::Spill)?;
         }
         let from = as_len((from + in_file).saturating_sub(self.spilled));
         second.copy_from_slice(&self.memory[from..from + second.len()]);

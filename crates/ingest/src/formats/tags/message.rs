@@ -14,7 +14,7 @@ use std::{
 use tagq_store::Tag;
 
 use super::{
-    fault::{Fault, malformed},
+    fault::{MessageFault, malformed},
     kept::{Kept, as_len},
     pointer::{FAR, LIST_OF_POINTERS, LIST_OF_STRUCTS, Target, far_segment, near},
 };
@@ -50,7 +50,7 @@ impl<R: Read> Messages<R> {
 
     /// Hands the tags of the next message to `sink`, in the order of the lists. False at the end
     /// of the input.
-    pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<bool, Fault> {
+    pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<bool, MessageFault> {
         if !self.message.begin(&mut self.input)? {
             return Ok(false);
         }
@@ -95,7 +95,7 @@ impl Message {
     }
 
     /// Reads the segment table. False when the input has ended.
-    fn begin(&mut self, input: &mut impl Read) -> Result<bool, Fault> {
+    fn begin(&mut self, input: &mut impl Read) -> Result<bool, MessageFault> {
         self.segments.clear();
         self.position = 0;
         self.handed = 0;
@@ -104,7 +104,7 @@ impl Message {
         match read_up_to(input, &mut count)? {
             0 => return Ok(false),
             4 => {}
-            _ => return Err(Fault::Torn),
+            _ => return Err(MessageFault::Torn),
         }
         let last = u32::from_le_bytes(count);
         if last >= SEGMENTS_MAX {
@@ -130,7 +130,7 @@ impl Message {
     }
 
     /// The words of the outer list, each a pointer to an inner list; `None` when there is none.
-    fn outer_list(&mut self, input: &mut impl Read) -> Result<Option<Range<u64>>, Fault> {
+    fn outer_list(&mut self, input: &mut impl Read) -> Result<Option<Range<u64>>, MessageFault> {
         let (at, data, pointers) = match self.target(input, 0)? {
             Target::Null => return Ok(None),
             Target::Struct { at, data, pointers, segment } => {
@@ -157,7 +157,11 @@ impl Message {
     }
 
     /// The inner list of the pointer at word `at`; `None` when it holds no tags.
-    fn inner_list(&mut self, input: &mut impl Read, at: u64) -> Result<Option<InnerList>, Fault> {
+    fn inner_list(
+        &mut self,
+        input: &mut impl Read,
+        at: u64,
+    ) -> Result<Option<InnerList>, MessageFault> {
         let (list, segment, words) = match self.target(input, at)? {
             Target::Null => return Ok(None),
             Target::List { at, segment, size: LIST_OF_STRUCTS, count } => (at, segment, count),
@@ -194,7 +198,7 @@ impl Message {
         list: &InnerList,
         chunk: &mut [Tag],
         sink: &mut Sink<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MessageFault> {
         let words = list.count * list.stride;
         self.handed += words;
         if self.handed > self.total() {
@@ -231,10 +235,10 @@ impl Message {
             };
             let whole = as_len(filled as u64 / 8 / list.stride);
             if whole > 0 {
-                sink(&tags[..whole]).map_err(Fault::Sink)?;
+                sink(&tags[..whole]).map_err(MessageFault::Sink)?;
             }
             if filled < words * 8 {
-                return Err(Fault::Torn);
+                return Err(MessageFault::Torn);
             }
             at += words as u64;
         }
@@ -249,7 +253,7 @@ impl Message {
         at: u64,
         arrives: bool,
         bytes: &mut [u8],
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, MessageFault> {
         if arrives {
             self.position += bytes.len() as u64 / 8;
             return read_up_to(input, bytes);
@@ -258,7 +262,7 @@ impl Message {
     }
 
     /// Reads over what no list used, so that the next message begins at its first byte.
-    fn skip_rest(&mut self, input: &mut impl Read, chunk: &mut [Tag]) -> Result<(), Fault> {
+    fn skip_rest(&mut self, input: &mut impl Read, chunk: &mut [Tag]) -> Result<(), MessageFault> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(chunk);
         while self.position < self.total() {
             let words = (self.total() - self.position).min(bytes.len() as u64 / 8);
@@ -269,7 +273,7 @@ impl Message {
     }
 
     /// One word, wherever it is.
-    fn word(&mut self, input: &mut impl Read, at: u64) -> Result<u64, Fault> {
+    fn word(&mut self, input: &mut impl Read, at: u64) -> Result<u64, MessageFault> {
         self.keep_until(input, at + 1)?;
         let mut bytes = [0; 8];
         self.kept.read(at, &mut bytes)?;
@@ -277,7 +281,7 @@ impl Message {
     }
 
     /// Keeps all words before `end` that have not arrived yet.
-    fn keep_until(&mut self, input: &mut impl Read, end: u64) -> Result<(), Fault> {
+    fn keep_until(&mut self, input: &mut impl Read, end: u64) -> Result<(), MessageFault> {
         if self.position >= end {
             return Ok(());
         }
@@ -293,7 +297,7 @@ impl Message {
     }
 
     /// The target of the pointer at word `at`, through far pointers.
-    fn target(&mut self, input: &mut impl Read, at: u64) -> Result<Target, Fault> {
+    fn target(&mut self, input: &mut impl Read, at: u64) -> Result<Target, MessageFault> {
         let segment = self.segments.partition_point(|&start| start <= at) - 1;
         let pointer = self.word(input, at)?;
         if pointer == 0 {
@@ -322,7 +326,7 @@ impl Message {
     }
 
     /// The word that a far pointer at word `at` leads to, the first of `words` in its segment.
-    fn far(&self, at: u64, pointer: u64, words: u64) -> Result<u64, Fault> {
+    fn far(&self, at: u64, pointer: u64, words: u64) -> Result<u64, MessageFault> {
         let segment = far_segment(pointer);
         if segment + 1 >= self.segments.len() {
             return Err(malformed(at, "a far pointer leads to a segment that is not there"));
@@ -333,25 +337,31 @@ impl Message {
     }
 
     /// Whether `words` words from `start` on lie inside the segment.
-    fn check_inside(&self, at: u64, segment: usize, start: u64, words: u64) -> Result<(), Fault> {
+    fn check_inside(
+        &self,
+        at: u64,
+        segment: usize,
+        start: u64,
+        words: u64,
+    ) -> Result<(), MessageFault> {
         let inside = start >= self.segments[segment] && start + words <= self.segments[segment + 1];
         if inside { Ok(()) } else { Err(malformed(at, "a pointer leads out of its segment")) }
     }
 }
 
-fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
-    if read_up_to(input, bytes)? == bytes.len() { Ok(()) } else { Err(Fault::Torn) }
+fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), MessageFault> {
+    if read_up_to(input, bytes)? == bytes.len() { Ok(()) } else { Err(MessageFault::Torn) }
 }
 
 /// Fills `bytes`, or as much of them as there is before the input ends; returns how much.
-fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, Fault> {
+fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, MessageFault> {
     let mut filled = 0;
     while filled < bytes.len() {
         match input.read(&mut bytes[filled..]) {
             Ok(0) => break,
             Ok(n) => filled += n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Fault::Input(e)),
+            Err(e) => return Err(MessageFault::Input(e)),
         }
     }
     Ok(filled)

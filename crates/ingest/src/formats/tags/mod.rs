@@ -25,9 +25,9 @@ pub(crate) const SUFFIX: &str = ".tags";
 pub(crate) const NAME: &str = "tags";
 
 /// The format of a recorder.
-pub(crate) struct Tags;
+pub(crate) struct TagMessages;
 
-impl Format for Tags {
+impl Format for TagMessages {
     fn facts(&self) -> FormatFacts {
         FormatFacts {
             names: &[NAME],
@@ -47,7 +47,7 @@ impl Format for Tags {
     }
 }
 
-impl Reader for Tags {
+impl Reader for TagMessages {
     fn header(&self, _: &Payload<'_>, _: &Settings) -> Result<Header, Error> {
         Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
     }

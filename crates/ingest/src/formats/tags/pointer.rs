@@ -1,7 +1,7 @@
 //! Pointers of Cap'n Proto. The word 0x0000_0017_0000_0001 at word 4 is a list of structs with two words of content,
 //! which begins at word 5.
 
-use super::fault::{Fault, malformed};
+use super::fault::{MessageFault, malformed};
 
 /// The target of a pointer.
 pub(super) enum Target {
@@ -20,7 +20,12 @@ pub(super) fn far_segment(pointer: u64) -> usize {
 
 /// Reads a struct or list pointer that stands at word `at` and counts its offset from `base`.
 /// Whether the target lies inside `segment` is for the caller to check: its size is known there.
-pub(super) fn near(pointer: u64, at: u64, base: u64, segment: usize) -> Result<Target, Fault> {
+pub(super) fn near(
+    pointer: u64,
+    at: u64,
+    base: u64,
+    segment: usize,
+) -> Result<Target, MessageFault> {
     // Bits 2..32, signed.
     #[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
     let offset = i64::from((pointer as u32).cast_signed() >> 2);

@@ -9,14 +9,14 @@ use std::{ops::Range, path::Path};
 
 use tagq_store::Tag;
 
-use super::{fault::Fault, message::Messages};
+use super::{fault::MessageFault, message::Messages};
 use crate::{
     error::{Error, io_error},
     formats::format::{Checkpoint, Complete, Decoded, Sink, Summary},
     payload::{
         Payload,
         crc::Crc,
-        frames::{Walk, scan},
+        frames::{FrameWalk, scan},
         input::{Buffered, Member},
         input_error,
     },
@@ -87,7 +87,7 @@ enum Cutter<'a> {
     /// All bytes are one unit.
     One(Option<Unit>),
     /// Each unit is some frames.
-    Frames { walk: Walk<'a>, frames_before: usize },
+    Frames { walk: FrameWalk<'a>, frames_before: usize },
 }
 
 impl Cutter<'_> {
@@ -181,7 +181,7 @@ struct Pumped {
 /// Why no more was handed on.
 #[derive(Debug)]
 struct Stopped {
-    fault: Box<Fault>,
+    fault: Box<MessageFault>,
     /// The message in which it happened, from 1, and the member.
     message: u64,
     member: Option<Member>,
@@ -189,7 +189,7 @@ struct Stopped {
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        Self { fault: Box::new(Fault::Sink(error)), message: 0, member: None }
+        Self { fault: Box::new(MessageFault::Sink(error)), message: 0, member: None }
     }
 }
 
@@ -198,15 +198,15 @@ impl Stopped {
     fn name(self, path: &Path) -> Error {
         let (path_buf, message) = (path.to_path_buf(), self.message);
         match *self.fault {
-            Fault::Torn => Error::TornMessage { path: path_buf, message },
-            Fault::Malformed { word, reason } => {
+            MessageFault::Torn => Error::TornMessage { path: path_buf, message },
+            MessageFault::Malformed { word, reason } => {
                 Error::Message { path: path_buf, message, word, reason }
             }
-            Fault::Input(source) => input_error(path, source, self.member),
-            Fault::Spill(source) => {
+            MessageFault::Input(source) => input_error(path, source, self.member),
+            MessageFault::Spill(source) => {
                 Error::Io { path: path_buf, action: "set aside a part of a message of", source }
             }
-            Fault::Sink(error) => error,
+            MessageFault::Sink(error) => error,
         }
     }
 }
@@ -249,10 +249,10 @@ fn pump(
             pumped.tags += part.len() as u64;
             out.copy(part)
         };
-        match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut sink)) {
+        match looked.map_err(MessageFault::Input).and_then(|()| messages.next(&mut sink)) {
             Ok(true) => pumped.messages += 1,
             Ok(false) => break,
-            Err(Fault::Torn) if settings.salvage => {
+            Err(MessageFault::Torn) if settings.salvage => {
                 pumped.crc = messages.input().input().crc();
                 break;
             }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     formats::{
-        columns::{ChosenColumns, ColumnNames, Columns, NoColumns, Places},
+        columns::{ChosenColumns, ColumnNames, ColumnPlaces, Columns, NoColumns},
         naming::{Meaning, Name, Quantity},
         times::{InTicks, TimeFault, ToTicks},
     },
@@ -24,14 +24,14 @@ use crate::{
 
 /// Which columns the lines of a text have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum TextLayout {
     /// Channel and time in this order, both whole numbers.
     Two(TextColumns),
     /// Fields of any kind.
     Fields(Box<Fields>),
 }
 
-impl Layout {
+impl TextLayout {
     fn chosen(&self) -> ChosenColumns {
         match self {
             Self::Two(order) => ChosenColumns::Order(*order),
@@ -92,7 +92,7 @@ pub(super) struct Fields {
     chosen: ChosenColumns,
     /// The unit of times; `None` if they are ticks.
     times: Option<TimesInUnit>,
-    places: Places,
+    places: ColumnPlaces,
     /// Columns with the times of one channel each, in place of a column of channels.
     times_of: Vec<(usize, u16)>,
     /// Fields of each line.
@@ -134,7 +134,7 @@ pub(super) struct ParsedLines {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeaderLine {
     names: Vec<String>,
-    pub places: Places,
+    pub places: ColumnPlaces,
     times_of: Vec<(usize, u16)>,
     separator: Separator,
     line: Vec<u8>,
@@ -151,7 +151,7 @@ pub(super) struct NamesLine {
 
 /// The columns that are sought in a header.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'s> {
+pub(super) struct SoughtColumns<'s> {
     pub names: &'s ColumnNames,
     /// Names of columns that each have the times of a channel.
     pub times: Option<&'s [String]>,
@@ -159,9 +159,9 @@ pub(super) struct Wanted<'s> {
     pub channel: Option<u16>,
 }
 
-impl Wanted<'_> {
+impl SoughtColumns<'_> {
     /// Finds the columns, and those that each have the times of a channel.
-    fn find(self, names: &[String]) -> Result<(Places, Vec<(usize, u16)>), NoColumns> {
+    fn find(self, names: &[String]) -> Result<(ColumnPlaces, Vec<(usize, u16)>), NoColumns> {
         let Some(times) = self.times else {
             let Some(channel) = self.channel else {
                 return Ok((self.names.find(names)?, Vec::new()));
@@ -215,7 +215,7 @@ impl NamesLine {
     }
 
     /// Finds the columns that are sought.
-    pub(super) fn find(self, wanted: Wanted<'_>) -> Result<HeaderLine, NoColumns> {
+    pub(super) fn find(self, wanted: SoughtColumns<'_>) -> Result<HeaderLine, NoColumns> {
         let Self { names, separator, line } = self;
         let (places, times_of) = wanted.find(&names)?;
         Ok(HeaderLine { names, places, times_of, separator, line })
@@ -233,7 +233,7 @@ impl NamesLine {
 
 impl HeaderLine {
     /// The columns in a header; `None` if the line is no header: one field, or a number among them.
-    pub(super) fn of(line: &[u8], wanted: Wanted<'_>) -> Option<Result<Self, NoColumns>> {
+    pub(super) fn of(line: &[u8], wanted: SoughtColumns<'_>) -> Option<Result<Self, NoColumns>> {
         let names = NamesLine::of(line)?;
         // One column alone has times if their channel is known.
         if names.names.len() < 2 && wanted.channel.is_none() {
@@ -295,7 +295,7 @@ impl Fields {
         Self {
             chosen: ChosenColumns::Times(count),
             times,
-            places: Places { time: 0, channel: 0, micro: None, time_unit: None },
+            places: ColumnPlaces { time: 0, channel: 0, micro: None, time_unit: None },
             times_of: (0..count).zip(channels_from(channel)).collect(),
             count,
             separator: separator.unwrap_or_else(|| Separator::of(first)),
@@ -310,7 +310,7 @@ impl Fields {
             TextColumns::ChannelTime => (1, 0),
             TextColumns::TimeChannel => (0, 1),
         };
-        let places = Places { time, channel, micro: None, time_unit: None };
+        let places = ColumnPlaces { time, channel, micro: None, time_unit: None };
         let fields = Self {
             chosen: ChosenColumns::Order(order),
             times,
@@ -559,7 +559,10 @@ mod tests {
 
     fn of(header: &str) -> Option<Result<HeaderLine, NoColumns>> {
         const USUAL: ColumnNames = ColumnNames { time: None, channel: None, micro: None };
-        HeaderLine::of(header.as_bytes(), Wanted { names: &USUAL, times: None, channel: None })
+        HeaderLine::of(
+            header.as_bytes(),
+            SoughtColumns { names: &USUAL, times: None, channel: None },
+        )
     }
 
     fn rows(header: &str, lines: &str) -> Result<Vec<(i64, u64)>, LineFault> {

@@ -14,7 +14,7 @@ use tagq_store::Recording;
 use super::{
     NAME, hint,
     labels::ChannelNames,
-    layout::{Fields, Layout, ParsedLines},
+    layout::{Fields, ParsedLines, TextLayout},
     line::{WrongLine, parse, parse_one},
     start::{BYTE_ORDER_MARK, Finder, Start},
     stopped::TextStopped,
@@ -81,7 +81,7 @@ pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Heade
     let found = found.map_err(|stopped| stopped.name(payload, settings))?;
     let Some((layout, at, tick)) = found else { return Ok(Header::default()) };
     let mut names = ChannelNames::new(&settings.names_before);
-    if let Layout::Fields(fields) = &layout
+    if let TextLayout::Fields(fields) = &layout
         && layout.has_names()
     {
         let lines = start[at..].split_inclusive(|&byte| byte == b'\n');
@@ -101,7 +101,7 @@ pub(super) fn header(payload: &Payload<'_>, settings: &Settings) -> Result<Heade
 
 /// The layout of a text whose reading is continued, if it says more than an order. It is found from the beginning of
 /// the file, where the header is.
-fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<Layout>, Error> {
+fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<TextLayout>, Error> {
     let before = settings.columns_before.as_ref();
     if settings.start_byte == 0 || before.is_none() {
         return Ok(None);
@@ -146,7 +146,7 @@ fn channel_of_name(path: &Path) -> Option<u16> {
 fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
-    begun: Option<Layout>,
+    begun: Option<TextLayout>,
     TextForm { ahead, block_bytes, is_compressed, named }: TextForm,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
@@ -191,7 +191,7 @@ struct TextRead {
     tags: u64,
     /// Whether it has a line of a tag.
     is_begun: bool,
-    layout: Layout,
+    layout: TextLayout,
     names: ChannelNames,
     end: End,
 }
@@ -221,8 +221,8 @@ impl TextRead {
         let known = self.names.all().len();
         let mut parsed = ParsedLines::default();
         let result = match &self.layout {
-            Layout::Two(order) => parse_one(line, *order).map(|tag| parsed.tags.extend(tag)),
-            Layout::Fields(fields) => {
+            TextLayout::Two(order) => parse_one(line, *order).map(|tag| parsed.tags.extend(tag)),
+            TextLayout::Fields(fields) => {
                 fields.line(line, &mut self.names, &mut Vec::new(), &mut parsed)
             }
         };
@@ -271,7 +271,7 @@ impl Blocks<'_> {
 }
 
 struct Parser<'s> {
-    layout: Layout,
+    layout: TextLayout,
     names: Mutex<ChannelNames>,
     is_compressed: bool,
     settings: &'s Settings,
@@ -310,12 +310,12 @@ impl Units for Parser<'_> {
         let mut parsed = ParsedLines { tags: out.buffer(), ..ParsedLines::default() };
         let (start, len) = (block.start, block.len());
         let lines = match &self.layout {
-            Layout::Two(order) => parse(block.padded(), start, len, *order, &mut parsed.tags),
+            TextLayout::Two(order) => parse(block.padded(), start, len, *order, &mut parsed.tags),
             // Threads wait for each other only where new names get numbers.
-            Layout::Fields(fields) if !self.layout.has_names() => {
+            TextLayout::Fields(fields) if !self.layout.has_names() => {
                 self.parse(fields, block, &mut ChannelNames::new(&[]), &mut parsed)
             }
-            Layout::Fields(fields) => {
+            TextLayout::Fields(fields) => {
                 let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
                 let known = names.all().len();
                 let lines = self.parse(fields, block, &mut names, &mut parsed);
@@ -467,7 +467,7 @@ mod tests {
         let outcome = match read {
             Ok(read) => {
                 assert_eq!(read.tags, tags.len() as u64);
-                let Layout::Two(columns) = read.layout else { panic!("a header of names") };
+                let TextLayout::Two(columns) = read.layout else { panic!("a header of names") };
                 Ok((read.end, columns))
             }
             Err(TextStopped::Line(wrong)) => Err((wrong.line, wrong.fault)),
@@ -626,7 +626,9 @@ mod tests {
                 let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {
-                        let Layout::Two(columns) = read.layout else { panic!("a header of names") };
+                        let TextLayout::Two(columns) = read.layout else {
+                            panic!("a header of names")
+                        };
                         assert!(tags.iter().all(|tag| match columns {
                             ChannelTime => tag.channel == 7,
                             TimeChannel => tag.time == 7,

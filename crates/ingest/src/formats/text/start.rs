@@ -8,7 +8,7 @@ use super::{
     columns::TextColumns,
     fields::{LineFault, comment},
     hint,
-    layout::{Fields, HeaderLine, Layout, NamesLine, TimesInUnit, Wanted},
+    layout::{Fields, HeaderLine, NamesLine, SoughtColumns, TextLayout, TimesInUnit},
     line::{WrongLine, parse_one, whole},
     stated::Stated,
     stopped::TextStopped,
@@ -52,7 +52,7 @@ pub(super) fn is_text(start: &[u8]) -> bool {
 
 /// The text up to the first tag.
 pub(super) struct Start {
-    pub layout: Layout,
+    pub layout: TextLayout,
     /// Lines before the first tag.
     pub lines: u64,
     /// The block in which the tags begin; `None` when the text has none.
@@ -65,7 +65,7 @@ impl Start {
     pub(super) fn read(
         cutter: &mut Cutter<'_>,
         settings: &Settings,
-        begun: Option<Layout>,
+        begun: Option<TextLayout>,
         named: Option<u16>,
     ) -> Result<Self, TextStopped> {
         let mut finder = Finder::new(settings, named);
@@ -143,7 +143,7 @@ impl<'s> Finder<'s> {
         settings: &'s Settings,
         start: &[u8],
         named: Option<u16>,
-    ) -> Result<Option<(Layout, usize, Option<Tick>)>, TextStopped> {
+    ) -> Result<Option<(TextLayout, usize, Option<Tick>)>, TextStopped> {
         let mut finder = Self::new(settings, named);
         let mut at = if start.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         while let Some(len) = start[at..].iter().position(|&byte| byte == b'\n') {
@@ -161,7 +161,7 @@ impl<'s> Finder<'s> {
     }
 
     /// Takes the next line. Returns the layout if it is the first tag.
-    fn line(&mut self, line: &[u8]) -> Result<Option<Layout>, TextStopped> {
+    fn line(&mut self, line: &[u8]) -> Result<Option<TextLayout>, TextStopped> {
         let is_before = if self.skip > 0 {
             self.skip -= 1;
             true
@@ -301,14 +301,14 @@ impl<'s> Finder<'s> {
         columns.as_ref().or(columns_before.as_ref()).and_then(Columns::named)
     }
 
-    fn wanted(&self) -> Wanted<'s> {
+    fn wanted(&self) -> SoughtColumns<'s> {
         const USUAL: ColumnNames = ColumnNames { time: None, channel: None, micro: None };
         let times = match self.times() {
             Some(ChosenColumns::NamedTimes(names)) => Some(&**names),
             _ => None,
         };
         let channel = self.channel();
-        Wanted { names: self.names().unwrap_or(&USUAL), times, channel }
+        SoughtColumns { names: self.names().unwrap_or(&USUAL), times, channel }
     }
 
     /// The channel of all tags, or of the first column of times.
@@ -346,7 +346,7 @@ impl<'s> Finder<'s> {
     }
 
     /// The layout of a text whose first tag is this line; of an empty line, as far as the header says it.
-    pub(super) fn layout(&mut self, first: &[u8]) -> Layout {
+    pub(super) fn layout(&mut self, first: &[u8]) -> TextLayout {
         let comment = self.comment.take().filter(|header| header.fits(first));
         let header = self.header.take().or(comment);
         let of_name = header.as_ref().and_then(|header| header.places.time_unit);
@@ -356,19 +356,19 @@ impl<'s> Finder<'s> {
             Some(TimesInUnit { unit, tick, to_ticks })
         });
         if let Some(header) = header {
-            return Layout::Fields(Fields::below(header, times, first).into());
+            return TextLayout::Fields(Fields::below(header, times, first).into());
         }
         if let Some((count, channel)) = self.times_without_header(first) {
-            return Layout::Fields(Fields::of_times(count, channel, times, first).into());
+            return TextLayout::Fields(Fields::of_times(count, channel, times, first).into());
         }
         let stated = self.order.or_else(|| self.given_order());
         let order = stated.unwrap_or_default();
         let fields = Fields::in_order(order, times, first);
         let has_names = stated.is_some() && fields.has_names;
         if times.is_some() || has_names {
-            Layout::Fields(fields.into())
+            TextLayout::Fields(fields.into())
         } else {
-            Layout::Two(order)
+            TextLayout::Two(order)
         }
     }
 
@@ -394,8 +394,8 @@ impl<'s> Finder<'s> {
     }
 
     /// Checks that the first tag of a text without a header is one, and says where tags begin if it is not.
-    fn check(&self, layout: &Layout, lines: &[u8]) -> Result<(), TextStopped> {
-        let Layout::Two(order) = layout else { return Ok(()) };
+    fn check(&self, layout: &TextLayout, lines: &[u8]) -> Result<(), TextStopped> {
+        let TextLayout::Two(order) = layout else { return Ok(()) };
         let mut lines = lines.split_inclusive(|&byte| byte == b'\n').take(LINES_LOOKED_AT);
         let is_tag = |line: &[u8]| matches!(parse_one(line, *order), Ok(Some(_)));
         let Some(first) = lines.next().filter(|first| !is_tag(first)) else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fs::File, io, ops::Range};
 
-use crate::payload::frames::Walk;
+use crate::payload::frames::FrameWalk;
 
 /// The largest memory for what a member refers back to: the default of `zstd` itself, and twice what `xz -9` takes.
 pub(super) const WINDOW_LOG_MAX: u32 = 27;
@@ -39,7 +39,7 @@ pub(crate) trait Compression: Sync {
     fn decompressor(&self) -> io::Result<AnyDecompressor>;
 
     /// Walks over the members by their headers. `None` if only decompression shows where a member ends.
-    fn walk<'a>(&self, _: &'a File, _: Range<u64>) -> Option<Walk<'a>> {
+    fn walk<'a>(&self, _: &'a File, _: Range<u64>) -> Option<FrameWalk<'a>> {
         None
     }
 }

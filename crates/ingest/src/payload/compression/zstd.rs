@@ -7,7 +7,7 @@ use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation as _, OutBuffer
 use super::interface::{
     AnyDecompressor, Compression, Decompressor, Step, WINDOW_LOG_MAX, unsupported,
 };
-use crate::payload::frames::{Walk, is_frame_start};
+use crate::payload::frames::{FrameWalk, is_frame_start};
 
 pub(crate) struct Zstd;
 
@@ -34,8 +34,8 @@ impl Compression for Zstd {
         Ok(Box::new(Frames(decoder)))
     }
 
-    fn walk<'a>(&self, file: &'a File, bytes: Range<u64>) -> Option<Walk<'a>> {
-        Some(Walk::new(file, bytes))
+    fn walk<'a>(&self, file: &'a File, bytes: Range<u64>) -> Option<FrameWalk<'a>> {
+        Some(FrameWalk::new(file, bytes))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Narrow {
 
 /// [`Distances`] in 32 bits.
 #[derive(Debug, Clone, Copy)]
-struct Wanted {
+struct NarrowDistances {
     first: i32,
     last: i32,
     /// All bits set, unless the negative of the distance is written.
@@ -76,7 +76,7 @@ impl Narrow {
         spans_at(simd, owners, others, wanted, numbers, number, &mut take);
     }
 
-    fn load(&mut self, [owners, others]: [&[i64]; 2], wanted: &Distances) -> Wanted {
+    fn load(&mut self, [owners, others]: [&[i64]; 2], wanted: &Distances) -> NarrowDistances {
         let origin = owners.first().copied().unwrap_or_default();
         let narrow = |&time: &i64| low_half(time.wrapping_sub(origin)).cast_signed();
         self.owners.clear();
@@ -85,7 +85,7 @@ impl Narrow {
         self.others.extend(others.iter().map(narrow));
         // One more chunk always follows the last other; its times are out of reach of every owner.
         self.others.extend([i32::MAX; CHUNK]);
-        Wanted {
+        NarrowDistances {
             first: low_half(wanted.first).cast_signed(),
             last: low_half(wanted.last).cast_signed(),
             flip: if wanted.is_negative { 0 } else { u32::MAX },
@@ -99,7 +99,7 @@ fn spans_at<V: Copy>(
     simd: Simd,
     owners: &[i32],
     others: &[i32],
-    wanted: Wanted,
+    wanted: NarrowDistances,
     values: &mut [V],
     value: impl Fn(u32) -> V,
     take: &mut impl FnMut(&mut [V]),
@@ -119,7 +119,7 @@ fn spans_at<V: Copy>(
 fn spans_avx2<V: Copy>(
     owners: &[i32],
     others: &[i32],
-    wanted: Wanted,
+    wanted: NarrowDistances,
     values: &mut [V],
     value: impl Fn(u32) -> V,
     take: &mut impl FnMut(&mut [V]),
@@ -134,12 +134,12 @@ fn spans_avx2<V: Copy>(
 fn spans<V: Copy>(
     owners: &[i32],
     others: &[i32],
-    wanted: Wanted,
+    wanted: NarrowDistances,
     values: &mut [V],
     value: impl Fn(u32) -> V,
     take: &mut impl FnMut(&mut [V]),
 ) {
-    let Wanted { first, last, flip, low } = wanted;
+    let NarrowDistances { first, last, flip, low } = wanted;
     let (mut start, mut end, mut len) = (0, 0, 0);
     for &owner in owners {
         start = passed(others, start, owner.wrapping_sub(last));

@@ -17,10 +17,10 @@ pub(super) fn at_edges(
 ) {
     let part = into.len().div_ceil(WALKS).max(1);
     let mut parts = into.chunks_mut(part);
-    let mut walks: [Walk<'_>; WALKS] = std::array::from_fn(|n| {
+    let mut walks: [RowWalk<'_>; WALKS] = std::array::from_fn(|n| {
         let into = parts.next().unwrap_or_default();
         let row = (rows.start + n * part).min(rows.end);
-        Walk { row, into, done: 0, edge: edge(time, row, beyond) }
+        RowWalk { row, into, done: 0, edge: edge(time, row, beyond) }
     });
     loop {
         // No walk reaches the end of its rows or of the times in so many steps.
@@ -63,14 +63,14 @@ pub(super) fn tile_at_edges(
 }
 
 /// The rows of one walk.
-struct Walk<'a> {
+struct RowWalk<'a> {
     row: usize,
     into: &'a mut [u64],
     done: usize,
     edge: usize,
 }
 
-impl Walk<'_> {
+impl RowWalk<'_> {
     fn left(&self) -> usize {
         self.into.len() - self.done
     }

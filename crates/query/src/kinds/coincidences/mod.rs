@@ -143,7 +143,7 @@ impl Coincidences {
         self.check_veto(&groups)?;
         let rule = self.rule.definition();
         if rule.engine() != Engine::Ways {
-            return Err(Error::VetoRule { rule: rule.name() });
+            return Err(self.takes_no_veto());
         }
         let left = HeraldsLeft { query: self, herald, groups: &groups };
         let counts = ledger.counts(self.scope.range, &left)?.groups()?;
@@ -154,11 +154,16 @@ impl Coincidences {
         left.collect()
     }
 
+    fn takes_no_veto(&self) -> Error {
+        let others = Rule::ALL.into_iter().filter(|rule| rule.definition().takes_veto());
+        Error::VetoRule { rule: self.rule.name(), others: others.map(Rule::name).collect() }
+    }
+
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
         let Some(veto) = &self.veto else { return Ok(()) };
         let rule = self.rule.definition();
         if !rule.takes_veto() {
-            return Err(Error::VetoRule { rule: rule.name() });
+            return Err(self.takes_no_veto());
         }
         veto.check(self.window, groups)
     }

@@ -125,8 +125,8 @@ impl Bins {
                 (difference >= low && bin < count).then_some(usize::try_from(bin).ok()?)
             }
             Self::Edges(ref edges) => {
-                let behind = edges.partition_point(|&edge| edge <= difference);
-                (behind > 0 && behind < edges.len()).then(|| behind - 1)
+                let after = edges.partition_point(|&edge| edge <= difference);
+                (after > 0 && after < edges.len()).then(|| after - 1)
             }
         }
     }

@@ -100,8 +100,8 @@ pub(super) fn without_stop(
         let Some(from) = last.map_or(Some(None), |last| last.checked_add(1).map(Some)) else {
             return 0;
         };
-        let behind = TimeRange { from, to: None }.and(&range);
-        source.singles_within(start.label, start.delay, behind, execution.simd)
+        let after = TimeRange { from, to: None }.and(&range);
+        source.singles_within(start.label, start.delay, after, execution.simd)
     };
     recording.sources.iter().map(of).sum()
 }

@@ -97,7 +97,7 @@ pub(super) fn count(
             return 0;
         }
         let (counts, places) = counts.split_at_mut(numbers);
-        Walk { image, sine: sine.as_ref(), morsel, counts, places }.walk(thread);
+        PixelWalk { image, sine: sine.as_ref(), morsel, counts, places }.walk(thread);
         0
     };
     let (mut counts, _) =
@@ -113,7 +113,7 @@ pub(super) fn count(
 }
 
 /// The walk through a morsel.
-struct Walk<'a, 'c> {
+struct PixelWalk<'a, 'c> {
     image: &'a Image,
     sine: Option<&'a SineEdges>,
     morsel: &'a PhotonMorsel<'a>,
@@ -122,7 +122,7 @@ struct Walk<'a, 'c> {
     places: &'c mut [u64],
 }
 
-impl Walk<'_, '_> {
+impl PixelWalk<'_, '_> {
     fn walk(&mut self, thread: &mut Thread) {
         let PhotonMorsel { source, lines, photons, ref rows } = *self.morsel;
         let Thread { times, pixels } = thread;

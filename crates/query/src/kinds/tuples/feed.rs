@@ -55,7 +55,7 @@ impl Timed for Taken {
 }
 
 /// The channels in use: the number and the delay of each.
-pub(super) struct Wanted {
+pub(super) struct ChannelNumbers {
     /// The number of each label.
     number_of: Box<[u32]>,
     /// The different delays, and the channels that each one moves.
@@ -64,7 +64,7 @@ pub(super) struct Wanted {
     delay_at: Vec<usize>,
 }
 
-impl Wanted {
+impl ChannelNumbers {
     /// Assigns the numbers from 0 on to `channels`, which must be ascending.
     pub(super) fn new(channels: &[u16], scope: &Scope) -> Self {
         let mut number_of = vec![UNUSED; 1 << 16].into_boxed_slice();
@@ -130,7 +130,7 @@ impl Wanted {
 /// The tags of one source, one after the other.
 pub(super) struct Feed<'a> {
     source: FeedSource<'a>,
-    wanted: &'a Wanted,
+    wanted: &'a ChannelNumbers,
     /// Tags further than this from their neighbours on both sides are skipped.
     near: Option<i64>,
     intervals: std::vec::IntoIter<Interval>,
@@ -144,7 +144,7 @@ impl<'a> Feed<'a> {
     /// Creates a feed of the tags with a delayed time in `range`.
     pub(super) fn new(
         source: FeedSource<'a>,
-        wanted: &'a Wanted,
+        wanted: &'a ChannelNumbers,
         near: Option<i64>,
         range: TimeRange,
         execution: &Execution,
@@ -225,7 +225,7 @@ fn without_lonely(mut taken: Vec<Taken>, near: i64) -> Vec<Taken> {
 /// tags up start from scratch there. Returns `None` if there is no such tag.
 pub(super) fn fresh_start(
     source: FeedSource<'_>,
-    wanted: &Wanted,
+    wanted: &ChannelNumbers,
     window: i64,
     from: i64,
     execution: &Execution,

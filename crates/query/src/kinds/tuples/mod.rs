@@ -25,7 +25,7 @@ use crate::{
 };
 use batch::Batches;
 use clusters::Clusters;
-use feed::{Feed, Wanted};
+use feed::{ChannelNumbers, Feed};
 use once::Once;
 use walk::walk_all;
 use ways::{Ways, WaysOf};
@@ -49,7 +49,7 @@ impl Coincidences {
     ) -> Result<(), Error> {
         recording.check_ends()?;
         let groups = self.groups_in(&recording.facts())?;
-        let wanted = Wanted::new(&groups::channels_of(&groups), &self.scope);
+        let wanted = ChannelNumbers::new(&groups::channels_of(&groups), &self.scope);
         let range = self.scope.range;
         let veto = self.veto.as_ref();
         let mut batches = Batches { recording, batch: Tuples::default(), take };
@@ -97,7 +97,7 @@ impl Coincidences {
         take: &mut (dyn FnMut(&Vec<ClusterTag>) -> ControlFlow<()> + Send),
     ) -> Result<(), Error> {
         let channels = groups::channels_of(&self.groups_in(&recording.facts())?);
-        let wanted = Wanted::new(&channels, &self.scope);
+        let wanted = ChannelNumbers::new(&channels, &self.scope);
         let mut batches = Batches { recording, batch: Vec::new(), take };
         let (window, range) = (self.window, self.scope.range);
         let number = std::cell::Cell::new(0);

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::{
     batch::{Batches, Tuples},
-    feed::{Feed, FeedSource, Taken, Wanted},
+    feed::{ChannelNumbers, Feed, FeedSource, Taken},
     walk::Walker,
 };
 use crate::{
@@ -29,7 +29,12 @@ pub(super) struct OnceScan {
 }
 
 impl OnceScan {
-    pub(super) fn new(groups: &[Vec<u16>], wanted: &Wanted, window: i64, range: TimeRange) -> Self {
+    pub(super) fn new(
+        groups: &[Vec<u16>],
+        wanted: &ChannelNumbers,
+        window: i64,
+        range: TimeRange,
+    ) -> Self {
         let mut places_of = vec![Vec::new(); wanted.channels()];
         for (at, group) in groups.iter().enumerate() {
             for (place, &channel) in group.iter().enumerate() {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::{
     batch::{Batch, Batches},
-    feed::{Feed, FeedSource, Wanted},
+    feed::{ChannelNumbers, Feed, FeedSource},
 };
 use crate::{error::Error, run::recording::Recording};
 
@@ -26,7 +26,7 @@ pub(super) trait Walker {
 /// Walks through all sources, until the consumer of the batches breaks off or rows are found out of order.
 pub(super) fn walk_all<'a, W: Walker>(
     recording: &'a Recording<'a>,
-    wanted: &Wanted,
+    wanted: &ChannelNumbers,
     walk: impl Fn(FeedSource<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
 ) -> Result<(), Error> {
@@ -39,7 +39,7 @@ pub(super) fn walk_all<'a, W: Walker>(
 /// parallel.
 fn walk_sources<'a, W: Walker>(
     recording: &'a Recording<'a>,
-    wanted: &Wanted,
+    wanted: &ChannelNumbers,
     walk: impl Fn(FeedSource<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
 ) -> ControlFlow<()> {

@@ -10,7 +10,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 
 use super::{
     batch::{Batches, ListedTag, Tuples},
-    feed::{Feed, FeedSource, Taken, Wanted},
+    feed::{ChannelNumbers, Feed, FeedSource, Taken},
     vetoes::Vetoes,
     walk::Walker,
 };
@@ -41,7 +41,7 @@ pub(super) struct Ways {
 impl Ways {
     pub(super) fn new(
         groups: &[Vec<u16>],
-        wanted: &Wanted,
+        wanted: &ChannelNumbers,
         rule: &'static dyn Definition,
         window: i64,
         range: TimeRange,

@@ -109,8 +109,10 @@ fn vetoes_that_mean_nothing_are_refused() {
     let veto = |channel, guard| Veto { channels: vec![channel], guard };
     assert_eq!(refused(Rule::All, 5, veto(2, 5)), Error::VetoInGroup { channel: 2 });
     assert_eq!(refused(Rule::All, 5, veto(3, -1)), Error::NegativeGuard { guard: -1 });
-    assert_eq!(refused(Rule::Grid, 5, veto(3, 5)), Error::VetoRule { rule: "grid" });
-    assert_eq!(refused(Rule::Cluster, 5, veto(3, 5)), Error::VetoRule { rule: "cluster" });
+    for rule in [Rule::Grid, Rule::Cluster] {
+        let others = vec!["all", "herald", "per-herald", "once"];
+        assert_eq!(refused(rule, 5, veto(3, 5)), Error::VetoRule { rule: rule.name(), others });
+    }
     let wide = refused(Rule::All, (1 << 36) + 1, veto(3, 5));
     assert_eq!(wide, Error::VetoWindow { window: (1 << 36) + 1, most: 1 << 36 });
 }

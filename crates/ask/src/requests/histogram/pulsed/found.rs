@@ -13,7 +13,7 @@ use super::{
     Peaks, PeaksUsed,
     areas::PeakValue,
     in_seconds,
-    layout::Layout,
+    layout::SectionBins,
     overlap::{Overlap, PeakCounts},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     requests::{
         columns::{DelayCells, MIDDLE},
         context::QueryContext,
-        histogram::counts::{Block, HistogramCounts},
+        histogram::counts::{HistogramBlock, HistogramCounts},
     },
     table::{Column, Table, Unit},
 };
@@ -76,12 +76,17 @@ impl Peaks {
     }
 
     /// Returns g2 of each peak, if they do not overlap.
-    fn apart(&self, counts: &[f64], expected: &[Option<f64>], blocks: &[Block]) -> Vec<PeakValue> {
+    fn apart(
+        &self,
+        counts: &[f64],
+        expected: &[Option<f64>],
+        blocks: &[HistogramBlock],
+    ) -> Vec<PeakValue> {
         let by_section = |counts: &[f64], expected: &[Option<f64>]| {
             self.areas(&self.by_section(counts), &self.expected_by_section(expected))
         };
         let mut values = by_section(counts, expected);
-        let without = |block: &Block| {
+        let without = |block: &HistogramBlock| {
             let left = counts.iter().zip(&block.counts);
             let left: Vec<f64> = left.map(|(all, of)| all - *of as f64).collect();
             Some(by_section(&left, block.expected_without.as_deref()?))
@@ -106,7 +111,7 @@ impl Peaks {
         let bins = Arc::new(self.section_bins(&binned.bins));
         let values = Arc::new(found.values);
         let of_peak = |peak: usize| -> u64 {
-            binned.counts[Layout::of(&self).section(Self::section(peak))].iter().sum()
+            binned.counts[SectionBins::of(&self).section(Self::section(peak))].iter().sum()
         };
         let counts: Arc<Vec<u64>> = Arc::new((0..rows).map(of_peak).collect());
         let cells = |of: fn(PeakValue) -> Option<f64>| {

@@ -25,9 +25,9 @@ pub(super) const SECTIONS: usize = 4;
 
 /// The number of bins of each section of a period.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Layout([usize; SECTIONS]);
+pub(super) struct SectionBins([usize; SECTIONS]);
 
-impl Layout {
+impl SectionBins {
     pub(super) fn of(peaks: &Peaks) -> Self {
         let bins = (BINS_MAX / peaks.count()).clamp(SECTIONS, BINS_OF_PERIOD) as f64;
         let valley = (peaks.period - peaks.width) / VALLEY;
@@ -95,7 +95,7 @@ impl Peaks {
             add(middle, self.width)?;
         }
         add((self.aside() as f64 + 0.5) * self.period, valley)?;
-        let layout = Layout::of(self);
+        let layout = SectionBins::of(self);
         let mut edges = Vec::with_capacity(self.count() * layout.period() + 2);
         for (section, of) in ends.windows(2).enumerate() {
             let parts = i128::try_from(layout.section(section).len()).unwrap_or(1);
@@ -113,20 +113,20 @@ impl Peaks {
 
     /// Returns each section as one bin.
     pub(super) fn section_bins(&self, bins: &Bins) -> Bins {
-        let layout = Layout::of(self);
+        let layout = SectionBins::of(self);
         let first = |section: usize| bins.edge(layout.section(section).start);
         Bins::Edges((0..=self.sections()).map(first).collect())
     }
 
     /// Returns the sums over the bins of each section.
     pub(super) fn by_section(&self, of_bins: &[f64]) -> Vec<f64> {
-        let layout = Layout::of(self);
+        let layout = SectionBins::of(self);
         (0..self.sections()).map(|section| of_bins[layout.section(section)].iter().sum()).collect()
     }
 
     /// Returns the expected counts of each section; `None` if none of its bins has any.
     pub(super) fn expected_by_section(&self, of_bins: &[Option<f64>]) -> Vec<Option<f64>> {
-        let layout = Layout::of(self);
+        let layout = SectionBins::of(self);
         let of = |section: usize| {
             let bins = of_bins[layout.section(section)].iter();
             bins.flatten().copied().reduce(|one, other| one + other)
@@ -158,7 +158,7 @@ mod tests {
                 skip: 1,
                 is_same: false,
             };
-            let (bins, layout) = (peaks.bins().unwrap(), Layout::of(&peaks));
+            let (bins, layout) = (peaks.bins().unwrap(), SectionBins::of(&peaks));
             assert_eq!(bins.count(), layout.section(peaks.sections() - 1).end);
             // Each section has at least one.
             assert!(bins.count() <= BINS_MAX + SECTIONS * (peaks.count() + 1));

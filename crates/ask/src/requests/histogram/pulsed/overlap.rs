@@ -13,8 +13,8 @@ use tagq_fit::{
 use tagq_query::{Bins, covariance};
 use tagq_store::Tick;
 
-use super::{Peaks, areas::PeakValue, layout::Layout};
-use crate::requests::histogram::counts::Block;
+use super::{Peaks, areas::PeakValue, layout::SectionBins};
+use crate::requests::histogram::counts::HistogramBlock;
 
 /// Peaks are apart if they fall below this part of their height between each other …
 const APART: f64 = 0.01;
@@ -86,7 +86,7 @@ impl PeakCounts<'_> {
 impl Peaks {
     /// Returns the sum of all side peaks, as one period. Peaks beside those that are left out differ, as their tails do.
     fn folded(&self, data: &Data) -> Data {
-        let bins = Layout::of(self).period();
+        let bins = SectionBins::of(self).period();
         let beside = u64::from(self.skip) + u64::from(self.sides > 2);
         let is_used = |peak: &usize| self.number(*peak).unsigned_abs() > beside;
         let used: Vec<usize> = (0..self.count()).filter(is_used).collect();
@@ -114,7 +114,7 @@ impl Peaks {
     pub(super) fn overlap(
         &self,
         counted: &PeakCounts<'_>,
-        blocks: &[Block],
+        blocks: &[HistogramBlock],
         areas: &[PeakValue],
         stop: Stop<'_>,
     ) -> Overlap {
@@ -266,7 +266,7 @@ impl Peaks {
     ) -> Vec<PeakValue> {
         let Heights { comb, fitted, .. } = heights;
         let parameters: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
-        let layout = Layout::of(self);
+        let layout = SectionBins::of(self);
         let of = |peak: usize| {
             let name = format!("g2_{}", self.number(peak));
             let of = fitted.get(&name)?;
@@ -332,10 +332,10 @@ impl Heights {
     fn without_blocks(
         &self,
         counted: &PeakCounts<'_>,
-        blocks: &[Block],
+        blocks: &[HistogramBlock],
         stop: Stop<'_>,
     ) -> Option<Vec<Vec<f64>>> {
-        let without = |block: &Block| -> Option<Vec<f64>> {
+        let without = |block: &HistogramBlock| -> Option<Vec<f64>> {
             let left = block.expected_without.as_deref()?;
             let of = |bin: usize| {
                 let longer = counted.expected[bin].zip(left[bin]).map(|(all, left)| all / left);

@@ -10,7 +10,7 @@ use tagq_store::{CHANNEL_MAX, Tick};
 
 use crate::formats::tables::{
     bytes::{Bytes, check_apart},
-    fault::{Fault, damaged},
+    fault::{TableFault, damaged},
 };
 
 /// Bytes of the header of a file, and of a block.
@@ -63,7 +63,7 @@ pub(super) struct Blocks {
     pub unit: Tick,
     /// Bins of each curve.
     pub bins: u32,
-    pub read: Vec<Block>,
+    pub read: Vec<CurveBlock>,
     /// Blocks that are not read: what, and how many.
     pub left_out: Vec<(String, u64)>,
     /// How long was measured at most, in seconds.
@@ -72,7 +72,7 @@ pub(super) struct Blocks {
 
 /// Curves that follow each other.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct CurveBlock {
     /// The label of its first curve or image.
     pub label: u16,
     pub place: std::ops::Range<u64>,
@@ -84,7 +84,7 @@ pub(super) struct Block {
     pub image: Option<[u32; 2]>,
 }
 
-impl Block {
+impl CurveBlock {
     /// Bytes of the counts, unpacked.
     pub fn bytes(&self, bins: u32) -> u64 {
         self.curves * u64::from(bins) * self.count_bytes as u64
@@ -108,7 +108,7 @@ impl Block {
 }
 
 /// Reads the header of the file, those of its blocks and their descriptions.
-pub(super) fn read(file: Bytes<'_>) -> Result<Blocks, Fault> {
+pub(super) fn read(file: Bytes<'_>) -> Result<Blocks, TableFault> {
     let header = Fields(file.read(0, HEADER_BYTES as u64)?);
     let (valid, checksum) = (header.u16(VALID_AT), header.u16(CHECKSUM_AT));
     if valid != VALID && !CHECKSUMS.contains(&checksum) {
@@ -121,7 +121,7 @@ pub(super) fn read(file: Bytes<'_>) -> Result<Blocks, Fault> {
         count => count.into(),
     };
     if count > BLOCKS_MAX {
-        return Err(Fault::Refused(format!(
+        return Err(TableFault::Refused(format!(
             "a Becker & Hickl file of {count} blocks; at most {BLOCKS_MAX} are read"
         )));
     }
@@ -164,7 +164,7 @@ pub(super) fn read(file: Bytes<'_>) -> Result<Blocks, Fault> {
     }
     let Some(found) = found else { return Err(nothing(&left_out)) };
     if label - 1 > CHANNEL_MAX {
-        return Err(Fault::Refused(format!(
+        return Err(TableFault::Refused(format!(
             "a Becker & Hickl file of {} curves; at most {CHANNEL_MAX} are read",
             label - 1
         )));
@@ -174,10 +174,10 @@ pub(super) fn read(file: Bytes<'_>) -> Result<Blocks, Fault> {
 }
 
 /// The fault of a file without a block that is read.
-fn nothing(left_out: &[(String, u64)]) -> Fault {
+fn nothing(left_out: &[(String, u64)]) -> TableFault {
     let found: Vec<String> = left_out.iter().map(|(what, n)| format!("{n} x {what}")).collect();
     let found = if found.is_empty() { "no block".into() } else { found.join(", ") };
-    Fault::Refused(format!(
+    TableFault::Refused(format!(
         "a Becker & Hickl file without decay curves and images of decay curves, which are read; it has {found}. The \
          tags of a measurement in FIFO mode are in its .spc file"
     ))
@@ -215,7 +215,7 @@ impl Fields {
 struct Description(Fields);
 
 impl Description {
-    fn read(file: Bytes<'_>, header: &Fields, number: u16) -> Result<Self, Fault> {
+    fn read(file: Bytes<'_>, header: &Fields, number: u16) -> Result<Self, TableFault> {
         let (count, len) = (header.u16(28), u64::from(header.u16(30)));
         if number >= count || len < DESCRIPTION_BYTES_MIN {
             return damaged(format!(
@@ -253,7 +253,7 @@ impl Description {
         of: &Fields,
         place: std::ops::Range<u64>,
         size: u64,
-    ) -> Result<(Block, Tick), String> {
+    ) -> Result<(CurveBlock, Tick), String> {
         let (kind, bytes) = (of.u16(10), u64::from(of.u32(18)));
         let content = kind & CONTENT;
         if kind & IS_COINCIDENCES != 0 {
@@ -293,7 +293,7 @@ impl Description {
             true => place.start..place.end.min(size),
             false => place.start..place.start + bytes,
         };
-        Ok((Block { label: 0, place, is_zipped, count_bytes, curves, image }, unit))
+        Ok((CurveBlock { label: 0, place, is_zipped, count_bytes, curves, image }, unit))
     }
 
     /// Pixels of a line and lines of an image of so many curves, of one detector or of several.

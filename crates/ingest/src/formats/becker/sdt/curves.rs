@@ -5,27 +5,27 @@ use std::io::{BufReader, Read};
 
 use zip::ZipArchive;
 
-use super::blocks::Block;
+use super::blocks::CurveBlock;
 use crate::formats::tables::{
     bytes::Bytes,
-    fault::{Fault, damaged, guarded},
+    fault::{TableFault, damaged, guarded},
     values::read_exact,
 };
 
 /// Hands the counts of each curve of a block to `take`, with its label and the number of its pixel.
 pub(super) fn read(
     file: Bytes<'_>,
-    block: &Block,
+    block: &CurveBlock,
     bins: u32,
     take: &mut dyn FnMut(u16, usize, &[u32]),
-) -> Result<(), Fault> {
+) -> Result<(), TableFault> {
     let len = block.place.end.saturating_sub(block.place.start);
     let section = file.section(block.place.start, len)?;
     if !block.is_zipped {
         return curves(BufReader::new(section), block, bins, take);
     }
     let broken =
-        |error: zip::result::ZipError| Fault::Damaged(format!("as a ZIP archive: {error}"));
+        |error: zip::result::ZipError| TableFault::Damaged(format!("as a ZIP archive: {error}"));
     guarded(|| {
         let mut archive = ZipArchive::new(BufReader::new(section)).map_err(broken)?;
         let mut member = archive.by_index(0).map_err(broken)?;
@@ -47,10 +47,10 @@ pub(super) fn read(
 
 fn curves(
     mut input: impl Read,
-    block: &Block,
+    block: &CurveBlock,
     bins: u32,
     take: &mut dyn FnMut(u16, usize, &[u32]),
-) -> Result<(), Fault> {
+) -> Result<(), TableFault> {
     let mut bytes = vec![0; bins as usize * block.count_bytes];
     let mut counts = Vec::new();
     for label in block.labels() {

@@ -15,7 +15,7 @@ use super::schema::{Buffers, Schema};
 use crate::{
     formats::tables::{
         bytes::Bytes,
-        fault::{Fault, damaged},
+        fault::{TableFault, damaged},
         values::{Number, ReadColumn, TableColumn, Values, read_exact},
     },
     payload::input::clamp,
@@ -43,7 +43,7 @@ impl<'a> Batch<'a> {
         schema: &Schema,
         of: RecordBatch<'a>,
         body: Range<u64>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, TableFault> {
         let Ok(rows) = u64::try_from(of.length()) else {
             return damaged("a batch has a negative number of rows");
         };
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The column at this place of the table.
-    pub fn column(&self, place: usize, schema: &Schema) -> Result<TableColumn<'a>, Fault> {
+    pub fn column(&self, place: usize, schema: &Schema) -> Result<TableColumn<'a>, TableFault> {
         let field = &schema.columns[place];
         let number = field.number()?;
         let (node, buffer) = self.places[place];
@@ -91,7 +91,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The first `len` bytes of a buffer, decompressed.
-    fn buffer(&self, number: usize, len: u64) -> Result<Box<dyn Read + 'a>, Fault> {
+    fn buffer(&self, number: usize, len: u64) -> Result<Box<dyn Read + 'a>, TableFault> {
         let buffers = self.of.buffers().filter(|buffers| number < buffers.len());
         let Some(buffer) = buffers.map(|buffers| *buffers.get(number)) else {
             return damaged("a batch lacks a buffer");
@@ -145,7 +145,7 @@ impl<'a> Batch<'a> {
                 Box::new(input)
             }
             _ => {
-                return Err(Fault::Refused(
+                return Err(TableFault::Refused(
                     "its buffers are compressed in an unknown way; write it with Zstandard, LZ4 or no \
                      compression"
                         .into(),
@@ -190,7 +190,7 @@ struct Numbers<'a> {
 
 impl ReadColumn for Numbers<'_> {
     /// All calls but the last one ask for whole bytes of bits.
-    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), Fault> {
+    fn read(&mut self, rows: usize, values: &mut Values) -> Result<(), TableFault> {
         self.bytes.resize(rows * self.number.bytes, 0);
         read_exact(&mut self.values, &mut self.bytes)?;
         self.number.decode(&self.bytes, self.number.bytes, &mut values.bits);

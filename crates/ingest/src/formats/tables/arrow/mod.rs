@@ -22,14 +22,14 @@ use schema::Schema;
 use super::{
     bytes::{Bytes, check_apart},
     check_plain,
-    fault::{Fault, damaged},
+    fault::{TableFault, damaged},
     notes,
     reading::{Begin, Reading, TableRows},
 };
 use crate::{
     error::Error,
     formats::{
-        columns::{ChosenColumns, ColumnNames, Places},
+        columns::{ChosenColumns, ColumnNames, ColumnPlaces},
         format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     },
     payload::Payload,
@@ -117,13 +117,13 @@ pub(super) fn notes(message: &[u8]) -> Option<Vec<(String, String)>> {
 struct Begun<'a> {
     messages: Messages<'a>,
     schema: Schema,
-    places: Places,
+    places: ColumnPlaces,
     names: ColumnNames,
     /// Rows of all batches.
     rows: u64,
 }
 
-fn begin<'a>(payload: &Payload<'a>, settings: &Settings) -> Result<Begun<'a>, Fault> {
+fn begin<'a>(payload: &Payload<'a>, settings: &Settings) -> Result<Begun<'a>, TableFault> {
     let (schema, messages) = Messages::open(payload)?;
     let names: Vec<String> = schema.columns.iter().map(|column| column.name.clone()).collect();
     let places = settings.column_names().find(&names)?;
@@ -147,8 +147,8 @@ fn part<'a>(
     message: &'a Message,
     file: Bytes<'a>,
     schema: &Schema,
-    places: Places,
-) -> Result<Option<TableRows<'a>>, Fault> {
+    places: ColumnPlaces,
+) -> Result<Option<TableRows<'a>>, TableFault> {
     let Some(batch) = message.batch()? else { return Ok(None) };
     let batch = Batch::new(file, schema, batch, message.body..message.end)?;
     Ok(Some(TableRows {
@@ -183,7 +183,7 @@ struct Message {
 
 impl<'a> Messages<'a> {
     /// Reads the schema.
-    fn open(payload: &Payload<'a>) -> Result<(Schema, Self), Fault> {
+    fn open(payload: &Payload<'a>) -> Result<(Schema, Self), TableFault> {
         let file = Bytes::of(payload);
         let start = file.read(0, file.size.min(MAGIC.len() as u64))?;
         let mut messages = Self { file, at: 0, blocks: None, is_ended: start == MAGIC };
@@ -212,7 +212,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Reads the next message; `None` after the last one.
-    fn next(&mut self) -> Result<Option<Message>, Fault> {
+    fn next(&mut self) -> Result<Option<Message>, TableFault> {
         if let Some(blocks) = &mut self.blocks {
             let Some((at, len)) = blocks.pop() else { return Ok(None) };
             self.at = at;
@@ -239,7 +239,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Reads a message of `len` bytes.
-    fn message(&mut self, len: u64) -> Result<Message, Fault> {
+    fn message(&mut self, len: u64) -> Result<Message, TableFault> {
         if len > u64::from(MESSAGE_BYTES_MAX) {
             return damaged(format!("it has a message of {len} bytes at byte {}", self.at));
         }
@@ -255,7 +255,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Reads a length.
-    fn len(&mut self) -> Result<u32, Fault> {
+    fn len(&mut self) -> Result<u32, TableFault> {
         let bytes = self.file.read(self.at, 4)?;
         self.at += 4;
         Ok(bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
@@ -263,7 +263,7 @@ impl<'a> Messages<'a> {
 }
 
 /// Reads the footer of a file.
-fn footer(file: Bytes<'_>) -> Result<Vec<u8>, Fault> {
+fn footer(file: Bytes<'_>) -> Result<Vec<u8>, TableFault> {
     let tail = file.size.saturating_sub(TAIL_BYTES);
     let bytes = file.read(tail, file.size - tail)?;
     let Some((len, MAGIC)) = bytes.split_first_chunk() else {
@@ -277,13 +277,13 @@ fn footer(file: Bytes<'_>) -> Result<Vec<u8>, Fault> {
 }
 
 impl Message {
-    fn verified(&self) -> Result<MessageOf<'_>, Fault> {
+    fn verified(&self) -> Result<MessageOf<'_>, TableFault> {
         root_as_message(&self.bytes)
-            .map_err(|_| Fault::Damaged("a message in it is impossible".into()))
+            .map_err(|_| TableFault::Damaged("a message in it is impossible".into()))
     }
 
     /// The batch of rows in the message, if it has one.
-    fn batch(&self) -> Result<Option<RecordBatch<'_>>, Fault> {
+    fn batch(&self) -> Result<Option<RecordBatch<'_>>, TableFault> {
         let message = self.verified()?;
         match message.header_type() {
             MessageHeader::RecordBatch => match message.header_as_record_batch() {

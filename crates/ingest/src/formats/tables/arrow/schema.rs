@@ -4,7 +4,7 @@
 use arrow_ipc::{Endianness, Field as FieldOf, Precision, Schema as SchemaOf, Type, UnionMode};
 
 use crate::formats::tables::{
-    fault::{Fault, damaged, no_numbers},
+    fault::{TableFault, damaged, no_numbers},
     values::{Number, ValueKind},
 };
 
@@ -41,9 +41,9 @@ pub(super) enum Buffers {
 
 impl Schema {
     /// Takes the columns of the schema of a message.
-    pub fn of(schema: SchemaOf<'_>) -> Result<Self, Fault> {
+    pub fn of(schema: SchemaOf<'_>) -> Result<Self, TableFault> {
         if schema.endianness() != Endianness::Little {
-            return Err(Fault::Refused(
+            return Err(TableFault::Refused(
                 "its numbers are big-endian; write it on another machine".into(),
             ));
         }
@@ -76,7 +76,7 @@ pub(super) fn notes(schema: SchemaOf<'_>) -> Vec<(String, String)> {
 
 impl Field {
     /// The type of a column of numbers.
-    pub fn number(&self) -> Result<Number, Fault> {
+    pub fn number(&self) -> Result<Number, TableFault> {
         self.number.ok_or_else(|| {
             let kind = match self.of {
                 Type::NONE => "places in a dictionary",
@@ -100,7 +100,7 @@ impl Field {
 }
 
 /// The number that a column without a dictionary holds; `None` if it holds others.
-fn number(field: FieldOf<'_>) -> Result<Option<Number>, Fault> {
+fn number(field: FieldOf<'_>) -> Result<Option<Number>, TableFault> {
     if let Some(int) = field.type_as_int() {
         let bytes = match int.bitWidth() {
             8 => 1,
@@ -120,7 +120,7 @@ fn number(field: FieldOf<'_>) -> Result<Option<Number>, Fault> {
 }
 
 /// Adds the buffers of a field and of the fields in it.
-fn add_parts(field: FieldOf<'_>, depth: u32, parts: &mut Vec<Buffers>) -> Result<(), Fault> {
+fn add_parts(field: FieldOf<'_>, depth: u32, parts: &mut Vec<Buffers>) -> Result<(), TableFault> {
     if depth > DEPTH_MAX || parts.len() > COLUMNS_MAX {
         return damaged("it has too many columns within columns");
     }

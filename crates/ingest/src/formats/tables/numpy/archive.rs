@@ -13,7 +13,7 @@ use zip::{CompressionMethod, ZipArchive};
 use super::array::Array;
 use crate::formats::tables::{
     bytes::Bytes,
-    fault::{Fault, damaged, guarded},
+    fault::{TableFault, damaged, guarded},
     values::read_exact,
 };
 
@@ -47,7 +47,7 @@ pub(super) struct Member {
 }
 
 /// Lists the arrays of an archive.
-pub(super) fn members(file: Bytes<'_>) -> Result<Vec<Member>, Fault> {
+pub(super) fn members(file: Bytes<'_>) -> Result<Vec<Member>, TableFault> {
     let read = || -> Result<Vec<Member>, zip::result::ZipError> {
         let mut archive = ZipArchive::new(BufReader::new(file.all()))?;
         let mut members = Vec::new();
@@ -66,12 +66,12 @@ pub(super) fn members(file: Bytes<'_>) -> Result<Vec<Member>, Fault> {
         }
         Ok(members)
     };
-    guarded(|| read().map_err(|error| Fault::Damaged(format!("as a ZIP archive: {error}"))))
+    guarded(|| read().map_err(|error| TableFault::Damaged(format!("as a ZIP archive: {error}"))))
 }
 
 impl Member {
     /// Opens the array: its description, and its items to read from here on.
-    pub fn open<'a>(&self, file: Bytes<'a>) -> Result<(Array, Box<dyn Read + 'a>), Fault> {
+    pub fn open<'a>(&self, file: Bytes<'a>) -> Result<(Array, Box<dyn Read + 'a>), TableFault> {
         let name = self.name.escape_debug();
         let packed = file.section(self.start, self.packed)?;
         let unpacked: Box<dyn Read + 'a> = match self.method {
@@ -81,7 +81,7 @@ impl Member {
             }
             method => {
                 let how = if self.is_encrypted { "encryption".into() } else { format!("{method}") };
-                return Err(Fault::Refused(format!(
+                return Err(TableFault::Refused(format!(
                     "the array `{name}` is packed by {how}; write it by numpy.savez or numpy.savez_compressed"
                 )));
             }
@@ -93,9 +93,9 @@ impl Member {
     }
 
     /// The tick that this array holds, as a text with a unit or as seconds.
-    pub fn tick(&self, file: Bytes<'_>) -> Result<Tick, Fault> {
+    pub fn tick(&self, file: Bytes<'_>) -> Result<Tick, TableFault> {
         let refused = || {
-            Fault::Refused(format!(
+            TableFault::Refused(format!(
                 "its `{}` is no tick; write it as a text such as \"4ps\", or as seconds",
                 self.name.escape_debug()
             ))
@@ -151,14 +151,14 @@ pub(super) fn named<'m>(members: &'m [Member], name: &str) -> Option<&'m Member>
 }
 
 /// Refuses arrays that are not columns of this many rows.
-pub(super) fn check_rows(array: &Array, name: &str, rows: u64) -> Result<(), Fault> {
+pub(super) fn check_rows(array: &Array, name: &str, rows: u64) -> Result<(), TableFault> {
     match array.shape[..] {
         [found] if found == rows => Ok(()),
         [found] => damaged(format!(
             "its arrays have different lengths: {rows} times, and {found} of `{}`",
             name.escape_debug()
         )),
-        _ => Err(Fault::Refused(format!(
+        _ => Err(TableFault::Refused(format!(
             "the array `{}` has {} dimensions; a column has one",
             name.escape_debug(),
             array.shape.len()

@@ -10,9 +10,9 @@ use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr};
 
 use crate::{
     formats::{
-        columns::{ChosenColumns, ColumnNames, Columns, Places},
+        columns::{ChosenColumns, ColumnNames, ColumnPlaces, Columns},
         tables::{
-            fault::{Fault, damaged, guarded, no_numbers},
+            fault::{TableFault, damaged, guarded, no_numbers},
             values::{Number, ValueKind, read_exact},
         },
         text::columns::TextColumns,
@@ -50,7 +50,7 @@ pub(super) struct Place {
 
 impl Array {
     /// Reads a description; `len` bytes are there of the array.
-    pub fn read(input: &mut impl Read, len: u64) -> Result<Self, Fault> {
+    pub fn read(input: &mut impl Read, len: u64) -> Result<Self, TableFault> {
         let mut bytes = vec![0; 10];
         read_exact(input, &mut bytes)?;
         let is_long = bytes.get(6) != Some(&1);
@@ -77,15 +77,18 @@ impl Array {
             }
         }
         let header = guarded(|| {
-            NpyHeader::from_reader(&bytes[..])
-                .map_err(|error| Fault::Damaged(format!("the description of an array: {error}")))
+            NpyHeader::from_reader(&bytes[..]).map_err(|error| {
+                TableFault::Damaged(format!("the description of an array: {error}"))
+            })
         })?;
         let (of, shape) = (header.dtype(), header.shape().to_vec());
         let Some(item_bytes) = of.num_bytes() else {
-            return Err(Fault::Refused("it holds Python objects; write arrays of numbers".into()));
+            return Err(TableFault::Refused(
+                "it holds Python objects; write arrays of numbers".into(),
+            ));
         };
         if item_bytes > ITEM_BYTES_MAX {
-            return Err(Fault::Refused(format!(
+            return Err(TableFault::Refused(format!(
                 "its items have {item_bytes} bytes; write the columns of tags into an array of their own"
             )));
         }
@@ -97,7 +100,7 @@ impl Array {
             Some(items) if end == Some(len) => {
                 Ok(Self { head_bytes, shape, of, item_bytes, items, order: header.order() })
             }
-            _ if end.is_some_and(|end| end < len) => Err(Fault::Refused(
+            _ if end.is_some_and(|end| end < len) => Err(TableFault::Refused(
                 "bytes follow its array; if these are several arrays, write them by numpy.savez"
                     .into(),
             )),
@@ -109,7 +112,7 @@ impl Array {
     pub fn columns(
         &self,
         settings: &Settings,
-    ) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
+    ) -> Result<(ChosenColumns, [Option<Place>; 3]), TableFault> {
         match &self.of {
             DType::Record(_) => self.fields(&settings.column_names()),
             DType::Plain(of) => {
@@ -121,23 +124,26 @@ impl Array {
         }
     }
 
-    fn fields(&self, wanted: &ColumnNames) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
+    fn fields(
+        &self,
+        wanted: &ColumnNames,
+    ) -> Result<(ChosenColumns, [Option<Place>; 3]), TableFault> {
         let DType::Record(fields) = &self.of else { return damaged("it has no fields") };
         if self.shape.len() != 1 {
-            return Err(Fault::Refused(format!(
+            return Err(TableFault::Refused(format!(
                 "its array has {} dimensions; a row of a structured array is a tag",
                 self.shape.len()
             )));
         }
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
         let places = wanted.find(&names)?;
-        let place = |at: usize| -> Result<Place, Fault> {
+        let place = |at: usize| -> Result<Place, TableFault> {
             let before = fields[..at].iter().filter_map(|field| field.dtype.num_bytes());
             let (name, offset) = (names[at].clone(), before.sum());
             let number = number(&fields[at].dtype, &name)?;
             Ok(Place { name, number, start: self.head_bytes, stride: self.item_bytes, offset })
         };
-        let Places { time, channel, micro, .. } = places;
+        let ColumnPlaces { time, channel, micro, .. } = places;
         let chosen = [Some(time), Some(channel), micro];
         let [time, channel, micro] = chosen.map(|at| at.map(place).transpose());
         let columns = ChosenColumns::Named(ColumnNames::at(places, &names));
@@ -148,17 +154,17 @@ impl Array {
         &self,
         of: &TypeStr,
         order: Option<TextColumns>,
-    ) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
+    ) -> Result<(ChosenColumns, [Option<Place>; 3]), TableFault> {
         let &[rows, count @ (2 | 3)] = &self.shape[..] else {
             let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
-            return Err(Fault::Refused(format!(
+            return Err(TableFault::Refused(format!(
                 "its array has the shape ({}); tags are a structured array, or rows of two or three integers, \
                  or arrays in one .npz file",
                 shape.join(", ")
             )));
         };
         if of.type_char() == TypeChar::Float {
-            return Err(Fault::Refused(
+            return Err(TableFault::Refused(
                 "its array of two dimensions holds floats, and channels are integers; write the columns as arrays of \
                  their own, numpy.savez(NEW, time=a[:, 0], channel=a[:, 1].astype(\"u2\")), and say the unit of \
                  times, as in --columns time=:ns"
@@ -166,13 +172,13 @@ impl Array {
             ));
         }
         let Some(order) = order else {
-            return Err(Fault::Refused(format!(
+            return Err(TableFault::Refused(format!(
                 "its {count} columns have no names; say their order by --columns time,channel or --columns \
                  channel,time{}",
                 if count == 3 { " (micro times are the third)" } else { "" }
             )));
         };
-        let place = |name: &str, at: u64| -> Result<Place, Fault> {
+        let place = |name: &str, at: u64| -> Result<Place, TableFault> {
             let number = number(&DType::Plain(of.clone()), name)?;
             let width = number.bytes as u64;
             let (start, stride, offset) = match self.order {
@@ -199,10 +205,10 @@ impl Array {
 }
 
 /// The number that items of this type are, in the column `name`.
-pub(super) fn number(of: &DType, name: &str) -> Result<Number, Fault> {
+pub(super) fn number(of: &DType, name: &str) -> Result<Number, TableFault> {
     let DType::Plain(of) = of else { return Err(no_numbers(name, "lists")) };
     if of.endianness() == Endianness::Big {
-        return Err(Fault::Refused(format!(
+        return Err(TableFault::Refused(format!(
             "the column `{}` holds big-endian numbers ({of}); write it with astype(\"{}\")",
             name.escape_debug(),
             of.to_string().replace('>', "<"),

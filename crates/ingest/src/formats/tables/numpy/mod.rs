@@ -15,7 +15,7 @@ use tagq_store::Recording;
 use super::{
     bytes::Bytes,
     check_plain,
-    fault::Fault,
+    fault::TableFault,
     fixed::Fixed,
     reading::{Begin, Reading, TableRows},
     values::TableColumn,
@@ -71,11 +71,11 @@ impl Reader for Npy {
     ) -> Result<Summary, Error> {
         check_plain(payload, "a NumPy array")?;
         let file = Bytes::of(payload);
-        let open = || -> Result<(ChosenColumns, TableRows<'_>), Fault> {
+        let open = || -> Result<(ChosenColumns, TableRows<'_>), TableFault> {
             let array = Array::read(&mut file.all(), file.size)?;
             let (columns, places) = array.columns(settings)?;
             let rows = array.rows();
-            let column = |place: array::Place| -> Result<TableColumn<'_>, Fault> {
+            let column = |place: array::Place| -> Result<TableColumn<'_>, TableFault> {
                 let array::Place { name, number, start, stride, offset } = place;
                 let section = file.section(start, rows.saturating_mul(stride as u64))?;
                 let reader = Box::new(Fixed::new(section, number, stride, offset));
@@ -126,12 +126,12 @@ impl Reader for Npz {
     ) -> Result<Summary, Error> {
         check_plain(payload, "an archive of NumPy arrays")?;
         let file = Bytes::of(payload);
-        let open = || -> Result<(ColumnNames, TableRows<'_>), Fault> {
+        let open = || -> Result<(ColumnNames, TableRows<'_>), TableFault> {
             let members = archive::members(file)?;
             let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
             let places = settings.column_names().find(&names)?;
             let rows = members[places.time].open(file)?.0.rows();
-            let column = |place: usize| -> Result<TableColumn<'_>, Fault> {
+            let column = |place: usize| -> Result<TableColumn<'_>, TableFault> {
                 let name = members[place].name.clone();
                 let (array, input) = members[place].open(file)?;
                 archive::check_rows(&array, &name, rows)?;
@@ -158,16 +158,16 @@ impl Reader for Npz {
 /// All rows of a table with these columns of time, channel and micro time.
 fn part<'a>(
     rows: u64,
-    [time, channel, micro]: [Result<Option<TableColumn<'a>>, Fault>; 3],
-) -> Result<TableRows<'a>, Fault> {
+    [time, channel, micro]: [Result<Option<TableColumn<'a>>, TableFault>; 3],
+) -> Result<TableRows<'a>, TableFault> {
     let there = |column: Option<TableColumn<'a>>| {
-        column.ok_or_else(|| Fault::Damaged("it lacks a column".into()))
+        column.ok_or_else(|| TableFault::Damaged("it lacks a column".into()))
     };
     Ok(TableRows { rows, time: there(time?)?, channel: there(channel?)?, micro: micro? })
 }
 
 /// The ticks that an archive states by arrays of these names.
-fn ticks(file: Bytes<'_>) -> Result<Header, Fault> {
+fn ticks(file: Bytes<'_>) -> Result<Header, TableFault> {
     let members = archive::members(file)?;
     let tick = |name| archive::named(&members, name).map(|member| member.tick(file)).transpose();
     Ok(Header { tick: tick("tick")?, micro_tick: tick("micro_tick")?, ..Header::default() })

@@ -15,12 +15,12 @@ use ::parquet::{
 
 use super::guard::Guard;
 use crate::formats::tables::{
-    fault::{Fault, damaged, guarded, no_numbers},
+    fault::{TableFault, damaged, guarded, no_numbers},
     values::{ReadColumn, TableColumn, ValueKind, Values},
 };
 
 /// Returns the kind of numbers of a column. Refuses a column without numbers.
-pub(super) fn kind(column: &ColumnDescriptor) -> Result<ValueKind, Fault> {
+pub(super) fn kind(column: &ColumnDescriptor) -> Result<ValueKind, TableFault> {
     use ConvertedType as Old;
 
     let refused = |kind: &str| Err(no_numbers(column.name(), kind));
@@ -56,7 +56,7 @@ pub(super) fn open(
     guard: &Guard,
     group: &RowGroupMetaData,
     number: usize,
-) -> Result<TableColumn<'static>, Fault> {
+) -> Result<TableColumn<'static>, TableFault> {
     let Some(chunk) = group.columns().get(number) else {
         return damaged("a group of rows lacks a column");
     };
@@ -71,7 +71,7 @@ pub(super) fn open(
         other => {
             let other = format!("{other:?}");
             let codec = other.split('(').next().unwrap_or_default().to_ascii_lowercase();
-            return Err(Fault::Refused(format!(
+            return Err(TableFault::Refused(format!(
                 "the column `{}` is compressed by {codec}; write it with Zstandard, Snappy, LZ4_RAW or no \
                  compression",
                 name.escape_debug()
@@ -139,7 +139,7 @@ impl<T: DataType> ReadColumn for Numbers<T>
 where
     T::T: Copy,
 {
-    fn read(&mut self, rows: usize, out: &mut Values) -> Result<(), Fault> {
+    fn read(&mut self, rows: usize, out: &mut Values) -> Result<(), TableFault> {
         let Self { guard, pages, level, values, levels, bits } = self;
         values.clear();
         levels.clear();

@@ -18,7 +18,7 @@ use tagq_store::os::read_at;
 
 use super::thrift::{PAGE_BYTES_MAX, check_page};
 use crate::{
-    formats::tables::fault::Fault,
+    formats::tables::fault::TableFault,
     payload::input::{Stopped, clamp},
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Guard {
     file: Arc<File>,
     size: u64,
     /// The fault that stopped the library, which passes on only its text.
-    fault: Arc<Mutex<Option<Fault>>>,
+    fault: Arc<Mutex<Option<TableFault>>>,
 }
 
 impl Guard {
@@ -40,28 +40,28 @@ impl Guard {
     }
 
     /// The fault that `error` of the library stands for.
-    pub fn fault(&self, error: &ParquetError) -> Fault {
+    pub fn fault(&self, error: &ParquetError) -> TableFault {
         let own = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take();
-        own.unwrap_or_else(|| Fault::Damaged(error.to_string()))
+        own.unwrap_or_else(|| TableFault::Damaged(error.to_string()))
     }
 
     /// Reads `len` bytes from byte `at` on.
-    fn read(&self, at: u64, len: usize) -> std::result::Result<Vec<u8>, Fault> {
+    fn read(&self, at: u64, len: usize) -> std::result::Result<Vec<u8>, TableFault> {
         if len as u64 > self.size.saturating_sub(at) || len as u64 > PAGE_BYTES_MAX {
             let what = format!("it points to {len} bytes at byte {at}, which are not there");
-            return Err(Fault::Damaged(what));
+            return Err(TableFault::Damaged(what));
         }
         let (mut bytes, mut filled) = (vec![0; len], 0);
         while filled < len {
             match read_at(&self.file, &mut bytes[filled..], at + filled as u64)? {
-                0 => return Err(Fault::Io(Stopped::Shrunk.into())),
+                0 => return Err(TableFault::Io(Stopped::Shrunk.into())),
                 n => filled += n,
             }
         }
         Ok(bytes)
     }
 
-    fn note(&self, fault: Fault) -> io::Error {
+    fn note(&self, fault: TableFault) -> io::Error {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
         io::Error::other("the file cannot be read on")
     }

@@ -18,7 +18,7 @@ use super::{
     arrow,
     bytes::{Bytes, check_apart},
     check_plain,
-    fault::{Fault, damaged, guarded},
+    fault::{TableFault, damaged, guarded},
     notes,
     reading::{Begin, Reading, TableRows},
 };
@@ -86,10 +86,10 @@ impl Reader for Parquet {
         let facts = Begin { format: NAME, chosen, rows_max: rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         let guard = Guard::new(payload.file, payload.size);
-        let guard = guard.map_err(|error| Fault::Io(error).name(payload))?;
+        let guard = guard.map_err(|error| TableFault::Io(error).name(payload))?;
         for group in footer.row_groups() {
             let open = |number| column::open(&guard, group, number);
-            let part = || -> Result<TableRows<'_>, Fault> {
+            let part = || -> Result<TableRows<'_>, TableFault> {
                 let [time, channel, micro] = numbers.map(|number| number.map(open).transpose());
                 let (Some(time), Some(channel)) = (time?, channel?) else {
                     return damaged("a group of rows lacks a column");
@@ -108,7 +108,7 @@ impl Reader for Parquet {
 }
 
 /// Reads the footer.
-fn footer(payload: &Payload<'_>) -> Result<ParquetMetaData, Fault> {
+fn footer(payload: &Payload<'_>) -> Result<ParquetMetaData, TableFault> {
     let file = Bytes::of(payload);
     let tail = file.read(file.size.saturating_sub(TAIL_BYTES), TAIL_BYTES.min(file.size))?;
     let Some((len, MAGIC)) = tail.split_first_chunk() else {
@@ -122,7 +122,7 @@ fn footer(payload: &Payload<'_>) -> Result<ParquetMetaData, Fault> {
     thrift::check_footer(&bytes)?;
     guarded(|| {
         ParquetMetaDataReader::decode_metadata(&bytes)
-            .map_err(|error| Fault::Damaged(error.to_string()))
+            .map_err(|error| TableFault::Damaged(error.to_string()))
     })
 }
 
@@ -148,7 +148,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn of(footer: &ParquetMetaData, settings: &Settings) -> Result<Self, Fault> {
+    fn of(footer: &ParquetMetaData, settings: &Settings) -> Result<Self, TableFault> {
         let schema = footer.file_metadata().schema_descr();
         // Columns within columns are not chosen.
         let columns = schema.columns().iter().enumerate();

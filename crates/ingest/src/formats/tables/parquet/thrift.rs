@@ -4,7 +4,7 @@
 //!
 //! Source: Apache Thrift, compact protocol; Apache Parquet, `parquet.thrift`.
 
-use crate::formats::tables::fault::{Fault, damaged};
+use crate::formats::tables::fault::{TableFault, damaged};
 
 /// Structures within structures.
 const DEPTH_MAX: usize = 32;
@@ -30,7 +30,7 @@ enum Seen {
 }
 
 /// Checks the footer of a file.
-pub(super) fn check_footer(bytes: &[u8]) -> Result<(), Fault> {
+pub(super) fn check_footer(bytes: &[u8]) -> Result<(), TableFault> {
     // The children of each column, and of the table before them.
     let mut children: Vec<usize> = Vec::new();
     walk(bytes, &mut |path, seen| match (path, seen) {
@@ -68,7 +68,7 @@ pub(super) fn check_footer(bytes: &[u8]) -> Result<(), Fault> {
 }
 
 /// Checks the header of a page, with which `bytes` begin.
-pub(super) fn check_page(bytes: &[u8]) -> Result<(), Fault> {
+pub(super) fn check_page(bytes: &[u8]) -> Result<(), TableFault> {
     let (mut page_bytes, mut labels) = (0, 0);
     walk(bytes, &mut |path, seen| {
         match (path, seen) {
@@ -83,7 +83,7 @@ pub(super) fn check_page(bytes: &[u8]) -> Result<(), Fault> {
         Ok(())
     })?;
     if page_bytes > PAGE_BYTES_MAX {
-        return Err(Fault::Refused(format!(
+        return Err(TableFault::Refused(format!(
             "it has a page of {page_bytes} bytes, or its header is damaged; write it with pages of at most \
              {PAGE_BYTES_MAX} bytes"
         )));
@@ -107,21 +107,21 @@ fn is_of_page(path: &[i64], kind: u8) -> bool {
 }
 
 /// Receives each part of a structure, with the numbers of the fields around it.
-type See<'a> = dyn FnMut(&[i64], Seen) -> Result<(), Fault> + 'a;
+type See<'a> = dyn FnMut(&[i64], Seen) -> Result<(), TableFault> + 'a;
 
 /// Walks over the structure at the beginning of `bytes`.
-fn walk(bytes: &[u8], see: &mut See<'_>) -> Result<(), Fault> {
-    Walk { rest: bytes, path: Vec::new(), see }.structure()
+fn walk(bytes: &[u8], see: &mut See<'_>) -> Result<(), TableFault> {
+    ThriftWalk { rest: bytes, path: Vec::new(), see }.structure()
 }
 
-struct Walk<'a, 's> {
+struct ThriftWalk<'a, 's> {
     rest: &'a [u8],
     path: Vec<i64>,
     see: &'a mut See<'s>,
 }
 
-impl Walk<'_, '_> {
-    fn structure(&mut self) -> Result<(), Fault> {
+impl ThriftWalk<'_, '_> {
+    fn structure(&mut self) -> Result<(), TableFault> {
         if self.path.len() >= DEPTH_MAX {
             return damaged("it has too many structures within structures");
         }
@@ -146,7 +146,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn value(&mut self, kind: u8) -> Result<(), Fault> {
+    fn value(&mut self, kind: u8) -> Result<(), TableFault> {
         match kind {
             3 => self.skip(1),
             4..=6 => {
@@ -164,7 +164,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn list(&mut self) -> Result<(), Fault> {
+    fn list(&mut self) -> Result<(), TableFault> {
         let head = self.byte()?;
         let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         // An item has a byte at least.
@@ -189,7 +189,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn byte(&mut self) -> Result<u8, Fault> {
+    fn byte(&mut self) -> Result<u8, TableFault> {
         let Some((&byte, rest)) = self.rest.split_first() else {
             return damaged("a description in it ends early");
         };
@@ -197,7 +197,7 @@ impl Walk<'_, '_> {
         Ok(byte)
     }
 
-    fn skip(&mut self, len: u64) -> Result<(), Fault> {
+    fn skip(&mut self, len: u64) -> Result<(), TableFault> {
         let rest = usize::try_from(len).ok().and_then(|len| self.rest.get(len..));
         match rest {
             Some(rest) => {
@@ -208,7 +208,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn varint(&mut self) -> Result<u64, Fault> {
+    fn varint(&mut self) -> Result<u64, TableFault> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -221,7 +221,7 @@ impl Walk<'_, '_> {
     }
 
     /// A number with a sign, which stands in its lowest bit.
-    fn int(&mut self) -> Result<i64, Fault> {
+    fn int(&mut self) -> Result<i64, TableFault> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
@@ -250,17 +250,17 @@ mod tests {
     #[test]
     fn pages_are_not_larger_than_they_may_be() {
         check_page(&page(PAGE_BYTES_MAX)).unwrap();
-        assert!(matches!(check_page(&page(PAGE_BYTES_MAX + 1)), Err(Fault::Refused(_))));
+        assert!(matches!(check_page(&page(PAGE_BYTES_MAX + 1)), Err(TableFault::Refused(_))));
         // The size is named again, under its full number.
         let mut again = page(5);
         again.pop();
         again.extend([0x05, 4, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0]);
-        assert!(matches!(check_page(&again), Err(Fault::Refused(_))));
+        assert!(matches!(check_page(&again), Err(TableFault::Refused(_))));
         // A dictionary of 100 values in 5 bytes.
         let mut labels = page(5);
         labels.pop();
         labels.extend([0x4c, 0x15, 200, 1, 0, 0]);
-        assert!(matches!(check_page(&labels), Err(Fault::Damaged(_))));
+        assert!(matches!(check_page(&labels), Err(TableFault::Damaged(_))));
         for len in 0..labels.len() {
             check_page(&labels[..len]).unwrap_err();
         }
