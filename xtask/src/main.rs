@@ -11,6 +11,7 @@ mod fuzz;
 mod latency;
 mod nightly;
 mod python;
+mod release;
 mod rivals;
 #[cfg(target_os = "linux")]
 mod slurm;
@@ -29,7 +30,7 @@ use workspace::cargo;
 
 const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | bench | large | scale | latency | rivals | formats | faults | fuzz
                    | emulate | slurm | coverage | damage | validate | dist | book
-                   | examples
+                   | examples | release
 
   test    all tests of the workspace, documentation examples included, those of the Python package, and those of pages
           in a browser, with a tenth of the random cases;
@@ -76,7 +77,10 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | benc
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
           them below target/book, where mdbook is
   examples  the patches of docs/examples, which add a file format and a kind of query: applied to a copy below
-          target/examples, built and tested there";
+          target/examples, built and tested there
+  release a version, made and tried up to the upload in target/release: packages of the crates, archives, .deb, wheels,
+          each tried in a place of its own; with --dry-run from a commit that has not the version yet, and before
+          the files for persons are filled in: release VERSION [--dry-run]";
 
 /// The comparison of file formats, a workspace of its own.
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/formats/Cargo.toml");
@@ -118,6 +122,7 @@ fn main() -> ExitCode {
         "dist" => dist::run(args),
         "book" => book::run(),
         "examples" => ended(worked::run()),
+        "release" => release::run(&words),
         _ => usage(),
     }
 }
