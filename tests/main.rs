@@ -17,6 +17,7 @@ mod defaults;
 mod delays;
 mod derived;
 mod destinations;
+mod doctor;
 mod documents;
 mod escapes;
 mod explain;

@@ -8,6 +8,7 @@ mod args;
 mod cat;
 mod convert;
 mod derive;
+mod doctor;
 mod export;
 mod fit;
 mod follow;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => args.print(args::program()).map_err(Into::into),
         Command::Man(args) => args.write(args::program()),
         Command::Help(args) => args.answer(args::program()),

@@ -26,7 +26,7 @@ use super::{
     search::SearchArgs,
     setup::{InitArgs, NameArgs},
     simulate::SimulateArgs,
-    stores::{FormatsArgs, InfoArgs, IngestArgs, SetArgs, VerifyArgs},
+    stores::{DoctorArgs, FormatsArgs, InfoArgs, IngestArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
 };
 
@@ -67,6 +67,7 @@ pub(crate) enum Command {
     Name(NameArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Help(HelpArgs),
     #[command(hide = true)]

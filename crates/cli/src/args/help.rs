@@ -43,7 +43,7 @@ const FAMILIES: [(&str, &[&str]); 6] = [
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "derive", "info", "verify", "init", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),
-    ("Other", &["completions", "help"]),
+    ("Other", &["doctor", "completions", "help"]),
 ];
 
 /// Returns the commands of a family.

@@ -84,6 +84,20 @@ pub(crate) struct FormatsArgs {
     pub output: OutputArgs,
 }
 
+/// Show this computer as an issue needs it, and what is wrong with it
+///
+/// Shows the version, the processor, memory, file systems and the terminal. Writes nothing, and shows neither the name of the
+/// computer nor that of the user. A line with ! is a problem.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq doctor
+  tagq doctor run/")]
+pub(crate) struct DoctorArgs {
+    /// Folder whose file system is shown
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub path: PathBuf,
+}
+
 /// Verify the checksums of every block
 ///
 /// Looks at all blocks of the store, its views and its cached results. RUN can also be a folder of partial results, as tagq partial

@@ -1,0 +1,136 @@
+//! `tagq doctor`: what an issue needs to know about this computer, and what is wrong with it.
+//!
+//! A line is `name: value`; a problem follows its line and begins with `!`. Nothing is written, and neither the name of the
+//! computer nor that of the user is shown.
+
+use std::{
+    env,
+    io::{IsTerminal as _, Write as _, stdout},
+    path::Path,
+};
+
+use console::Term;
+use sysinfo::{CpuRefreshKind, Disk, Disks, MemoryRefreshKind, RefreshKind, System};
+use tagq::{
+    query::Simd,
+    store::{format::VERSION, os::available_memory},
+};
+
+use crate::args::DoctorArgs;
+
+/// File systems on which a mapped file can be cut short by another computer.
+const NETWORK: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "lustre", "fuse.sshfs", "gpfs", "ceph"];
+/// Memory with which all queries run.
+const MEMORY_MIN: u64 = 1 << 30;
+/// A disk with less is full soon.
+const DISK_MIN: u64 = 1 << 30;
+/// Variables that change what tagq does or how it looks.
+const VARIABLES: [&str; 9] = [
+    "COLORTERM", "COLUMNS", "LANG", "LC_ALL", "NO_COLOR", "RAYON_NUM_THREADS", "TAGQ_TOKEN", "TERM", "TMPDIR",
+];
+
+/// A fact, and the problem with it.
+struct Fact {
+    name: &'static str,
+    value: String,
+    problem: Option<String>,
+}
+
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<()> {
+    if !args.path.exists() {
+        return Err(tagq::RunError::NoSuchPath { path: args.path.clone() }.into());
+    }
+    let mut out = stdout().lock();
+    for Fact { name, value, problem } in facts(&args.path) {
+        writeln!(out, "{name}: {value}")?;
+        if let Some(problem) = problem {
+            writeln!(out, "! {problem}")?;
+        }
+    }
+    Ok(())
+}
+
+fn facts(path: &Path) -> Vec<Fact> {
+    let fact = |name, value| Fact { name, value, problem: None };
+    let kinds = RefreshKind::nothing()
+        .with_cpu(CpuRefreshKind::nothing())
+        .with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kinds);
+    let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
+    let mut facts = vec![
+        fact("tagq", format!("{}, {}{build}", env!("CARGO_PKG_VERSION"), env::consts::ARCH)),
+        fact("stores", format!("version {VERSION} and earlier")),
+        fact("system", System::long_os_version().unwrap_or_else(|| env::consts::OS.into())),
+        processor(&system),
+        memory(&system),
+    ];
+    let disks = Disks::new_with_refreshed_list();
+    for (name, path) in [("folder", path), ("temporary files", &env::temp_dir())] {
+        facts.push(folder(name, path, disks.list()));
+    }
+    facts.push(terminal());
+    let set = VARIABLES.into_iter().filter(|name| env::var_os(name).is_some());
+    // A token is a secret.
+    let shown = set.map(|name| match env::var(name) {
+        Ok(value) if name != "TAGQ_TOKEN" => format!("{name}={value}"),
+        _ => format!("{name} is set"),
+    });
+    facts.push(fact("environment", shown.collect::<Vec<_>>().join(", ")));
+    facts
+}
+
+fn processor(system: &System) -> Fact {
+    let brand = system.cpus().first().map_or("unknown", |cpu| cpu.brand().trim());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let levels: Vec<&str> = Simd::available().into_iter().map(Simd::name).collect();
+    let value = format!("{brand}, {threads} threads, kernels {}", levels.join(", "));
+    let is_slow = cfg!(target_arch = "x86_64") && levels.len() == 1;
+    let problem = "it has no AVX2, with which scans are several times faster";
+    Fact { name: "processor", value, problem: is_slow.then(|| problem.into()) }
+}
+
+fn memory(system: &System) -> Fact {
+    let available = available_memory().min(system.total_memory());
+    let value = format!("{} available of {}", gib(available), gib(system.total_memory()));
+    let problem = "some queries are refused with less than 1 GiB; end other programs";
+    Fact { name: "memory", value, problem: (available < MEMORY_MIN).then(|| problem.into()) }
+}
+
+/// Returns the file system of a path: that of the longest mount point above it.
+fn folder(name: &'static str, path: &Path, disks: &[Disk]) -> Fact {
+    let whole = dunce::canonicalize(path).unwrap_or_else(|_| path.into());
+    let above = disks.iter().filter(|disk| whole.starts_with(disk.mount_point()));
+    let disk = above.max_by_key(|disk| disk.mount_point().as_os_str().len());
+    let Some(disk) = disk else {
+        return Fact { name, value: "its file system is not known".into(), problem: None };
+    };
+    let system = disk.file_system().to_string_lossy();
+    let free = disk.available_space();
+    let mut problem = None;
+    if NETWORK.contains(&&*system) {
+        problem = Some(
+            "a file that another computer cuts short while it is read ends a query; --io read prevents that"
+                .to_owned(),
+        );
+    }
+    if free < DISK_MIN {
+        problem = Some("less than 1 GiB is free; a store takes 3 to 7 bytes a tag".to_owned());
+    }
+    Fact { name, value: format!("{system}, {} free of {}", gib(free), gib(disk.total_space())), problem }
+}
+
+fn terminal() -> Fact {
+    let value = if stdout().is_terminal() {
+        let term = Term::stdout();
+        let (rows, columns) = term.size();
+        let colours = if term.features().colors_supported() { "colours" } else { "no colours" };
+        format!("{columns} columns, {rows} rows, {colours}")
+    } else {
+        "none, the output is a file or a pipe".into()
+    };
+    Fact { name: "terminal", value, problem: None }
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
