@@ -13,7 +13,14 @@ fn it_shows_what_an_issue_needs_and_no_secret() {
     let facts = said.text().lines().filter(|line| !line.starts_with("! "));
     let names: Vec<&str> = facts.filter_map(|line| Some(line.split_once(": ")?.0)).collect();
     let expected = [
-        "tagq", "stores", "system", "processor", "memory", "folder", "temporary files", "terminal",
+        "tagq",
+        "stores",
+        "system",
+        "processor",
+        "memory",
+        "folder",
+        "temporary files",
+        "terminal",
         "environment",
     ];
     assert_eq!(names, expected, "{}", said.text());

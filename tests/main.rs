@@ -15,6 +15,7 @@ mod damage;
 mod damaged;
 mod defaults;
 mod delays;
+mod demo;
 mod derived;
 mod destinations;
 mod doctor;

@@ -49,7 +49,8 @@ pub(crate) fn run(args: &[&str]) -> ExitCode {
         succeed(make.env("CARGO_TARGET_DIR", home.join("build")))
     });
     let made = home.join("build/dist");
-    steps.run("the archives, without a PATH", || TRIED.iter().try_for_each(|of| archive(&made, of)));
+    steps
+        .run("the archives, without a PATH", || TRIED.iter().try_for_each(|of| archive(&made, of)));
     steps.run("the .deb, in a root of its own", || debian(&made));
     steps.run("the wheel, in an environment of its own", || wheel(&made, &home));
     if steps.has_passed() {
@@ -97,7 +98,11 @@ fn copied(tree: &Path, version: &str, is_dry: bool) -> io::Result<()> {
     let date = output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?;
     let edits = [
         ("Cargo.toml", format!("version = \"{now}\""), format!("version = \"{version}\"")),
-        ("CITATION.cff", format!("version: {now}"), format!("version: {version}\ndate-released: {}", date.trim())),
+        (
+            "CITATION.cff",
+            format!("version: {now}"),
+            format!("version: {version}\ndate-released: {}", date.trim()),
+        ),
         ("CHANGELOG.md", "## Unreleased".into(), format!("## {version}, {}", date.trim())),
     ];
     for (file, before, after) in edits {
@@ -157,7 +162,8 @@ fn archive(made: &Path, triple: &str) -> io::Result<()> {
     let work = tempfile::tempdir()?;
     let file = file(made, "tagq-", &format!("{triple}.tar.gz"))?;
     succeed(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(work.path()))?;
-    let folder = fs::read_dir(work.path())?.next().ok_or_else(|| io::Error::other("no folder"))??;
+    let folder =
+        fs::read_dir(work.path())?.next().ok_or_else(|| io::Error::other("no folder"))??;
     asked(&folder.path().join("tagq"), work.path())
 }
 
@@ -185,7 +191,8 @@ fn wheel(made: &Path, home: &Path) -> io::Result<()> {
     drop(fs::remove_dir_all(&place));
     succeed(Command::new(python::program()).args(["-m", "venv"]).arg(&place))?;
     let python = place.join("bin/python");
-    let wheel = file(made, "tagq-", "manylinux_2_28_x86_64.whl").or_else(|_| file(made, "tagq-", "x86_64.whl"))?;
+    let wheel = file(made, "tagq-", "manylinux_2_28_x86_64.whl")
+        .or_else(|_| file(made, "tagq-", "x86_64.whl"))?;
     succeed(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).arg(wheel))?;
     let smoke = root().join("crates/python/tests/smoke.py");
     succeed(Command::new(&python).arg(smoke).arg(root().join("data/fixtures/pairs")))?;

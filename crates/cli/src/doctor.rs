@@ -26,7 +26,15 @@ const MEMORY_MIN: u64 = 1 << 30;
 const DISK_MIN: u64 = 1 << 30;
 /// Variables that change what tagq does or how it looks.
 const VARIABLES: [&str; 9] = [
-    "COLORTERM", "COLUMNS", "LANG", "LC_ALL", "NO_COLOR", "RAYON_NUM_THREADS", "TAGQ_TOKEN", "TERM", "TMPDIR",
+    "COLORTERM",
+    "COLUMNS",
+    "LANG",
+    "LC_ALL",
+    "NO_COLOR",
+    "RAYON_NUM_THREADS",
+    "TAGQ_TOKEN",
+    "TERM",
+    "TMPDIR",
 ];
 
 /// A fact, and the problem with it.
@@ -116,7 +124,11 @@ fn folder(name: &'static str, path: &Path, disks: &[Disk]) -> Fact {
     if free < DISK_MIN {
         problem = Some("less than 1 GiB is free; a store takes 3 to 7 bytes a tag".to_owned());
     }
-    Fact { name, value: format!("{system}, {} free of {}", gib(free), gib(disk.total_space())), problem }
+    Fact {
+        name,
+        value: format!("{system}, {} free of {}", gib(free), gib(disk.total_space())),
+        problem,
+    }
 }
 
 fn terminal() -> Fact {

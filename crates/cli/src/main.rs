@@ -7,6 +7,7 @@
 mod args;
 mod cat;
 mod convert;
+mod demo;
 mod derive;
 mod doctor;
 mod export;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => args.print(args::program()).map_err(Into::into),
         Command::Man(args) => args.write(args::program()),

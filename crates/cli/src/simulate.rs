@@ -43,6 +43,7 @@ impl SimulateArgs {
             channels: args.channels.into_iter().map(u64::from).collect(),
             rate: args.rate,
             coherent: args.coherent,
+            emitter: args.emitter,
             pulsed: args.pulsed,
             beam_splitter: args.beam_splitter,
             efficiency: args.efficiency,

@@ -79,10 +79,12 @@ pub struct SimulationOptions {
     pub seed: u64,
     /// Channels of the detectors.
     pub channels: Vec<u64>,
-    /// Pairs per second of each source; of coherent light photons per second on each detector.
+    /// Pairs per second of each source; of coherent light photons per second on each detector, of an emitter on all of them.
     pub rate: Frequency,
     /// Whether the light is that of a laser.
     pub coherent: bool,
+    /// The light is that of one quantum emitter with this lifetime.
+    pub emitter: Option<Duration>,
     /// Time between pulses.
     pub pulsed: Option<Duration>,
     /// Whether there is one source, whose light a beam splitter divides.
@@ -132,6 +134,7 @@ impl SimulationOptions {
             channels: texts.each("channels")?,
             rate: texts.one("rate", "100kHz")?,
             coherent: texts.one("coherent", "false")?,
+            emitter: texts.optional("emitter")?,
             pulsed: texts.optional("pulsed")?,
             beam_splitter: texts.one("beam_splitter", "false")?,
             efficiency: texts.each("efficiency")?,
@@ -161,7 +164,11 @@ impl SimulationOptions {
         // Not rounded to ticks: jitter and pulse period belong to light and detector, not to the recorder.
         let pulse_period = self.pulsed.as_ref().map(|period| period.ticks(tick)).transpose()?;
         let beam_splitter = self.beam_splitter;
-        let light = if self.coherent {
+        let light = if let Some(lifetime) = &self.emitter {
+            let missing = || RequestError::missing("pulsed", ": an emitter is excited by pulses");
+            let pulse_period = pulse_period.ok_or_else(missing)?;
+            Light::Emitter { rate, pulse_period, lifetime: lifetime.ticks(tick)? }
+        } else if self.coherent {
             Light::Coherent { rate, pulse_period, beam_splitter }
         } else {
             Light::Pairs { rate, pulse_period, beam_splitter }
@@ -236,7 +243,10 @@ impl SimulationOptions {
     fn check_work(&self, first: &Simulation, progress: &dyn Progress) -> Result<(), Error> {
         /// Tags that are made and compressed in a second.
         const TAGS_PER_S: f64 = 1e7;
-        let (Light::Coherent { rate, .. } | Light::Pairs { rate, .. }) = first.light;
+        let rate = match first.light {
+            Light::Coherent { rate, .. } | Light::Pairs { rate, .. } => rate,
+            Light::Emitter { rate, .. } => rate / first.detectors.len() as f64,
+        };
         let of_detector = |detector: &Detector| rate * detector.efficiency + detector.dark_rate;
         let per_tick: f64 = first.detectors.iter().map(of_detector).sum();
         let files = self.files.unwrap_or(1) as f64;
@@ -248,6 +258,12 @@ impl SimulationOptions {
     fn check(&self, out: &Path, form: Option<&dyn TagForm>) -> Result<(), Error> {
         let refuse =
             |options: &[&str], why: &str| Err(RequestError::options(options, why.into()).into());
+        if self.emitter.is_some() && (self.coherent || self.beam_splitter) {
+            return refuse(
+                &["emitter"],
+                "an emitter is neither `coherent` nor needs a `beam_splitter`: all channels share its photons",
+            );
+        }
         for (name, number) in [("frames", Some(self.frames)), ("files", self.files)] {
             if number.is_some_and(|number| !(1..=FILES_MAX).contains(&number)) {
                 let reason = format!("a whole number from 1 to {FILES_MAX} is wanted");

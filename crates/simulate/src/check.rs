@@ -43,6 +43,17 @@ fn check_light(simulation: &Simulation) -> Result<(), Error> {
     if let Some(period) = light.pulse_period() {
         field("light.pulse_period", period, 1.0..=DELAY_MAX, PERIOD)?;
     }
+    if let Light::Emitter { rate, pulse_period, lifetime } = *light {
+        field("light.rate", rate * pulse_period, 0.0..=1.0, "at most one photon per pulse")?;
+        field("light.lifetime", lifetime, 0.0..=JITTER_MAX / 8.0, "from 0 to 2^37 ticks")?;
+        if simulation.drift.is_some() {
+            return Err(Error::Field {
+                field: "drift",
+                found: rate,
+                expected: "none with an emitter",
+            });
+        }
+    }
     if let Some(drift) = simulation.drift {
         field("drift.relative_amplitude", drift.relative_amplitude, 0.0..=1.0, "from 0 to 1")?;
         field("drift.period", drift.period, 1.0..=DELAY_MAX, PERIOD)?;
@@ -68,6 +79,7 @@ fn check_detectors(simulation: &Simulation) -> Result<(), Error> {
         Light::Coherent { beam_splitter: true, .. } => {
             (found > 1, "coherent light with beam splitter", "2 or more")
         }
+        Light::Emitter { .. } => (found > 1, "an emitter", "2 or more"),
     };
     if !works {
         return Err(Error::Detectors { light, found, expected });

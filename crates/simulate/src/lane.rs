@@ -3,7 +3,7 @@
 //! An event at 10.5, a delay of 2.25, no jitter: the detection is at tick 12. No detection is further than `reach`
 //! from its event plus the delay, so a lane knows when all its detections before a tick were made.
 
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::moment::{self, Moment};
@@ -11,6 +11,8 @@ use crate::process::Process;
 
 /// Jitter is redrawn beyond this many standard deviations.
 const JITTER_SIGMAS: f64 = 6.0;
+/// The time to a photon is redrawn beyond this many lifetimes.
+const LIFETIMES: f64 = 40.0;
 
 /// The detections of one process at one detector.
 ///
@@ -34,20 +36,23 @@ pub(crate) struct Lane {
 pub(crate) struct Response {
     pub(crate) delay: Moment,
     pub(crate) jitter: f64,
+    /// Mean time from an event to its photon.
+    lifetime: f64,
     /// No detection is farther than this many ticks from its event plus `delay.tick`.
     pub(crate) reach: i64,
 }
 
 impl Response {
     pub(crate) const NONE: Response =
-        Response { delay: Moment { tick: 0, fraction: 0.0 }, jitter: 0.0, reach: 1 };
+        Response { delay: Moment { tick: 0, fraction: 0.0 }, jitter: 0.0, lifetime: 0.0, reach: 1 };
 
-    pub(crate) fn new(delay: f64, jitter: f64) -> Response {
+    pub(crate) fn new(delay: f64, jitter: f64, lifetime: f64) -> Response {
         // One tick more for the fractions of the event and of the delay, one for rounding.
         Response {
             delay: Moment::new(delay),
             jitter,
-            reach: moment::floor(JITTER_SIGMAS * jitter) + 3,
+            lifetime,
+            reach: moment::floor(JITTER_SIGMAS * jitter + LIFETIMES * lifetime) + 3,
         }
     }
 
@@ -56,6 +61,9 @@ impl Response {
         let mut fraction = event.fraction + self.delay.fraction;
         if self.jitter > 0.0 {
             fraction += self.jitter * normal(rng);
+        }
+        if self.lifetime > 0.0 {
+            fraction += self.lifetime * exponential(rng);
         }
         // No overflow: the plan has checked that events plus delay and reach fit.
         event.tick + self.delay.tick + moment::floor(fraction)
@@ -94,6 +102,17 @@ impl Lane {
     /// Mean number of detections that are made before their time because of jitter.
     pub(crate) fn carry(&self) -> f64 {
         2.0 * self.rate * self.response.reach as f64
+    }
+}
+
+/// Returns a time in lifetimes.
+#[inline]
+fn exponential(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    loop {
+        let sample: f64 = Exp1.sample(rng);
+        if sample <= LIFETIMES {
+            return sample;
+        }
     }
 }
 

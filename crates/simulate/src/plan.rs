@@ -82,6 +82,51 @@ impl LanePlan<'_> {
                     self.together(0, output, rate * efficiency(0));
                 }
             }
+            Light::Emitter { rate, .. } => self.emitter(rate / count as f64),
+        }
+    }
+
+    /// Light of which a pulse has one photon at most, at `rate` for each detector before its efficiency.
+    fn emitter(&mut self, rate: f64) {
+        let detectors = &self.simulation.detectors;
+        let responses: Vec<Response> = (0..detectors.len()).map(|at| self.response(at)).collect();
+        let rates: Vec<f64> = detectors.iter().map(|of| rate * of.efficiency).collect();
+        let sum: f64 = rates.iter().sum();
+        let ticks = || responses.iter().map(|of| of.delay.tick);
+        let apart = ticks().max().unwrap_or(0).abs_diff(ticks().min().unwrap_or(0));
+        let reach = responses.iter().map(|of| of.reach).max().unwrap_or(0);
+        let is_apart = apart > self.simulation.duration.saturating_add(2 * reach).unsigned_abs();
+        let all = responses.iter().map(|&of| self.emission(sum, of));
+        let Some(all) = all.reduce(|one, other| Emission {
+            from: one.from.min(other.from),
+            until: one.until.max(other.until),
+            ..one
+        }) else {
+            return;
+        };
+        let mut low = 0.0;
+        for (index, (&response, rate)) in responses.iter().zip(rates).enumerate() {
+            // The last one ends at 1, whatever the sums are rounded to.
+            let is_last = index + 1 == responses.len();
+            let high = if is_last { 1.0 } else { low + rate / sum };
+            let seeds = &self.seeds[index];
+            let jitter_rng = seeds.rng(Purpose::AloneJitter);
+            // No pulse has photons of two detectors in the recording if their delays are that far apart.
+            let (emission, rng) = if is_apart {
+                let share = Some([0.0, 1.0]);
+                (
+                    Emission { rate, share, ..self.emission(rate, response) },
+                    seeds.rng(Purpose::Alone),
+                )
+            } else {
+                let share = Some([low, high]);
+                (Emission { share, ..all }, self.seeds[0].rng(Purpose::Together))
+            };
+            low = high;
+            if rate > 0.0 {
+                self.rates[index] += rate - emission.rate;
+                self.push(index, &emission, response, rng, jitter_rng);
+            }
         }
     }
 
@@ -145,7 +190,11 @@ impl LanePlan<'_> {
 
     fn response(&self, index: usize) -> Response {
         let detector = &self.simulation.detectors[index];
-        Response::new(detector.delay, detector.jitter)
+        let lifetime = match self.simulation.light {
+            Light::Emitter { lifetime, .. } => lifetime,
+            Light::Pairs { .. } | Light::Coherent { .. } => 0.0,
+        };
+        Response::new(detector.delay, detector.jitter, lifetime)
     }
 
     /// Light at `rate`, for as long as it can reach the recording through `response`.
@@ -153,6 +202,7 @@ impl LanePlan<'_> {
         Emission {
             rate,
             comb: self.simulation.light.pulse_period(),
+            share: None,
             drift: self.simulation.drift,
             from: self.simulation.start - response.delay.tick - response.reach,
             until: self.end - response.delay.tick + response.reach,

@@ -21,6 +21,8 @@ pub(crate) struct Process {
     /// Mean distance of events before drift, in the unit of `position`.
     mean_gap: f64,
     comb: Option<Comb>,
+    /// See [`Emission::share`].
+    share: Option<[f64; 2]>,
     drift: Option<Drift>,
     /// Events at or after this tick are of no interest: they need not be thinned.
     until: i64,
@@ -32,6 +34,8 @@ pub(crate) struct Emission {
     /// Events per tick, greater than 0.
     pub(crate) rate: f64,
     pub(crate) comb: Option<f64>,
+    /// A pulse has one event at most, and those of them are taken for which a number from 0 to 1 is in this range.
+    pub(crate) share: Option<[f64; 2]>,
     pub(crate) drift: Option<Drift>,
     /// The ticks in which all events are wanted; some before and after come with them.
     pub(crate) from: i64,
@@ -44,11 +48,19 @@ impl Process {
         let comb = emission.comb.map(Comb::new);
         let unit = emission.comb.unwrap_or(1.0);
         let first = comb.map_or(emission.from, |comb| comb.pulse_before(emission.from));
+        let in_unit = emission.rate * peak * unit;
+        // Pulses without an event before one with a chance of `in_unit` each are fewer than an exponential number of
+        // this mean: a geometric one.
+        let mean_gap = match emission.share {
+            Some(_) => -1.0 / libm::log1p(-in_unit.min(1.0)),
+            None => 1.0 / in_unit,
+        };
         Process {
             rng,
             position: Moment { tick: first, fraction: 0.0 },
-            mean_gap: 1.0 / (emission.rate * peak * unit),
+            mean_gap,
             comb,
+            share: emission.share,
             drift: emission.drift,
             until: emission.until,
         }
@@ -59,16 +71,31 @@ impl Process {
     pub(crate) fn next(&mut self) -> Moment {
         loop {
             let step: f64 = Exp1.sample(&mut self.rng);
-            self.position = self.position.later(step * self.mean_gap);
+            self.position = match self.share {
+                // The next pulse, or one after it.
+                Some(_) => {
+                    let position = self.position.later(1.0 + step * self.mean_gap);
+                    Moment { fraction: 0.0, ..position }
+                }
+                None => self.position.later(step * self.mean_gap),
+            };
             // All events within a period happen at its pulse: Poisson numbers for the pulses, and one draw
             // to skip any number of empty ones.
             let event = match self.comb {
                 Some(comb) => comb.time(self.position.tick),
                 None => self.position,
             };
-            match self.drift {
-                Some(drift) if event.tick < self.until && !drift.keeps(event, &mut self.rng) => {}
-                _ => return event,
+            if let Some(drift) = self.drift
+                && event.tick < self.until
+                && !drift.keeps(event, &mut self.rng)
+            {
+                continue;
+            }
+            // After the drift, so that all lanes of an emitter draw the same numbers.
+            let Some([low, high]) = self.share else { return event };
+            let uniform: f64 = StandardUniform.sample(&mut self.rng);
+            if low <= uniform && uniform < high || event == Moment::END {
+                return event;
             }
         }
     }
@@ -100,7 +127,7 @@ mod tests {
     }
 
     const STEADY: Emission =
-        Emission { rate: 0.01, comb: None, drift: None, from: 0, until: i64::MAX };
+        Emission { rate: 0.01, comb: None, share: None, drift: None, from: 0, until: i64::MAX };
 
     #[test]
     fn gaps_are_exponential() {

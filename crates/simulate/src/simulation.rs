@@ -40,7 +40,7 @@ pub struct Detector {
 
 /// The light that falls on the detectors.
 ///
-/// Rates are per tick and before the detectors' efficiency. With `pulse_period`, in ticks, at least 1 and
+/// Rates are per tick and before the detectors' efficiency. Of pairs and coherent light: with `pulse_period`, in ticks, at least 1 and
 /// not necessarily whole, light is emitted only at its multiples (counted from tick 0), as a Poisson number of mean
 /// `rate * pulse_period` in each pulse; without it, at any time.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,12 +66,24 @@ pub enum Light {
         /// all detectors, two or more.
         beam_splitter: bool,
     },
+    /// One quantum emitter that each pulse excites at most once: a pulse has no photon or one, which goes to one of the
+    /// detectors, two or more, with equal chances.
+    Emitter {
+        /// Photons per tick, of all detectors together; at most one per pulse.
+        rate: f64,
+        /// Ticks between pulses, at least 1.
+        pulse_period: f64,
+        /// Mean time from the pulse to the photon, in ticks, exponentially distributed; redrawn beyond 40 of them.
+        lifetime: f64,
+    },
 }
 
 impl Light {
     pub(crate) fn rate(&self) -> f64 {
         match *self {
-            Light::Pairs { rate, .. } | Light::Coherent { rate, .. } => rate,
+            Light::Pairs { rate, .. }
+            | Light::Coherent { rate, .. }
+            | Light::Emitter { rate, .. } => rate,
         }
     }
 
@@ -80,6 +92,7 @@ impl Light {
             Light::Pairs { pulse_period, .. } | Light::Coherent { pulse_period, .. } => {
                 pulse_period
             }
+            Light::Emitter { pulse_period, .. } => Some(pulse_period),
         }
     }
 }

@@ -25,7 +25,7 @@ use super::{
     scan::ScanCommand,
     search::SearchArgs,
     setup::{InitArgs, NameArgs},
-    simulate::SimulateArgs,
+    simulate::{DemoArgs, SimulateArgs},
     stores::{DoctorArgs, FormatsArgs, InfoArgs, IngestArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
 };
@@ -67,6 +67,7 @@ pub(crate) enum Command {
     Name(NameArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
+    Demo(DemoArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
     Help(HelpArgs),

@@ -42,7 +42,7 @@ const FAMILIES: [(&str, &[&str]); 6] = [
     ("Watch", &["watch", "serve"]),
     ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "derive", "info", "verify", "init", "name", "set"]),
-    ("Files", &["cat", "convert", "export", "formats", "simulate"]),
+    ("Files", &["cat", "convert", "export", "formats", "simulate", "demo"]),
     ("Other", &["doctor", "completions", "help"]),
 ];
 

@@ -44,8 +44,10 @@ pub(crate) use search::SearchArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{InitArgs, NameArgs};
-pub(crate) use simulate::SimulateArgs;
-pub(crate) use stores::{DoctorArgs, FormatsArgs, InfoArgs, IngestArgs, SetArgs, Switch, VerifyArgs};
+pub(crate) use simulate::{DemoArgs, SimulateArgs};
+pub(crate) use stores::{
+    DoctorArgs, FormatsArgs, InfoArgs, IngestArgs, SetArgs, Switch, VerifyArgs,
+};
 pub(crate) use table::with_flags;
 pub(crate) use values::Io;
 pub(crate) use watch::{KEYS, WatchArgs};

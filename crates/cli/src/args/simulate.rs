@@ -19,6 +19,7 @@ use super::values::channel;
 #[command(after_help = "Examples:
   tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
   tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
+  tagq simulate --emitter 1ns --pulsed 12.5ns --rate 1MHz emitter.tags.zst
   tagq simulate --live 1MHz --rate 400kHz --duration 60s live.tags.zst")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct SimulateArgs {
@@ -46,6 +47,10 @@ pub(crate) struct SimulateArgs {
     /// Simulate laser light instead of photon pairs
     #[arg(long)]
     pub coherent: bool,
+    /// Simulate one quantum emitter with this lifetime, excited by the pulses of --pulsed: at most one photon a pulse; --rate
+    /// is that of its photons, which the channels share
+    #[arg(long, value_name = "LIFETIME", requires = "pulsed", conflicts_with_all = ["coherent", "beam_splitter"])]
+    pub emitter: Option<Duration>,
     /// Emit light only in pulses, one each PERIOD
     #[arg(long, value_name = "PERIOD")]
     pub pulsed: Option<Duration>,
@@ -99,6 +104,23 @@ pub(crate) struct SimulateArgs {
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Write two small simulated recordings, and show what to type next
+///
+/// Photon pairs with a delay between their channels, and one quantum emitter under a pulsed laser. Recordings that are there
+/// already stay as they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq demo
+  tagq demo night/")]
+pub(crate) struct DemoArgs {
+    /// The folder to write to
+    #[arg(value_name = "FOLDER", default_value = "tagq-demo")]
+    pub folder: PathBuf,
+    /// Write the recordings again
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Parses a number of files or frames, which are all made.

@@ -23,6 +23,7 @@ def simulate(
     rate: str = "100kHz",
     channels: int | Iterable[int] = (1, 2),
     coherent: bool = False,
+    emitter: Duration | None = None,
     pulsed: Duration | None = None,
     beam_splitter: bool = False,
     efficiency: float | Mapping[int, float] = 1.0,
@@ -55,6 +56,9 @@ def simulate(
         Channels of the detectors. Photon pairs go to them two by two.
     coherent
         Laser light instead of photon pairs.
+    emitter
+        One quantum emitter with this lifetime, excited by the pulses of ``pulsed``: at most one photon a pulse; ``rate`` is that
+        of its photons, which the channels share.
     pulsed
         Emit light only in pulses, one each period.
     beam_splitter
@@ -99,7 +103,7 @@ def simulate(
         if not isinstance(flag, bool):
             raise WrongTypeError(f"{name.replace('force', 'replace')}: True or False is wanted, not {flag!r}")
         options.append((name, str(flag).lower()))
-    durations = {"duration": duration, "start": start, "gap": gap, "pulsed": pulsed, "late": late}
+    durations = {"duration": duration, "start": start, "gap": gap, "emitter": emitter, "pulsed": pulsed, "late": late}
     options += [(name, _duration(name, of)) for name, of in durations.items() if of is not None]
     labels = _labels(channels)
     options += [("channels", str(label)) for label in labels]

@@ -362,3 +362,86 @@ fn drift_moves_light_and_not_dark_counts() {
         );
     }
 }
+
+/// The light of one emitter: a pulse has one photon at most, of any detector; photons come after an exponential time.
+#[test]
+fn a_pulse_of_an_emitter_has_one_photon_at_most() {
+    let (period, lifetime) = (1_000.5, 60.0);
+    let detector = |channel, efficiency, delay| Detector {
+        channel,
+        efficiency,
+        dark_rate: 0.0,
+        jitter: 0.0,
+        delay,
+        dead_time: 0,
+    };
+    let simulation = Simulation {
+        light: Light::Emitter { rate: 0.8 / period, pulse_period: period, lifetime },
+        detectors: vec![detector(1, 1.0, 0.0), detector(2, 0.5, 7.0), detector(3, 0.25, 0.0)],
+        drift: None,
+        start: 0,
+        duration: 300_150_000,
+        seed: 11,
+    };
+    let mut tags = simulation.tags().unwrap();
+    let mut of_pulse = vec![0_u8; 300_001];
+    let (mut counts, mut mean) = ([0_u32; 4], 0.0);
+    while let Some(slab) = tags.next_slab() {
+        for tag in slab {
+            let delay = if tag.channel == 2 { 7.0 } else { 0.0 };
+            let time = tag.time as f64 + 0.5 - delay;
+            let pulse = (time / period).floor();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+            let at = pulse.max(0.0) as usize;
+            // Later than its own period with a chance of exp(-1000/60) = 6e-8.
+            of_pulse[at] += 1;
+            counts[usize::try_from(tag.channel).unwrap()] += 1;
+            mean += time - pulse * period;
+        }
+    }
+    let pulses = 300_000.0;
+    let expected = [0.8 / 3.0, 0.8 / 6.0, 0.8 / 12.0];
+    for (found, share) in counts[1..].iter().zip(expected) {
+        let error = (pulses * share * (1.0 - share)).sqrt();
+        assert!((f64::from(*found) - pulses * share).abs() < 5.0 * error, "{found} of {share}");
+    }
+    let all = f64::from(counts.iter().sum::<u32>());
+    assert!(of_pulse.iter().filter(|&&photons| photons > 1).count() <= 1);
+    // The pulses are those of a Bernoulli trial: neighbours are independent.
+    let both = of_pulse.windows(2).filter(|pair| pair[0] == 1 && pair[1] == 1).count() as f64;
+    let share = expected.iter().sum::<f64>();
+    assert!((both / pulses - share * share).abs() < 5.0 * (share * share / pulses).sqrt());
+    assert!((mean / all - lifetime).abs() < 5.0 * lifetime / all.sqrt());
+}
+
+#[test]
+fn an_emitter_that_always_emits_has_a_photon_in_each_pulse() {
+    let detectors = [1, 2].map(|channel| Detector {
+        channel,
+        efficiency: 1.0,
+        dark_rate: 0.0,
+        jitter: 0.0,
+        delay: 0.0,
+        dead_time: 0,
+    });
+    let simulation = Simulation {
+        light: Light::Emitter { rate: 0.01, pulse_period: 100.0, lifetime: 0.0 },
+        detectors: detectors.into(),
+        drift: None,
+        start: 0,
+        duration: 1_000_000,
+        seed: 3,
+    };
+    let mut tags = simulation.tags().unwrap();
+    let mut times = Vec::new();
+    while let Some(slab) = tags.next_slab() {
+        times.extend(slab.iter().map(|tag| tag.time));
+    }
+    let expected: Vec<i64> = (0..10_000).map(|pulse| pulse * 100).collect();
+    assert_eq!(times, expected);
+    let too_many = Simulation {
+        light: Light::Emitter { rate: 0.011, pulse_period: 100.0, lifetime: 0.0 },
+        ..simulation
+    };
+    assert!(too_many.tags().is_err());
+}

@@ -1,0 +1,92 @@
+//! `tagq demo`: two small simulated recordings, their stories, and what to type next.
+//!
+//! A test types every command that is printed.
+
+use std::{fs, io::Write as _, path::Path};
+
+use anyhow::Context as _;
+use tagq::{SimulationOptions, pasted};
+
+use crate::{args::DemoArgs, progress::Reporter};
+
+/// A recording: the end of its name, the options of `tagq simulate`, what it is, and commands with what they show. `RUN`
+/// stands for its path.
+struct Demo {
+    name: &'static str,
+    options: &'static [(&'static str, &'static str)],
+    story: &'static str,
+    commands: &'static [(&'static str, &'static str)],
+}
+
+const DEMOS: [Demo; 2] = [
+    Demo {
+        name: "pairs.tags.zst",
+        options: &[
+            ("rate", "100kHz"),
+            ("channels", "1"),
+            ("channels", "2"),
+            ("efficiency", "0.3"),
+            ("dark", "500Hz"),
+            ("jitter", "200ps"),
+            ("delays", "2=5ns"),
+        ],
+        story: "A source of photon pairs: one photon of each pair goes to channel 1, the other to channel 2, whose cable is \
+                5 ns longer. Three in ten photons are detected, and each detector has 500 dark counts a second.",
+        commands: &[
+            ("rates RUN", "tags and rates of each channel"),
+            ("delays 1,2 RUN", "the longer cable: a peak at 5 ns"),
+            ("coincidences 1,2 --window 2ns --delay auto RUN", "pairs, accidentals and heralding"),
+            ("histogram 1,2 --plot RUN", "the peak, in this terminal"),
+        ],
+    },
+    Demo {
+        name: "emitter.tags.zst",
+        options: &[
+            ("emitter", "1ns"),
+            ("pulsed", "12.5ns"),
+            ("rate", "2MHz"),
+            ("channels", "1"),
+            ("channels", "2"),
+            ("efficiency", "0.25"),
+            ("dark", "500Hz"),
+            ("jitter", "100ps"),
+        ],
+        story: "One quantum emitter with a lifetime of 1 ns, excited once in 12.5 ns. A beam splitter sends its photons to \
+                channels 1 and 2. Because it emits one photon at a time, the two never see photons of the same pulse.",
+        commands: &[
+            ("g2 1,2 --pulsed auto RUN", "g2(0) is 0 within its error: a single emitter"),
+            ("g2 1,2 --pulsed auto --plot RUN", "the missing peak, in this terminal"),
+        ],
+    },
+];
+
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(false);
+    fs::create_dir_all(&args.folder)
+        .with_context(|| format!("{}: cannot be made", args.folder.display()))?;
+    let mut out = std::io::stdout().lock();
+    for demo in DEMOS {
+        let path = args.folder.join(demo.name);
+        write(&demo, &path, args.force, &reporter)?;
+        writeln!(out, "{}: {}\n", path.display(), demo.story)?;
+        let run = pasted(&path);
+        for (command, shows) in demo.commands {
+            writeln!(out, "    tagq {}   # {shows}", command.replace("RUN", &run))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes the recording, unless it is there already.
+fn write(demo: &Demo, path: &Path, force: bool, reporter: &Reporter) -> anyhow::Result<()> {
+    if path.exists() && !force {
+        return Ok(());
+    }
+    let given = demo.options.iter().chain(&[("force", "true")]);
+    let given: Vec<(String, String)> =
+        given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let options = SimulationOptions::of_texts(&given)?;
+    options.write((path, None), reporter, &mut |_, _| (), &mut |_| ())?;
+    Ok(())
+}

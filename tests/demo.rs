@@ -1,0 +1,33 @@
+//! `tagq demo`: every command that it prints works, and shows what it says.
+
+use crate::support::{Output, Place};
+
+#[test]
+fn every_command_of_the_demo_shows_what_it_says() {
+    let place = Place::new();
+    let text = place.done("demo").text().to_owned();
+    let commands = text.lines().filter_map(|line| line.strip_prefix("    tagq "));
+    let commands: Vec<&str> = commands.map(|line| line.split("   # ").next().unwrap()).collect();
+    assert!(commands.len() > 5, "{text}");
+    for command in &commands {
+        let shown = place.done(command);
+        assert!(!shown.text().is_empty(), "{command}");
+    }
+    let row = |command: &str| -> serde_json::Value {
+        let command = commands.iter().find(|of| of.starts_with(command)).unwrap();
+        let answer: Output = place.done(&format!("{command} --format json"));
+        answer.json()["rows"].clone()
+    };
+    let delays = row("delays 1,2");
+    let peak = delays[0]["peak_s"].as_f64().unwrap();
+    assert!((peak - 5e-9).abs() < 5.0 * delays[0]["peak_err_s"].as_f64().unwrap(), "{delays}");
+    let peaks = row("g2 1,2 --pulsed");
+    let zero = peaks.as_array().unwrap().iter().find(|of| of["peak"] == 0).unwrap();
+    let (g2, err) = (zero["g2"].as_f64().unwrap(), zero["g2_err"].as_f64().unwrap());
+    assert!(g2.abs() < 4.0 * err && err < 0.05, "{zero}");
+    // A recording that is there stays.
+    let before = std::fs::metadata(place.path("tagq-demo/pairs.tags.zst")).unwrap().modified();
+    place.done("demo");
+    let after = std::fs::metadata(place.path("tagq-demo/pairs.tags.zst")).unwrap().modified();
+    assert_eq!(before.unwrap(), after.unwrap());
+}
