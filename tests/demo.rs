@@ -7,7 +7,8 @@ fn every_command_of_the_demo_shows_what_it_says() {
     let place = Place::new();
     let text = place.done("demo").text().to_owned();
     let commands = text.lines().filter_map(|line| line.strip_prefix("    tagq "));
-    let commands: Vec<&str> = commands.map(|line| line.split("   # ").next().unwrap()).collect();
+    let commands: Vec<&str> =
+        commands.map(|line| line.split("   # ").next().unwrap().trim_end()).collect();
     assert!(commands.len() > 5, "{text}");
     for command in &commands {
         let shown = place.done(command);

@@ -245,6 +245,8 @@ const FLOORS: [Floors; 16] = [
                 "runs",
                 "search",
                 "serve",
+                "demo",
+                "doctor",
                 "simulate",
                 "verify",
             ],

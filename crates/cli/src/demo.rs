@@ -5,9 +5,13 @@
 use std::{fs, io::Write as _, path::Path};
 
 use anyhow::Context as _;
-use tagq::{SimulationOptions, pasted};
+use tagq::{SimulationOptions, escaped, pasted};
+use tagq_export::{PreferredForm, TagFormat};
 
 use crate::{args::DemoArgs, progress::Reporter};
+
+/// The longest line of a story.
+const COLUMNS: usize = 78;
 
 /// A recording: the end of its name, the options of `tagq simulate`, what it is, and commands with what they show. `RUN`
 /// stands for its path.
@@ -68,10 +72,15 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     for demo in DEMOS {
         let path = args.folder.join(demo.name);
         write(&demo, &path, args.force, &reporter)?;
-        writeln!(out, "{}: {}\n", path.display(), demo.story)?;
+        let story = textwrap::fill(demo.story, COLUMNS);
+        writeln!(out, "{}\n{story}\n", escaped(&path.display().to_string()))?;
         let run = pasted(&path);
-        for (command, shows) in demo.commands {
-            writeln!(out, "    tagq {}   # {shows}", command.replace("RUN", &run))?;
+        let commands =
+            demo.commands.iter().map(|(words, shows)| (words.replace("RUN", &run), shows));
+        let commands: Vec<(String, &&str)> = commands.collect();
+        let width = commands.iter().map(|(words, _)| words.chars().count()).max().unwrap_or(0);
+        for (words, shows) in commands {
+            writeln!(out, "    tagq {words:width$}   # {shows}")?;
         }
         writeln!(out)?;
     }
@@ -87,6 +96,8 @@ fn write(demo: &Demo, path: &Path, force: bool, reporter: &Reporter) -> anyhow::
     let given: Vec<(String, String)> =
         given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let options = SimulationOptions::of_texts(&given)?;
-    options.write((path, None), reporter, &mut |_, _| (), &mut |_| ())?;
+    let format = TagFormat::of_name(path, PreferredForm::Files);
+    let form = format.as_ref().map(TagFormat::as_tag_form);
+    options.write((path, form), reporter, &mut |_, _| (), &mut |_| ())?;
     Ok(())
 }

@@ -64,9 +64,8 @@ fn facts(path: &Path) -> Vec<Fact> {
         .with_cpu(CpuRefreshKind::nothing())
         .with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kinds);
-    let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
     let mut facts = vec![
-        fact("tagq", format!("{}, {}{build}", env!("CARGO_PKG_VERSION"), env::consts::ARCH)),
+        fact("tagq", format!("{}, {}", env!("CARGO_PKG_VERSION"), env::consts::ARCH)),
         fact("stores", format!("version {VERSION} and earlier")),
         fact("system", System::long_os_version().unwrap_or_else(|| env::consts::OS.into())),
         processor(&system),
@@ -92,7 +91,7 @@ fn processor(system: &System) -> Fact {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let levels: Vec<&str> = Simd::available().into_iter().map(Simd::name).collect();
     let value = format!("{brand}, {threads} threads, kernels {}", levels.join(", "));
-    let is_slow = cfg!(target_arch = "x86_64") && levels.len() == 1;
+    let is_slow = env::consts::ARCH == "x86_64" && levels.len() == 1;
     let problem = "it has no AVX2, with which scans are several times faster";
     Fact { name: "processor", value, problem: is_slow.then(|| problem.into()) }
 }

@@ -399,8 +399,8 @@ fn a_pulse_of_an_emitter_has_one_photon_at_most() {
             mean += time - pulse * period;
         }
     }
-    let pulses = 300_000.0;
-    let expected = [0.8 / 3.0, 0.8 / 6.0, 0.8 / 12.0];
+    let pulses = 300_000.0_f64;
+    let expected = [0.8 / 3.0, 0.8 / 6.0, 0.8 / 12.0_f64];
     for (found, share) in counts[1..].iter().zip(expected) {
         let error = (pulses * share * (1.0 - share)).sqrt();
         assert!((f64::from(*found) - pulses * share).abs() < 5.0 * error, "{found} of {share}");
