@@ -1,6 +1,6 @@
 //! `tagq doctor`: the facts that an issue needs, and no secrets.
 
-use crate::support::{command, output, tagq};
+use crate::support::{command, output, skipped, tagq};
 
 #[test]
 fn it_shows_what_an_issue_needs_and_no_secret() {
@@ -30,6 +30,18 @@ fn it_shows_what_an_issue_needs_and_no_secret() {
     }
     assert!(!said.text().contains("zebra"), "{}", said.text());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Files in memory, and those on a network, are not those of the disk around them.
+#[test]
+fn the_file_system_is_that_of_the_folder() {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let folder = "/dev/shm";
+    if !mounts.contains(&format!(" {folder} tmpfs ")) {
+        return skipped("no folder is in memory");
+    }
+    let said = tagq(["doctor", folder]);
+    assert!(said.text().contains("\nfolder: tmpfs, "), "{folder}: {}", said.text());
 }
 
 #[test]

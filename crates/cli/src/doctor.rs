@@ -10,7 +10,9 @@ use std::{
 };
 
 use console::Term;
-use sysinfo::{CpuRefreshKind, Disk, Disks, MemoryRefreshKind, RefreshKind, System};
+use sysinfo::{
+    CpuRefreshKind, Disk, DiskRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System,
+};
 use tagq::{
     query::Simd,
     store::{format::VERSION, os::available_memory},
@@ -71,9 +73,10 @@ fn facts(path: &Path) -> Vec<Fact> {
         processor(&system),
         memory(&system),
     ];
-    let disks = Disks::new_with_refreshed_list();
+    // Only the one that is shown is asked for its space: a server that is gone would never answer.
+    let mut disks = Disks::new_with_refreshed_list_specifics(DiskRefreshKind::nothing());
     for (name, path) in [("folder", path), ("temporary files", &env::temp_dir())] {
-        facts.push(folder(name, path, disks.list()));
+        facts.push(folder(name, path, disks.list_mut()));
     }
     facts.push(terminal());
     let set = VARIABLES.into_iter().filter(|name| env::var_os(name).is_some());
@@ -104,13 +107,14 @@ fn memory(system: &System) -> Fact {
 }
 
 /// Returns the file system of a path: that of the longest mount point above it.
-fn folder(name: &'static str, path: &Path, disks: &[Disk]) -> Fact {
+fn folder(name: &'static str, path: &Path, disks: &mut [Disk]) -> Fact {
     let whole = dunce::canonicalize(path).unwrap_or_else(|_| path.into());
-    let above = disks.iter().filter(|disk| whole.starts_with(disk.mount_point()));
+    let above = disks.iter_mut().filter(|disk| whole.starts_with(disk.mount_point()));
     let disk = above.max_by_key(|disk| disk.mount_point().as_os_str().len());
     let Some(disk) = disk else {
         return Fact { name, value: "its file system is not known".into(), problem: None };
     };
+    disk.refresh_specifics(DiskRefreshKind::nothing().with_storage());
     let system = disk.file_system().to_string_lossy();
     let free = disk.available_space();
     let mut problem = None;
