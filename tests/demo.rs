@@ -26,6 +26,12 @@ fn every_command_of_the_demo_shows_what_it_says() {
     let zero = peaks.as_array().unwrap().iter().find(|of| of["peak"] == 0).unwrap();
     let (g2, err) = (zero["g2"].as_f64().unwrap(), zero["g2_err"].as_f64().unwrap());
     assert!(g2.abs() < 4.0 * err && err < 0.05, "{zero}");
+    // A folder with other files, as that of a run, gets none.
+    std::fs::create_dir(place.path("night")).unwrap();
+    std::fs::write(place.path("night/1.tags"), "").unwrap();
+    let refused = place.tagq("demo night");
+    assert!(refused.code != 0 && refused.stderr.contains("1.tags"), "{}", refused.stderr);
+    assert_eq!(std::fs::read_dir(place.path("night")).unwrap().count(), 1);
     // A recording that is there stays.
     let before = std::fs::metadata(place.path("tagq-demo/pairs.tags.zst")).unwrap().modified();
     place.done("demo");

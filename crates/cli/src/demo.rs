@@ -4,7 +4,7 @@
 
 use std::{fs, io::Write as _, path::Path};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use tagq::{SimulationOptions, escaped, pasted};
 use tagq_export::{PreferredForm, TagFormat};
 
@@ -68,6 +68,15 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(false);
     fs::create_dir_all(&args.folder)
         .with_context(|| format!("{}: cannot be made", args.folder.display()))?;
+    // Recordings in the folder of a run would become sources of that run.
+    for entry in fs::read_dir(&args.folder)? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        if !DEMOS.iter().any(|demo| name.contains(demo.name)) {
+            let folder = escaped(&args.folder.display().to_string()).into_owned();
+            bail!("{folder}: it has other files, such as {}; name a new folder", escaped(&name));
+        }
+    }
     let mut out = std::io::stdout().lock();
     for demo in DEMOS {
         let path = args.folder.join(demo.name);

@@ -1,4 +1,4 @@
-//! `tagq doctor`: what an issue needs to know about this computer, and what is wrong with it.
+//! `tagq doctor`: the facts about this computer that an issue needs, and its problems.
 //!
 //! A line is `name: value`; a problem follows its line and begins with `!`. Nothing is written, and neither the name of the
 //! computer nor that of the user is shown.
@@ -39,11 +39,11 @@ const VARIABLES: [&str; 9] = [
     "TMPDIR",
 ];
 
-/// A fact, and the problem with it.
+/// A fact, and its problems.
 struct Fact {
     name: &'static str,
     value: String,
-    problem: Option<String>,
+    problems: Vec<String>,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<()> {
@@ -51,9 +51,9 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<()> {
         return Err(tagq::RunError::NoSuchPath { path: args.path.clone() }.into());
     }
     let mut out = stdout().lock();
-    for Fact { name, value, problem } in facts(&args.path) {
+    for Fact { name, value, problems } in facts(&args.path) {
         writeln!(out, "{name}: {value}")?;
-        if let Some(problem) = problem {
+        for problem in problems {
             writeln!(out, "! {problem}")?;
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<()> {
 }
 
 fn facts(path: &Path) -> Vec<Fact> {
-    let fact = |name, value| Fact { name, value, problem: None };
+    let fact = |name, value| Fact { name, value, problems: Vec::new() };
     let kinds = RefreshKind::nothing()
         .with_cpu(CpuRefreshKind::nothing())
         .with_memory(MemoryRefreshKind::nothing().with_ram());
@@ -96,14 +96,22 @@ fn processor(system: &System) -> Fact {
     let value = format!("{brand}, {threads} threads, kernels {}", levels.join(", "));
     let is_slow = env::consts::ARCH == "x86_64" && levels.len() == 1;
     let problem = "it has no AVX2, with which scans are several times faster";
-    Fact { name: "processor", value, problem: is_slow.then(|| problem.into()) }
+    Fact {
+        name: "processor",
+        value,
+        problems: is_slow.then(|| problem.into()).into_iter().collect(),
+    }
 }
 
 fn memory(system: &System) -> Fact {
     let available = available_memory().min(system.total_memory());
     let value = format!("{} available of {}", gib(available), gib(system.total_memory()));
     let problem = "some queries are refused with less than 1 GiB; end other programs";
-    Fact { name: "memory", value, problem: (available < MEMORY_MIN).then(|| problem.into()) }
+    Fact {
+        name: "memory",
+        value,
+        problems: (available < MEMORY_MIN).then(|| problem.into()).into_iter().collect(),
+    }
 }
 
 /// Returns the file system of a path: that of the longest mount point above it.
@@ -112,25 +120,25 @@ fn folder(name: &'static str, path: &Path, disks: &mut [Disk]) -> Fact {
     let above = disks.iter_mut().filter(|disk| whole.starts_with(disk.mount_point()));
     let disk = above.max_by_key(|disk| disk.mount_point().as_os_str().len());
     let Some(disk) = disk else {
-        return Fact { name, value: "its file system is not known".into(), problem: None };
+        return Fact { name, value: "its file system is not known".into(), problems: Vec::new() };
     };
     disk.refresh_specifics(DiskRefreshKind::nothing().with_storage());
     let system = disk.file_system().to_string_lossy();
     let free = disk.available_space();
-    let mut problem = None;
+    let mut problems = Vec::new();
     if NETWORK.contains(&&*system) {
-        problem = Some(
+        problems.push(
             "a file that another computer cuts short while it is read ends a query; --io read prevents that"
                 .to_owned(),
         );
     }
     if free < DISK_MIN {
-        problem = Some("less than 1 GiB is free; a store takes 3 to 7 bytes a tag".to_owned());
+        problems.push("less than 1 GiB is free; a store takes 3 to 7 bytes a tag".to_owned());
     }
     Fact {
         name,
         value: format!("{system}, {} free of {}", gib(free), gib(disk.total_space())),
-        problem,
+        problems,
     }
 }
 
@@ -143,7 +151,7 @@ fn terminal() -> Fact {
     } else {
         "none, the output is a file or a pipe".into()
     };
-    Fact { name: "terminal", value, problem: None }
+    Fact { name: "terminal", value, problems: Vec::new() }
 }
 
 fn gib(bytes: u64) -> String {

@@ -80,7 +80,7 @@ pub trait Model {
     }
 
     /// Returns the model as another measurement of its measured part, drawn with this seed, would make it; `None` if
-    /// nothing of it was measured.
+    /// no part of it was measured.
     fn redrawn(&self, _: u64) -> Option<Box<dyn Model>> {
         None
     }

@@ -32,7 +32,7 @@ impl Destination<'_> {
     ///
     /// # Errors
     /// [`Error::InStore`], [`Error::OntoSource`], [`Error::OntoItself`], [`Error::IntoItsRun`], [`Error::NoFolder`];
-    /// [`Error::Exists`] without `force`, or for what is not a file.
+    /// [`Error::Exists`] for a file without `force`, and for anything there that is not a file.
     pub fn check(&self) -> Result<(), Error> {
         let Self { path, force, reads } = *self;
         check_outside_stores(path)?;

@@ -10,7 +10,7 @@ use crate::{counted::are, counted::counted, counted::thousands};
 /// Odd tags are noise, and no remark, if they are fewer than one in so many.
 const ODD_MIN: u64 = 1_000;
 
-/// Words in the description of a cut message or member, of which a part can be read.
+/// Words that describe a message or a member that is cut; the part before the cut can be read.
 const CUT: [&str; 2] = ["is not complete", "ends inside message"];
 const SALVAGE: &str = "; `tagq ingest --salvage RUN` takes what can be read of it";
 

@@ -21,8 +21,8 @@ const ABANDONED: Duration = Duration::from_mins(10);
 /// The most names that are drawn if other processes take a new file or folder for an abandoned one.
 const DRAWS_MAX: usize = 16;
 
-/// A folder for files that are moved to their place when they are complete, or that no other user may see. It is
-/// removed, with what is in it, when this is dropped.
+/// A folder for files that are moved to their place when they are complete, or that no other user may see. Dropping
+/// this removes the folder and its files.
 #[derive(Debug)]
 pub(crate) struct UnfinishedFolder {
     /// Closed before the folder is removed.

@@ -2,8 +2,8 @@
 //! its runs.
 //!
 //! `coincidences` with `window` 2ns is parsed without any run; a run with ticks of 156.25 ps makes 12 ticks of it. A
-//! question keeps the options as they were given, so that its command can be printed and asked again. A search is of
-//! exactly one run, because its bins depend on what is found there.
+//! question keeps the options as they were given, so that its command can be printed and asked again. A search
+//! takes exactly one run, because its bins depend on the peaks of that run.
 
 mod settle;
 

@@ -113,9 +113,9 @@ pub(crate) struct SimulateArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq demo
-  tagq demo night/")]
+  tagq demo first/")]
 pub(crate) struct DemoArgs {
-    /// The folder to write to
+    /// The folder to write to; it has no other files
     #[arg(value_name = "FOLDER", default_value = "tagq-demo")]
     pub folder: PathBuf,
     /// Write the recordings again

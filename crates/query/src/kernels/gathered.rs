@@ -1,6 +1,7 @@
 //! Differences or numbers of bins, written one after the other.
 //!
-//! Whole vectors are written, of which the first values count: if 3 of 16 count, the next write begins after these 3.
+//! Each write is a whole vector, and only its first values are results: if 3 of 16 are, the next write begins after
+//! these 3.
 //! A step that is given up takes its differences back, so that another way can count the same rows.
 
 use crate::kernels::rows::{MASK_ROWS, REACH};

@@ -1,7 +1,7 @@
 //! The counts of a rates request, and the table made from them.
 //!
-//! Of two runs of 10 s, of which only the second one has tags of channel 3, the rate of channel 3 is its count over 20
-//! s: it was recorded in both.
+//! Two runs have 10 s each, and only the second one has tags of channel 3. The rate of channel 3 is its count over 20 s,
+//! because both runs recorded it.
 
 use std::{ops::Range, sync::Arc};
 
