@@ -1,8 +1,18 @@
 //! The book: regenerates its outputs and figures, and builds pages for a browser.
 
-use std::process::{Command, ExitCode};
+use std::{
+    io,
+    process::{Command, ExitCode},
+};
 
-use crate::workspace::{cargo, root};
+use crate::{
+    ended,
+    tools::{from_registry, succeed},
+    workspace::{cargo, root},
+};
+
+/// The version of mdbook that makes the pages.
+const MDBOOK: &str = "0.5.4";
 
 /// Runs the test of the book in write mode, then builds HTML with mdbook.
 pub(crate) fn run() -> ExitCode {
@@ -14,18 +24,12 @@ pub(crate) fn run() -> ExitCode {
     eprintln!(
         "docs/book has the outputs and figures of now; `git diff docs/book` shows what is new"
     );
-    let book = root().join("docs/book");
-    match Command::new("mdbook").arg("build").arg(&book).status() {
-        Ok(status) if status.success() => {
-            eprintln!("target/book/index.html");
-            ExitCode::SUCCESS
-        }
-        Ok(_) => ExitCode::FAILURE,
-        Err(_) => {
-            eprintln!(
-                "skipped: there is no mdbook, and no HTML is made; `cargo install mdbook --locked` gets one"
-            );
-            ExitCode::SUCCESS
-        }
-    }
+    ended(pages())
+}
+
+fn pages() -> io::Result<()> {
+    let mdbook = from_registry("mdbook", MDBOOK)?;
+    succeed(Command::new(mdbook).arg("build").arg(root().join("docs/book")))?;
+    eprintln!("target/book/index.html");
+    Ok(())
 }

@@ -8,7 +8,10 @@ use std::{
     process::Command,
 };
 
-use crate::python;
+use crate::{
+    python,
+    workspace::{cargo, target},
+};
 
 /// Tools that build for other targets and make wheels, from the Python package index.
 const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=0.14"];
@@ -44,6 +47,19 @@ impl Tools {
         command.env("PATH", path);
         Ok(command)
     }
+}
+
+/// Returns a program of the registry of Rust in this version. Builds it below target/ when it is not there.
+pub(crate) fn from_registry(name: &str, version: &str) -> io::Result<PathBuf> {
+    let home = target().join("tools").join(format!("{name}-{version}"));
+    let program = home.join("bin").join(name).with_extension(env::consts::EXE_EXTENSION);
+    if !program.exists() {
+        eprintln!("building {name} {version}");
+        let mut install = cargo();
+        install.args(["install", "--locked", "--quiet", name, "--version", version, "--root"]);
+        succeed(install.arg(home))?;
+    }
+    Ok(program)
 }
 
 /// Whether a program can be started with this argument.
