@@ -14,3 +14,5 @@ cp -R data/fixtures/pairs "$tried/run"
 grep -q '^1,2,1976,' "$tried/pairs.csv"
 "$python" -m pip install --no-index --find-links dist --only-binary tagq tagq
 "$python" crates/python/tests/smoke.py data/fixtures/pairs
+# The program that is in the wheel.
+"$("$python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))')"/tagq --version

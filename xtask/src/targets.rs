@@ -110,6 +110,15 @@ impl Target {
         self.triple.split('-').next().unwrap_or_default()
     }
 
+    /// Returns the processor's name in packages of Debian and in container images.
+    pub(crate) fn architecture(&self) -> &'static str {
+        match self.processor() {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            other => other,
+        }
+    }
+
     /// Returns the end of the names of programs.
     pub(crate) fn exe(&self) -> &'static str {
         if self.system == System::Windows { ".exe" } else { "" }

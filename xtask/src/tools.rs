@@ -14,7 +14,13 @@ use crate::{
 };
 
 /// Tools that build for other targets and make wheels, from the Python package index.
-const TOOLS: [&str; 3] = ["cargo-zigbuild>=0.22", "maturin>=1.16,<2", "ziglang>=0.14"];
+const TOOLS: [&str; 5] = [
+    "cargo-zigbuild>=0.22",
+    "maturin>=1.16,<2",
+    "py-rattler>=0.28,<0.29",
+    "py-rattler-build>=0.73,<0.74",
+    "ziglang>=0.14",
+];
 
 /// An environment of Python with these tools.
 pub(crate) struct Tools {
