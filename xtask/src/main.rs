@@ -28,7 +28,7 @@ use std::{env, io, process::ExitCode};
 use tools::succeed;
 use workspace::cargo;
 
-const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | bench | large | scale | latency | rivals | formats | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | python | browser | notebooks | nightly | bench | large | scale | latency | rivals | formats | faults | fuzz
                    | emulate | slurm | coverage | damage | validate | dist | book
                    | examples | release
 
@@ -40,6 +40,7 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | nightly | benc
   python  the tests of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…];
           python --wheel [PYTEST ARGUMENT…] builds the wheel, and tests it as it is installed
   browser the tests of pages alone, in Chromium: browser [PYTEST ARGUMENT…]
+  notebooks  runs the notebooks in examples/
   nightly all tests with all random cases, the wheel, and the longer checks below that end by themselves: what
           each change is not checked by
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
@@ -98,6 +99,7 @@ fn main() -> ExitCode {
         },
         "python" => ended(tests::of_python(args)),
         "browser" => ended(tests::in_browser(args)),
+        "notebooks" => ended(tests::notebooks()),
         "nightly" => nightly::run(),
         "bench" => ended(bench("coincidences", &[]).and_then(|()| bench("histogram", &[]))),
         "large" => ended(bench("large", &[])),

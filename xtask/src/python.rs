@@ -12,8 +12,8 @@ use crate::{
     workspace::{root, target},
 };
 
-/// Libraries for the tests and for comparison, also those of the tests in a browser.
-const LIBRARIES: [&str; 27] = [
+/// Libraries for the tests and for comparison, also those of the tests in a browser and of notebooks.
+const LIBRARIES: [&str; 29] = [
     "anywidget>=0.9",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
@@ -22,10 +22,12 @@ const LIBRARIES: [&str; 27] = [
     "h5py>=3.12",
     "htcondor>=24; sys_platform == 'linux'",
     "hypothesis>=6.100",
+    "ipykernel>=6.29",
     "jsonschema>=4.18",
     "matplotlib>=3.8",
     "moto[server]>=5",
     "mypy>=1.15",
+    "nbmake>=1.5",
     "numpy>=2",
     "obstore>=0.8",
     "pandas>=3",
@@ -126,6 +128,13 @@ impl Environment {
         tests.current_dir(root().join("tests/browser"));
         // tests/web.rs makes it.
         tests.env("TAGQ_WEB_MADE", target().join("web/made"));
+        tests
+    }
+
+    /// Returns the command that runs the notebooks in examples/, each in a kernel of its own.
+    pub(crate) fn notebooks(&self) -> Command {
+        let mut tests = self.pytest("2", ["--nbmake", "examples"]);
+        tests.current_dir(root());
         tests
     }
 

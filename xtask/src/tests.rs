@@ -187,6 +187,15 @@ pub(crate) fn in_browser(args: &[String]) -> io::Result<()> {
     browser(&environment, args)
 }
 
+/// Runs the notebooks in examples/, whose last cells compare their answers with the truth.
+pub(crate) fn notebooks() -> io::Result<()> {
+    let Some(environment) = package()? else {
+        eprintln!("skipped: there is no python3, and notebooks are not tested");
+        return Ok(());
+    };
+    succeed(&mut environment.notebooks())
+}
+
 fn browser(environment: &Environment, args: &[String]) -> io::Result<()> {
     // Tests in Rust build the scripts that these tests load.
     let mut scripts = cargo();

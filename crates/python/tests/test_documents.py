@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -54,6 +55,21 @@ def test_the_tour_holds(folder: Path, tmp_path: Path) -> None:
     assert [int(step) for step in steps] == list(range(1, 31))
     done = subprocess.run([sys.executable, script, folder, made], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "30 steps\n"), done.stderr
+
+
+def test_notebooks_have_no_outputs_and_are_listed() -> None:
+    notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
+    assert len(notebooks) == 4
+    page = (ROOT / "docs/python.md").read_text()
+    for path in notebooks:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        assert notebook["nbformat"] == 4
+        assert list(notebook["metadata"]) == ["kernelspec"] and notebook["metadata"]["kernelspec"]["name"] == "python3"
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code), path
+        assert not any(cell["metadata"] for cell in notebook["cells"]), path
+        assert "".join(code[-1]["source"]).startswith("assert "), path
+        assert f"`{path.name}`" in page
 
 
 def test_the_merger_of_the_book_sorts_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
