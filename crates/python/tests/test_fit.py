@@ -260,6 +260,21 @@ def test_a_fit_is_that_of_the_command(tmp_path: Path) -> None:
     assert "residuals" in (tmp_path / "fit.svg").read_text()
 
 
+def test_residuals_are_below_the_fit() -> None:
+    run = micro_run(4, 30_000, [(1.0, 50.0)])
+    fitted = run.fit("decay", "micro", 1, between=("3ns", "12ns"), bin="100ps")
+    values, residuals = fitted.plot().figure.axes
+    assert residuals.get_ylabel() == "residuals"
+    assert residuals.get_xlabel() and not values.get_xlabel()
+    x, r = residuals.lines[0].get_data()
+    # The first bin has the micro times 3.00 ns and 3.05 ns.
+    assert len(r) == 90 and x[0] == pytest.approx(3.025)
+    # docs/estimates.md: the deviance is the sum of their squares.
+    assert (r**2).sum() == pytest.approx(fitted["deviance"][0])
+    # On axes that are there, the values alone.
+    assert len(fitted.plot(ax=values).figure.axes) == 2
+
+
 def test_mistakes_are_named() -> None:
     run = micro_run(6, 2_000, [(1.0, 50.0)])
     for words, wanted in (

@@ -120,6 +120,7 @@ def plot(
     figure = json.loads(answer.figure(look, wide))
     ((kind, content),) = figure["plot"].items()
     panels = len(content["series"]) if kind == "chart" and content["has_panels"] else 1
+    residuals = content.get("below") if given is None else None
     if given is not None:
         if len(given) not in (1, panels):
             raise QuestionError(f"ax: {len(given)} axes for {panels} panels; give one, or one for each panel")
@@ -133,13 +134,16 @@ def plot(
                 inches = (inches[0], AROUND_PANELS + PANEL_HEIGHT * panels)
             elif kind == "bars":
                 inches = (inches[0], AROUND_PANELS + BAR_HEIGHT * len(content["bars"]))
-        page, drawn = plt.subplots(
-            panels, figsize=inches, layout="constrained", sharex=True, sharey=True, squeeze=False
-        )
-        axes = list(drawn[:, 0])
+        heights = [3, 1] if residuals else [1] * panels
+        rows: dict[str, Any] = {"sharex": True, "sharey": not residuals, "height_ratios": heights, "squeeze": False}
+        page, drawn = plt.subplots(len(heights), figsize=inches, layout="constrained", **rows)
+        axes = list(drawn[:panels, 0])
         _set_title(page, axes[0], figure)
     draw = {"chart": _chart, "bars": _bars, "matrix": _matrix, "map": _map}[kind]
     draw(content, axes, style, given is None)
+    if residuals:
+        _residuals(axes[0].figure.axes[1], residuals, content)
+        axes[0].set_xlabel("")
     if given is not None:
         axes[0].set_title(figure["title"])
     return axes if len(axes) > 1 else axes[0]
@@ -235,6 +239,21 @@ def _chart(chart: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new
             ax.legend(**where)
         ax.set_ylabel(_label(y) if len(axes) < 4 or number == len(axes) // 2 else "")
     axes[-1].set_xlabel(_label(x))
+
+
+def _residuals(ax: Any, panel: dict[str, Any], chart: dict[str, Any]) -> None:
+    """Draws the residuals of a fit, each series in the colour of its values."""
+    _plain(ax)
+    x, y = chart["x"], panel["y"]
+    for series, values in zip(panel["series"], chart["drawn"], strict=False):
+        points = [point for point in series["points"] if point["value"] is not None]
+        ends = [(max(point["from"], x["low"]) / _size(x), point["to"] / _size(x)) for point in points]
+        middle = [(low * high) ** 0.5 if _is_logarithmic(x) else (low + high) / 2 for low, high in ends]
+        ax.plot(middle, [point["value"] for point in points], "o", markersize=2, color=values["colour"])
+    ax.axhline(0.0, color=INK, linewidth=0.9, dashes=(7, 4), zorder=1)
+    ax.set_ylim(y["low"], y["high"])
+    ax.set_xlabel(_label(x))
+    ax.set_ylabel(_label(y))
 
 
 def _series(

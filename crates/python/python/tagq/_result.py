@@ -288,8 +288,8 @@ class Result(Table):
         **style: Any,
     ) -> Any:
         """Draws the figure of ``--plot`` by matplotlib, and returns the axes; those of a trace of several channels are a
-        list, one for each panel. Without matplotlib, returns the picture of ``--plot``, which a notebook shows, and which
-        has ``save("FILE.svg")``.
+        list, one for each panel. A new figure of a fit has its residuals below, on ``axes.figure.axes[1]``. Without matplotlib,
+        returns the picture of ``--plot``, which a notebook shows, and which has ``save("FILE.svg")``.
 
         ax
             Axes to draw on, or a list of them for panels [default: new ones].
