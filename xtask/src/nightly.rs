@@ -24,11 +24,11 @@ const EMULATED_PERCENT: &str = "2";
 pub(crate) fn run() -> ExitCode {
     let mut steps = Steps::default();
     run_all(&mut steps, Some(100));
+    steps.run("notebooks", notebooks);
     // The features are those of users here, not those of the tests.
     steps.run("wheel, and the program without features of tests", || {
         of_python(&["--wheel".to_owned()])
     });
-    steps.run("notebooks", notebooks);
     steps.run("tests of the comparison of formats", format_tests);
     steps.run("worked examples", worked::run);
     steps.run("coverage of errors: writes docs/coverage.md", || coverage("1000"));
