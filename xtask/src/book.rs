@@ -1,18 +1,23 @@
 //! The book: regenerates its outputs and figures, and builds pages for a browser.
 
 use std::{
-    io,
+    fs, io,
     process::{Command, ExitCode},
 };
 
+use serde_json::json;
+
 use crate::{
-    ended,
+    ended, python,
     tools::{from_registry, succeed},
-    workspace::{cargo, root},
+    workspace::{cargo, root, target},
 };
 
 /// The version of mdbook that makes the pages.
 const MDBOOK: &str = "0.5.4";
+
+/// The library that reads signatures and docstrings of the Python package.
+const GRIFFE: &str = "griffe>=2.4,<3";
 
 /// Runs the test of the book in write mode, then builds HTML with mdbook.
 pub(crate) fn run() -> ExitCode {
@@ -29,7 +34,19 @@ pub(crate) fn run() -> ExitCode {
 
 fn pages() -> io::Result<()> {
     let mdbook = from_registry("mdbook", MDBOOK)?;
-    succeed(Command::new(mdbook).arg("build").arg(root().join("docs/book")))?;
-    eprintln!("target/book/index.html");
+    let (source, home, book) =
+        (root().join("docs/book"), target().join("book-tools"), target().join("book"));
+    let python = python::environment(&python::program(), &home, &[GRIFFE])?;
+    let script = source.join("pages.py");
+    let words = [&python, &script, &home].map(|path| format!("'{}'", path.display()));
+    let preprocessor = json!({ "command": words.join(" "), "after": ["links"] });
+    let mut build = Command::new(mdbook);
+    build.env("MDBOOK_PREPROCESSOR__API", preprocessor.to_string());
+    succeed(build.arg("build").arg("--dest-dir").arg(&book).arg(source))?;
+    // mdbook has emptied the folder.
+    for list in ["llms.txt", "llms-full.txt"] {
+        fs::rename(home.join(list), book.join(list))?;
+    }
+    eprintln!("{}", book.join("index.html").display());
     Ok(())
 }

@@ -75,8 +75,8 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | notebooks | ni
   dist    the released program of each target as an archive, as .deb packages and as wheels, with their checksums
           and the sources of the Python package, below target/dist; zig, maturin and MinGW-w64 build for all
           targets on Linux: dist [TARGET…], all that PLATFORMS.md lists when none is named
-  book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
-          them below target/book with mdbook, which it builds once
+  book    runs the commands of docs/book, puts their outputs and figures into its pages, makes HTML of them and of the
+          reference of the Python package below target/book, with mdbook, which it builds once
   examples  the patches of docs/examples, which add a file format and a kind of query: applied to a copy below
           target/examples, built and tested there
   release a version, made and tried up to the upload in target/release: packages of the crates, archives, .deb, wheels,

@@ -104,9 +104,11 @@ def open(
     recursive
         Whether a folder is searched for sources in nested folders, too. Give it each time.
     io
+        How columns are read.
         "map": data is read only when it is used, and arrays are views of the file. If another program
-        truncates the file during the use of an array, the system ends the process (SIGBUS). "read": the
-        columns are copied into memory at opening, nine bytes per tag. Use it if files may be truncated.
+        truncates the file during the use of an array, the system ends the process (SIGBUS).
+        "read": the columns are copied into memory at opening, nine bytes per tag. Use it if files may be
+        truncated.
     source_format
         Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
     columns
