@@ -1,4 +1,4 @@
-//! The book: regenerates its outputs and figures, and builds pages for a browser.
+//! The book: regenerates its outputs and figures, builds pages for a browser, and checks their links.
 
 use std::{
     fs, io,
@@ -15,6 +15,9 @@ use crate::{
 
 /// The version of mdbook that makes the pages.
 const MDBOOK: &str = "0.5.4";
+
+/// The version of the program that checks the links between pages.
+const HYPERLINK: &str = "0.3.2";
 
 /// The library that reads signatures and docstrings of the Python package.
 const GRIFFE: &str = "griffe>=2.4,<3";
@@ -33,7 +36,8 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn pages() -> io::Result<()> {
-    let mdbook = from_registry("mdbook", MDBOOK)?;
+    let (mdbook, hyperlink) =
+        (from_registry("mdbook", MDBOOK)?, from_registry("hyperlink", HYPERLINK)?);
     let (source, home, book) =
         (root().join("docs/book"), target().join("book-tools"), target().join("book"));
     let python = python::environment(&python::program(), &home, &[GRIFFE])?;
@@ -47,6 +51,7 @@ fn pages() -> io::Result<()> {
     for list in ["llms.txt", "llms-full.txt"] {
         fs::rename(home.join(list), book.join(list))?;
     }
+    succeed(Command::new(hyperlink).arg("--check-anchors").arg(&book))?;
     eprintln!("{}", book.join("index.html").display());
     Ok(())
 }

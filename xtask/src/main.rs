@@ -76,7 +76,7 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | notebooks | ni
           and the sources of the Python package, below target/dist; zig, maturin and MinGW-w64 build for all
           targets on Linux: dist [TARGET…], all that PLATFORMS.md lists when none is named
   book    runs the commands of docs/book, puts their outputs and figures into its pages, makes HTML of them and of the
-          reference of the Python package below target/book, with mdbook, which it builds once
+          reference of the Python package below target/book, with mdbook, which it builds once, and checks the links
   examples  the patches of docs/examples, which add a file format and a kind of query: applied to a copy below
           target/examples, built and tested there
   release a version, made and tried up to the upload in target/release: packages of the crates, archives, .deb, wheels,
