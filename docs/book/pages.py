@@ -166,7 +166,7 @@ def markdown(docstring: str) -> str:
             if term not in ("Returns", "Raises"):
                 term = ", ".join(f"`{name}`" for name in term.split(", "))
             # The values of an option.
-            body = re.sub(r'^("[\w-]+"): ', r"\n- `\1`: ", body, flags=re.MULTILINE)
+            body = re.sub(r'^("[\w-]+"): ', r"- `\1`: ", body, flags=re.MULTILINE)
             made.append(f"{before}\n\n{term}\n: {indent(body, '  ').strip()}\n\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(made)).strip()
 
