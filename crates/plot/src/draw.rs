@@ -115,8 +115,13 @@ impl Figure {
                 (String::new(), None, Plot::Bars(Bars { axis, bars: Vec::new() }))
             }
         };
-        let what =
-            label.map_or(what.clone(), |label| format!("{label} of {}", uncapitalised(&what)));
+        let what = match label {
+            // The title may begin with it, as that of g2 does.
+            Some(label) if !what.starts_with(&label) => {
+                format!("{label} of {}", uncapitalised(&what))
+            }
+            _ => what,
+        };
         let title = format!("{what}, {}", run_name(answer));
         Self {
             title: typeset(&escaped(&title)),

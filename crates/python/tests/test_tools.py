@@ -216,6 +216,11 @@ FORMS = [
     ("a", dict(files=3, gap="5ms"), ["--files", "3", "--gap", "5ms"]),
     ("a.tags.zst", dict(live="4MHz", late="1us"), ["--live", "4MHz", "--late", "1us"]),
     ("a", dict(live="1MHz", faults=True), ["--live", "1MHz", "--faults"]),
+    (
+        "a.tags.zst",
+        dict(emitter="1ns", pulsed="12.5ns", channels=1, rate="1MHz"),
+        ["--emitter", "1ns", "--pulsed", "12.5ns", "--channels", "1", "--rate", "1MHz"],
+    ),
 ]
 
 

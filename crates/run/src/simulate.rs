@@ -79,7 +79,8 @@ pub struct SimulationOptions {
     pub seed: u64,
     /// Channels of the detectors.
     pub channels: Vec<u64>,
-    /// Pairs per second of each source; of coherent light photons per second on each detector, of an emitter on all of them.
+    /// Pairs per second of each source. Of coherent light: photons per second on each detector or on the beam splitter. Of an
+    /// emitter: on all detectors together.
     pub rate: Frequency,
     /// Whether the light is that of a laser.
     pub coherent: bool,

@@ -79,7 +79,7 @@ fn check_detectors(simulation: &Simulation) -> Result<(), Error> {
         Light::Coherent { beam_splitter: true, .. } => {
             (found > 1, "coherent light with beam splitter", "2 or more")
         }
-        Light::Emitter { .. } => (found > 1, "an emitter", "2 or more"),
+        Light::Emitter { .. } => (found > 0, "an emitter", "1 or more"),
     };
     if !works {
         return Err(Error::Detectors { light, found, expected });

@@ -67,7 +67,7 @@ pub enum Light {
         beam_splitter: bool,
     },
     /// One quantum emitter that each pulse excites at most once: a pulse has no photon or one, which goes to one of the
-    /// detectors, two or more, with equal chances.
+    /// detectors with equal chances.
     Emitter {
         /// Photons per tick, of all detectors together; at most one per pulse.
         rate: f64,

@@ -218,9 +218,9 @@ fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io:
     };
     maturin.env("CARGO_TARGET_DIR", target_folder).arg("--manifest-path");
     maturin.arg(goods.root.join(PACKAGE));
-    // Maturin takes both from the folder of the package.
+    // Maturin takes both from the folder of the package, by their names.
     let package = goods.root.join("crates/python");
-    let (data, licenses) = (package.join("tagq.data"), package.join(licenses::NAME));
+    let (data, licenses) = (package.join("tagq._tagq.data"), package.join(licenses::NAME));
     place(&goods.program, &data.join("scripts").join(goods.program_name()))?;
     place(&goods.licenses, &licenses)?;
     let made = made_in(&mut maturin, dist);

@@ -165,9 +165,12 @@ fn report(made: &Path, version: &str) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\nOnly the owner can run these:\n  git tag v{version} && git push origin v{version}   # release.yml builds, tries and drafts\n  \
-         cargo publish --workspace                          # needs a token of the registry\n  \
-         gh release edit v{version} --draft=false"
+        "\nOnly the owner can run these (docs/release.md):
+  git tag v{version} && git push origin v{version}     release.yml builds, tries and drafts
+  gh release edit v{version} --draft=false        publish.yml takes the Python package to its index
+  cargo publish --workspace                 needs a token of the registry
+  skopeo copy oci-archive:tagq-{version}-amd64.oci.tar docker://REGISTRY/tagq:{version}
+and send recipe.yaml to conda-forge"
     )
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct SimulateArgs {
     /// Channels of the detectors
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = channel)]
     pub channels: Vec<u16>,
-    /// Pairs per second of each pair source; with --coherent, photons per second on each detector
+    /// Pairs per second of each pair source; with --coherent, photons per second on each detector or on the beam splitter
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     pub rate: Frequency,
     /// Simulate laser light instead of photon pairs

@@ -51,7 +51,8 @@ def simulate(
     duration, start, tick
         Recording time of each file, time of the first recorded tick, and unit of the times.
     rate
-        Pairs per second of each pair source; with ``coherent``, photons per second on each detector.
+        Pairs per second of each pair source; with ``coherent``, photons per second on each detector or on the
+        beam splitter; with ``emitter``, on all detectors together.
     channels
         Channels of the detectors. Photon pairs go to them two by two.
     coherent

@@ -215,7 +215,7 @@ fn detectors_must_fit_the_light() {
             s.detectors = (0..count as u64)
                 .map(|channel| Detector { channel, ..s.detectors[0].clone() })
                 .collect();
-            s.light = light;
+            (s.light, s.drift) = (light, None);
         })
     };
     let (rate, pulse_period) = (1e-3, None);
@@ -229,6 +229,8 @@ fn detectors_must_fit_the_light() {
     }
     assert!(with(coherent(false), 0).contains("1 or more"));
     assert!(with(coherent(true), 1).contains("2 or more"));
+    let emitter = Light::Emitter { rate, pulse_period: 10.0, lifetime: 1.0 };
+    assert!(with(emitter, 0).contains("1 or more"));
     assert!(with(coherent(false), 65_537).contains("at most 65,536"));
 }
 

@@ -367,22 +367,13 @@ fn drift_moves_light_and_not_dark_counts() {
 #[test]
 fn a_pulse_of_an_emitter_has_one_photon_at_most() {
     let (period, lifetime) = (1_000.5, 60.0);
-    let detector = |channel, efficiency, delay| Detector {
-        channel,
-        efficiency,
-        dark_rate: 0.0,
-        jitter: 0.0,
-        delay,
-        dead_time: 0,
-    };
-    let simulation = Simulation {
-        light: Light::Emitter { rate: 0.8 / period, pulse_period: period, lifetime },
-        detectors: vec![detector(1, 1.0, 0.0), detector(2, 0.5, 7.0), detector(3, 0.25, 0.0)],
-        drift: None,
-        start: 0,
-        duration: 300_150_000,
-        seed: 11,
-    };
+    let light = Light::Emitter { rate: 0.8 / period, pulse_period: period, lifetime };
+    let detectors = vec![
+        detector(1),
+        Detector { efficiency: 0.5, delay: 7.0, ..detector(2) },
+        Detector { efficiency: 0.25, ..detector(3) },
+    ];
+    let simulation = simulation(light, detectors, 300_150_000);
     let mut tags = simulation.tags().unwrap();
     let mut of_pulse = vec![0_u8; 300_001];
     let (mut counts, mut mean) = ([0_u32; 4], 0.0);
@@ -416,32 +407,13 @@ fn a_pulse_of_an_emitter_has_one_photon_at_most() {
 
 #[test]
 fn an_emitter_that_always_emits_has_a_photon_in_each_pulse() {
-    let detectors = [1, 2].map(|channel| Detector {
-        channel,
-        efficiency: 1.0,
-        dark_rate: 0.0,
-        jitter: 0.0,
-        delay: 0.0,
-        dead_time: 0,
-    });
-    let simulation = Simulation {
-        light: Light::Emitter { rate: 0.01, pulse_period: 100.0, lifetime: 0.0 },
-        detectors: detectors.into(),
-        drift: None,
-        start: 0,
-        duration: 1_000_000,
-        seed: 3,
-    };
-    let mut tags = simulation.tags().unwrap();
-    let mut times = Vec::new();
-    while let Some(slab) = tags.next_slab() {
-        times.extend(slab.iter().map(|tag| tag.time));
+    let light = |rate| Light::Emitter { rate, pulse_period: 100.0, lifetime: 0.0 };
+    // Of one detector or of two.
+    for channels in [vec![1], vec![1, 2]] {
+        let detectors: Vec<_> = channels.into_iter().map(detector).collect();
+        let simulation = simulation(light(0.01), detectors, 1_000_000);
+        let times: Vec<_> = collect(&simulation).iter().map(|tag| tag.time).collect();
+        assert_eq!(times, (0..10_000).map(|pulse| pulse * 100).collect::<Vec<i64>>());
+        assert!(Simulation { light: light(0.011), ..simulation }.tags().is_err());
     }
-    let expected: Vec<i64> = (0..10_000).map(|pulse| pulse * 100).collect();
-    assert_eq!(times, expected);
-    let too_many = Simulation {
-        light: Light::Emitter { rate: 0.011, pulse_period: 100.0, lifetime: 0.0 },
-        ..simulation
-    };
-    assert!(too_many.tags().is_err());
 }
