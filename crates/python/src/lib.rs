@@ -41,7 +41,7 @@ mod _tagq {
         run::{Repeated, Run, ask_sum, fit_sum, ingest, open, scan_sum},
         simulating::simulate,
         tags::{Batch, PyColumn, Scan, SelectedTags},
-        tools::{convert, derive, export, info, name, reproduce, set, verify},
+        tools::{convert, derive, export, info, merge, name, reproduce, set, verify},
         tuples::Tuples,
     };
 

@@ -9,8 +9,8 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use tagq::{
-    Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunError, RunFacts,
-    SavedAnswer, StoreChanges, TagOrigin, TagSelection, Verified,
+    Alignment, Bounds, Converted, Destination, Difference, OpenOptions, ReproduceOptions, RunError,
+    RunFacts, SavedAnswer, StoreChanges, TagOrigin, TagSelection, Verified,
     files::Settings,
     requests::{Setup, SetupFile},
 };
@@ -40,6 +40,32 @@ pub(crate) fn derive(
     })?;
     let (setup, origin) = (Setup::of_run(&made), Origin::of_store(&made));
     Run::new(made, setup, None, origin)
+}
+
+/// Makes a store of runs of the same time. The alignment is that of the second of two runs.
+#[pyfunction]
+pub(crate) fn merge(
+    py: Python<'_>,
+    first: PyRef<'_, Run>,
+    others: Vec<PyRef<'_, Run>>,
+    store: PathBuf,
+    offset: &str,
+    drift: &str,
+    channels_b: i32,
+) -> PyResult<Run> {
+    let alignment = Alignment {
+        offset: options::parse("offset", offset)?,
+        drift: options::parse("drift", drift)?,
+        channels: channels_b,
+    };
+    let (first, _) = first.parts()?;
+    let others = others.iter().map(|run| run.parts()).collect::<PyResult<Vec<_>>>()?;
+    let others: Vec<_> = others.iter().map(|(run, _)| (&**run, alignment.clone())).collect();
+    let merged = wait(py, None, &AtomicBool::default(), |told| {
+        tagq::merge(&first, &others, &store, told).map(|merged| merged.run)
+    })?;
+    let (setup, origin) = (Setup::of_run(&merged), Origin::of_store(&merged));
+    Run::new(merged, setup, None, origin)
 }
 
 /// A difference: where, the key, and both values as JSON.

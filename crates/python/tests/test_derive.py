@@ -166,3 +166,38 @@ def test_counts_between_markers_are_those_of_plain_numpy(tmp_path: Path) -> None
     counted = run.rates(1, by="3 .. 4")
     inside = [int(numpy.sum((time[channel == 1] >= a) & (time[channel == 1] < b))) for a, b in spans]
     assert list(counted["count"]) == inside and len(spans) > 100
+
+
+@pytest.mark.filterwarnings("ignore:.* runs recorded for:tagq.TagqWarning")
+def test_runs_of_the_same_time_are_merged(tmp_path: Path) -> None:
+    def run(time: list[int], channel: list[int]) -> tagq.Run:
+        return tagq.from_arrays(numpy.array(time), numpy.array(channel), tick="1ps")
+
+    first = run([0, 1_000_000, 9_000_000], [1, 1, 1])
+    second = run([100, 1_000_100, 8_000_000], [1, 2, 1])
+    store = tmp_path / "both.tagq"
+    # The clock of the second one runs slow by 50 ppm, and it began 200 ps earlier.
+    with pytest.warns(tagq.TagqWarning, match="both runs recorded for 8.0002 µs; `from` 0s and `to`"):
+        both = first.merge(second, store=store, offset="-200ps", drift=50, channels_b=10)
+    assert both.time.tolist() == [-100, 0, 999_950, 1_000_000, 8_000_200, 9_000_000]
+    assert both.channel.tolist() == [11, 1, 12, 1, 11, 1]
+    assert both.store == str(store) and len(tagq.open(store)) == 6
+    same = first.merge(second, store=tmp_path / "same.tagq", offset_s=-2e-10, drift="50.0", channels_b=10)
+    assert same.time.tolist() == both.time.tolist()
+    third = run([5, 8_500_000], [3, 3])
+    fourth = run([7, 8_600_000], [4, 4])
+    all_three = first.merge(third, fourth, store=tmp_path / "three.tagq")
+    assert all_three.channel.tolist() == [1, 3, 4, 1, 3, 4, 1]
+    for words, error, message in (
+        (dict(), tagq.QuestionError, "run 1 and run 2 have tags on channel 1"),
+        (dict(drift=None, channels_b=10), tagq.WrongTypeError, "drift: a number of parts per million"),
+        (dict(drift="1 ppm", channels_b=10), tagq.QuestionError, "drift: `1 ppm` is not a number"),
+        (dict(offset=1, channels_b=10), tagq.WrongTypeError, "offset_s=2e-9"),
+    ):
+        with pytest.raises(error, match=message):
+            first.merge(second, store=tmp_path / "wrong.tagq", **words)
+    with pytest.raises(tagq.QuestionError, match="are of two runs"):
+        first.merge(second, third, store=tmp_path / "wrong.tagq", drift=1)
+    with pytest.raises(tagq.QuestionError, match="a run to merge with is missing"):
+        first.merge(store=tmp_path / "wrong.tagq")
+    assert not (tmp_path / "wrong.tagq").exists()

@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 from . import _tagq
@@ -241,6 +242,37 @@ class Run(Requests, Searches, Fits):
         words = {"gates": gates, "channels": channels, "delays": delays, "delays_s": delays_s, "join": join}
         place = None if store is None else _path(store)
         return Run(_tagq.derive(self._run, place, list(definitions.items()), words))
+
+    def merge(
+        self,
+        *others: Run,
+        store: Path,
+        offset: Duration | None = None,
+        offset_s: float | None = None,
+        drift: float | str = 0,
+        channels_b: int = 0,
+    ) -> Run:
+        """Returns a run with the tags of this one and of ``others``, which recorded at the same time on other channels, in
+        the new store ``store``, as ``tagq merge`` does. Tags of one run in the dead time of another are left out.
+
+        offset, offset_s
+            Of two runs: added to the times of the second.
+        drift
+            Of two runs: the times of the second are multiplied by 1 + drift/10⁶ first, for a clock that runs slow by so
+            many parts per million.
+        channels_b
+            Of two runs: added to the channels of the second.
+
+        Raises ``QuestionError`` if two runs use a channel, have several files, or do not overlap in time."""
+        if not others or len(others) > 1 and (offset, offset_s, drift, channels_b) != (None, None, 0, 0):
+            raise QuestionError(
+                "others: offset, drift and channels_b are of two runs" if others else "others: a run to merge with is missing"
+            )
+        moved = text_of_either("offset", offset, offset_s) or "0s"
+        if isinstance(drift, bool) or not isinstance(drift, (str, int, float)):
+            raise WrongTypeError(f"drift: a number of parts per million is wanted, not {type(drift).__name__}")
+        ppm = drift if isinstance(drift, str) else f"{Decimal(str(drift)):f}"
+        return Run(_tagq.merge(self._run, [run._run for run in others], _path(store, "store"), moved, ppm, channels_b))
 
     def gate(self, *gates: str) -> Run:
         """Returns a run with the tags inside of all ``gates``, as ``derive(gates=…)`` does."""
