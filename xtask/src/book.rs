@@ -37,7 +37,7 @@ pub(crate) fn run() -> ExitCode {
 
 fn pages() -> io::Result<()> {
     let (mdbook, hyperlink) =
-        (from_registry("mdbook", MDBOOK)?, from_registry("hyperlink", HYPERLINK)?);
+        (from_registry("mdbook", MDBOOK, "")?, from_registry("hyperlink", HYPERLINK, "")?);
     let (source, home, book) =
         (root().join("docs/book"), target().join("book-tools"), target().join("book"));
     let python = python::environment(&python::program(), &home, &[GRIFFE])?;

@@ -55,15 +55,16 @@ impl Tools {
     }
 }
 
-/// Returns a program of the registry of Rust in this version. Builds it below target/ when it is not there.
-pub(crate) fn from_registry(name: &str, version: &str) -> io::Result<PathBuf> {
+/// Returns a program of the registry of Rust in this version. Builds it below target/, with these features, when it is not
+/// there.
+pub(crate) fn from_registry(name: &str, version: &str, features: &str) -> io::Result<PathBuf> {
     let home = target().join("tools").join(format!("{name}-{version}"));
     let program = home.join("bin").join(name).with_extension(env::consts::EXE_EXTENSION);
     if !program.exists() {
         eprintln!("building {name} {version}");
         let mut install = cargo();
-        install.args(["install", "--locked", "--quiet", name, "--version", version, "--root"]);
-        succeed(install.arg(home))?;
+        install.args(["install", "--locked", "--quiet", name, "--version", version]);
+        succeed(install.args(["--features", features, "--root"]).arg(home))?;
     }
     Ok(program)
 }

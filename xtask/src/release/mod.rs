@@ -60,6 +60,9 @@ pub(crate) fn run(args: &[&str]) -> ExitCode {
         make.args(["xtask", "dist"]).args(TRIED).current_dir(&tree);
         succeed(make.env("CARGO_TARGET_DIR", target()))
     });
+    if !steps.has_passed() {
+        return steps.finish();
+    }
     let made = target().join("dist");
     steps.run("the archives, without a PATH", || {
         TRIED.iter().try_for_each(|target| trials::archive(&made, target))
