@@ -67,14 +67,19 @@ pub(crate) fn installed(tools: &Tools, package: &Path, work: &Path) -> io::Resul
 }
 
 /// Writes the recipe for these sources, and renders it on all platforms.
-pub(crate) fn recipe(tools: &Tools, sha256: &str, dist: &Path) -> io::Result<PathBuf> {
-    let text = fs::read_to_string(root().join(RECIPE))?;
+pub(crate) fn recipe(
+    goods: &Goods,
+    tools: &Tools,
+    sha256: &str,
+    dist: &Path,
+) -> io::Result<PathBuf> {
+    let text = fs::read_to_string(goods.root.join(RECIPE))?;
     if !text.contains(NO_CHECKSUM) {
         return Err(io::Error::other(format!("{RECIPE} has no place for the checksum")));
     }
     let path = dist.join("recipe.yaml");
     fs::write(&path, text.replace(NO_CHECKSUM, sha256))?;
     let mut render = tools.command("python")?;
-    succeed(render.arg(root().join(SCRIPT)).arg("render").arg(&path))?;
+    succeed(render.arg(goods.root.join(SCRIPT)).arg("render").arg(&path))?;
     Ok(path)
 }

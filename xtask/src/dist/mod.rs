@@ -26,7 +26,8 @@ use crate::{
 
 /// Builds all release files below target/dist, for the named targets or for all.
 pub(crate) fn run(targets: &[String]) -> ExitCode {
-    match make(targets) {
+    let (root, build) = (root().to_path_buf(), target());
+    match root.canonicalize().and_then(|root| make(root, &build, targets)) {
         Ok(made) => {
             for path in made {
                 println!("{}", path.display());
@@ -81,29 +82,32 @@ const SHELLS: [(&str, &str, Option<&str>); 4] = [
     ("powershell", "_tagq.ps1", None),
 ];
 
-fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
+/// Makes the files of the tree at `root` for these targets, or for all, below target/dist. Cargo builds in `build`.
+pub(crate) fn make(
+    root: PathBuf,
+    build_folder: &Path,
+    targets: &[impl AsRef<str>],
+) -> io::Result<Vec<PathBuf>> {
     let targets: Vec<&'static Target> = if targets.is_empty() {
         TARGETS.iter().collect()
     } else {
-        targets.iter().map(|triple| Target::named(triple)).collect::<io::Result<_>>()?
+        targets.iter().map(|triple| Target::named(triple.as_ref())).collect::<io::Result<_>>()?
     };
-    let root = root().canonicalize()?;
-    let target_folder = target();
-    let tools = Tools::installed(&target_folder)?;
-    let dist = target_folder.join("dist");
+    let tools = Tools::installed(&target())?;
+    let dist = target().join("dist");
     match fs::remove_dir_all(&dist) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => fs::create_dir_all(&dist)?,
     }
     let work = tempfile::tempdir_in(&dist)?;
-    let mut goods = goods(root, targets[0], &target_folder, work.path())?;
+    let mut goods = goods(root, targets[0], build_folder, work.path())?;
     let mut made = Vec::new();
     for target in targets {
         eprintln!("building for {}", target.triple);
         let mut build = target.cargo("zigbuild", &tools)?;
         build.args(["--profile", PROFILE, "--bin", "tagq"]).current_dir(&goods.root);
-        succeed(build.env("CARGO_TARGET_DIR", &target_folder))?;
-        let built = target_folder.join(target.triple).join(PROFILE);
+        succeed(build.env("CARGO_TARGET_DIR", build_folder))?;
+        let built = build_folder.join(target.triple).join(PROFILE);
         (goods.target, goods.program) = (target, built.join(format!("tagq{}", target.exe())));
         check_system(target, &fs::read(&goods.program)?)?;
         let work = tempfile::tempdir_in(&dist)?;
@@ -120,7 +124,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
             System::Musl => eprintln!("skipped: there is no umoci, and no container image is made"),
             System::Windows | System::MacOs => {}
         }
-        let wheel = wheel(&goods, &tools, &target_folder, &dist)?;
+        let wheel = wheel(&goods, &tools, build_folder, &dist)?;
         if target.is_of_this_machine() {
             python::ask(&tools.interpreter, &wheel)?;
         }
@@ -132,7 +136,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     let all = all_sources(&goods, &dist)?;
     let sum = output(Command::new("sha256sum").arg(&all))?;
     made.push(all);
-    made.push(conda::recipe(&tools, sum.split(' ').next().unwrap_or_default(), &dist)?);
+    made.push(conda::recipe(&goods, &tools, sum.split(' ').next().unwrap_or_default(), &dist)?);
     made.push(dist.join(licenses::NAME));
     fs::copy(&goods.licenses, dist.join(licenses::NAME))?;
     let sums = output(
@@ -152,11 +156,13 @@ const FONT_LICENSE: &str = "crates/plot/fonts/LICENSE";
 fn goods(
     root: PathBuf,
     target: &'static Target,
-    target_folder: &Path,
+    build_folder: &Path,
     work: &Path,
 ) -> io::Result<Goods> {
-    succeed(cargo().args(["build", "--quiet", "--bin", "tagq"]).current_dir(&root))?;
-    let program = target_folder.join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--bin", "tagq"]).current_dir(&root);
+    succeed(build.env("CARGO_TARGET_DIR", build_folder))?;
+    let program = build_folder.join("debug/tagq").with_extension(env::consts::EXE_EXTENSION);
     let (man, completions) = (work.join("man"), work.join("completions"));
     fs::create_dir(&man)?;
     fs::create_dir(&completions)?;
@@ -181,7 +187,7 @@ fn goods(
             documents.push(name);
         }
     }
-    let licenses = licenses::collected(work)?;
+    let licenses = licenses::collected(&root, work)?;
     let version = output(Command::new(&program).arg("--version"))?;
     let version = version.split_whitespace().last().unwrap_or_default().to_owned();
     let of_commit =
@@ -203,7 +209,7 @@ fn all_sources(goods: &Goods, dist: &Path) -> io::Result<PathBuf> {
 }
 
 /// Builds the wheel of the Python package, which also has the program.
-fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io::Result<PathBuf> {
+fn wheel(goods: &Goods, tools: &Tools, build_folder: &Path, dist: &Path) -> io::Result<PathBuf> {
     let target = goods.target;
     // The same compiler and linker as for the program.
     let build = target.cargo("build", tools)?;
@@ -216,7 +222,7 @@ fn wheel(goods: &Goods, tools: &Tools, target_folder: &Path, dist: &Path) -> io:
         System::MacOs => maturin.arg("--zig"),
         System::Windows => &mut maturin,
     };
-    maturin.env("CARGO_TARGET_DIR", target_folder).arg("--manifest-path");
+    maturin.env("CARGO_TARGET_DIR", build_folder).arg("--manifest-path");
     maturin.arg(goods.root.join(PACKAGE));
     // Maturin takes both from the folder of the package, by their names.
     let package = goods.root.join("crates/python");

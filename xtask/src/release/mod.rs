@@ -14,6 +14,7 @@ use std::{
 };
 
 use crate::{
+    dist,
     steps::Steps,
     tools::{output, succeed},
     workspace::{cargo, root, target},
@@ -48,17 +49,16 @@ pub(crate) fn run(args: &[&str]) -> ExitCode {
     };
     let mut steps = Steps::default();
     let home = target().join("publish");
-    let tree = home.join("tree");
+    // What is built of the clone stays apart from what cargo built here.
+    let (tree, build) = (home.join("tree"), home.join("build"));
     steps.run("the checkout is clean, and says who made it", || checked(is_dry));
     steps.run("a clone with the version", || cloned(&tree, version, is_dry));
     if !steps.has_passed() {
         return steps.finish();
     }
-    steps.run("each crate from its package alone", || packaged(&tree));
+    steps.run("each crate from its package alone", || packaged(&tree, &build));
     steps.run("archives, packages, wheels, images, sources", || {
-        let mut make = cargo();
-        make.args(["xtask", "dist"]).args(TRIED).current_dir(&tree);
-        succeed(make.env("CARGO_TARGET_DIR", target()))
+        dist::make(tree.clone(), &build, &TRIED).map(drop)
     });
     if !steps.has_passed() {
         return steps.finish();
@@ -151,10 +151,10 @@ fn cloned(tree: &Path, version: &str, is_dry: bool) -> io::Result<()> {
 }
 
 /// Packages all crates that are published, and builds each from the package alone, with the packages of the others.
-fn packaged(tree: &Path) -> io::Result<()> {
+fn packaged(tree: &Path, build: &Path) -> io::Result<()> {
     let mut publish = cargo();
     publish.args(["publish", "--workspace", "--dry-run", "--quiet"]);
-    succeed(publish.current_dir(tree).env("CARGO_TARGET_DIR", target()))
+    succeed(publish.current_dir(tree).env("CARGO_TARGET_DIR", build))
 }
 
 /// Prints the files with their sizes, and what is left to the owner.
