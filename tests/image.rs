@@ -21,6 +21,11 @@ fn field(name: &str, kind: u32, value: u64) -> Vec<u8> {
     [&name[..], &(-1_i32).to_le_bytes(), &kind.to_le_bytes(), &value.to_le_bytes()].concat()
 }
 
+/// A text of the header.
+fn text(name: &str, text: &str) -> Vec<u8> {
+    [field(name, 0x4001_ffff, text.len() as u64), text.as_bytes().to_vec()].concat()
+}
+
 const INT: u32 = 0x1000_0008;
 const BOOL: u32 = 0x0000_0008;
 const FLOAT: u32 = 0x2000_0008;
@@ -129,6 +134,44 @@ fn a_header_that_states_the_scan_needs_no_options() {
     assert_eq!(output(command().args(convert).current_dir(folder.path())).code, 0);
     let text = ask(folder.path(), "scan.csv").json();
     assert_eq!(column(&text, "count"), column(&answer, "count"));
+}
+
+/// Half of the amplitude is a third of the half period: sin(π/6) = 1/2.
+#[test]
+fn the_part_of_a_sine_is_what_the_program_of_the_file_means() {
+    let folder = tempfile::tempdir().unwrap();
+    let fields = |program: &str, part: u64| {
+        vec![
+            text("CreatorSW_Name", program),
+            field("ImgHdr_PixX", INT, 4),
+            field("ImgHdr_PixY", INT, 2),
+            field("ImgHdr_LineStart", INT, 1),
+            field("ImgHdr_LineStop", INT, 2),
+            field("ImgHdr_Frame", INT, 3),
+            field("ImgHdr_SinCorrection", INT, part),
+        ]
+    };
+    let counts = |name: &str, program: &str, part, words: &str| {
+        fs::write(folder.path().join(name), ptu(&fields(program, part), &RECORDS)).unwrap();
+        let answer = ask(folder.path(), &format!("{words} {name}")).json();
+        (answer["query"]["sine_of"].as_str().unwrap().to_owned(), column(&answer, "count"))
+    };
+    // Pulses 100 and 109, and 125: of 40 pulses, all of the period. The second pixel of four begins at a third of the line,
+    // pulse 113.3.
+    let period = counts("period.ptu", "LAS X", 100, "");
+    assert_eq!(period, ("period".into(), vec![2, 0, 1, 0, 1, 0, 0, 1]));
+    // Half of the amplitude is nearly a line at constant speed: the pixels begin at pulses 100, 110.3, 120 and 129.7.
+    let half = counts("half.ptu", "SymPhoTime 64", 50, "");
+    assert_eq!(half.0, "amplitude");
+    let third = counts("third.ptu", "LAS X", 33, "");
+    assert_eq!((third.0.as_str(), &third.1), ("period", &half.1));
+    let asked = counts("asked.ptu", "SymPhoTime 64", 33, "--sine-of period");
+    assert_eq!(asked, third);
+    let header = ask(folder.path(), "--format csv third.ptu").stdout;
+    let header = String::from_utf8(header).unwrap();
+    assert!(header.contains("sine of 33 % of the period"), "{header}");
+    let said = ask(folder.path(), "--scan one-way --sine-of period third.ptu");
+    assert!(said.stderr.contains("--sine-of is of a --scan that is sinusoidal"), "{}", said.stderr);
 }
 
 #[test]

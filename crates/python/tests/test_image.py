@@ -59,13 +59,12 @@ def decoded(time, channel, micro, *, two_way: bool, sine: float | None, edges) -
 
 
 @pytest.mark.parametrize("two_way", [False, True])
-@pytest.mark.parametrize("sine", [None, 80, 100])
-def test_pixels_are_those_of_numpy(tmp_path: Path, two_way: bool, sine: int | None) -> None:
+@pytest.mark.parametrize(("sine", "part"), [(None, None), (80, "amplitude"), (100, "amplitude"), (60, "period")])
+def test_pixels_are_those_of_numpy(tmp_path: Path, two_way: bool, sine: int | None, part: str | None) -> None:
     time, channel, micro = scan(3)
     run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
-    counts, cube = decoded(
-        time, channel, micro, two_way=two_way, sine=None if sine is None else sine / 100, edges=numpy.arange(0, 61, 10)
-    )
+    amplitude = None if sine is None else numpy.sin(sine / 200 * numpy.pi) if part == "period" else sine / 100
+    counts, cube = decoded(time, channel, micro, two_way=two_way, sine=amplitude, edges=numpy.arange(0, 61, 10))
     how = {(False, False): "one-way", (True, False): "two-way", (False, True): "sinusoidal"}
     words = dict(
         line=LINE,
@@ -74,7 +73,7 @@ def test_pixels_are_those_of_numpy(tmp_path: Path, two_way: bool, sine: int | No
         pixels=PIXELS,
         lines=LINES,
         scan=how.get((two_way, sine is not None), "two-way-sinusoidal"),
-        **({} if sine is None else {"sine": sine}),
+        **({} if sine is None else {"sine": sine, "sine_of": part}),
     )
     image = run.image(frames="apart", micro=True, bin="1ns", range=("0ns", "6ns"), **words)
     assert image.counts.shape == (FRAMES, LINES, PIXELS) and numpy.array_equal(image.counts, counts)

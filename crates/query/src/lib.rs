@@ -55,8 +55,8 @@ pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
     Histogram2d, IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Kind, ListedTag, Markers, MicroTimes,
     Mode, OverWindows, Period, PixelCounts, PixelMicro, Raster, Rated, Rates, ShortestInterval,
-    SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan, Windows, mean_spacing,
-    normalised, shortest_intervals,
+    Sine, SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan, Windows,
+    mean_spacing, normalised, shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Matching, Rule, Timed, Veto};

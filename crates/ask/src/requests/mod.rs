@@ -42,7 +42,7 @@ pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, KeptBins, PulsePeriod, Reach};
 pub use histogram2d::Histogram2d;
-pub use image::{Frames, Image, ScanPath};
+pub use image::{Frames, Image, ScanPath, SineOf};
 pub use kind::{Gap, Seams, windows};
 pub use micro::MicroTimes;
 pub use names::renamed;

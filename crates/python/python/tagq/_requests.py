@@ -495,6 +495,7 @@ class Requests:
         lines: int | None = None,
         scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None = None,
         sine: int | None = None,
+        sine_of: Literal["amplitude", "period"] | None = None,
         frames: Literal["together", "apart"] = "together",
         micro: bool = False,
         bin: Duration | None = None,
@@ -541,7 +542,11 @@ class Requests:
             "sinusoidal": Every line from left to right, along a sine.
             "two-way-sinusoidal": Every other line from right to left, along a sine.
         sine
-            The part of the amplitude of the sine that a line covers [default: as the header says, or 100].
+            The part of the sine that a line covers [default: as the header says, or 100].
+        sine_of
+            What that is a part of [default: as the header says, or amplitude].
+            "amplitude": The amplitude, as PicoQuant counts it.
+            "period": The half period in which a line lies, as Leica counts it.
         frames
             Whether frames are added up.
             "together": All frames are added up.
@@ -1043,6 +1048,7 @@ if TYPE_CHECKING:
         lines: int | None
         scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None
         sine: int | None
+        sine_of: Literal["amplitude", "period"] | None
         frames: Literal["together", "apart"]
         micro: bool
         bin: Duration | None

@@ -202,7 +202,12 @@ fn pixel_at(tick: i128, length: i128, raster: Raster) -> u64 {
         let is_reached = match raster.sine {
             None => tick * i128::from(raster.pixels) >= i128::from(k) * length,
             Some(sine) => {
-                let amplitude = f64::from(sine) / 1_000.0;
+                let part = f64::from(sine.thousandths) / 1_000.0;
+                let amplitude = if sine.is_of_period {
+                    libm::sin(part * std::f64::consts::FRAC_PI_2)
+                } else {
+                    part
+                };
                 let place = (2.0 * f64::from(k) / f64::from(raster.pixels) - 1.0) * amplitude;
                 let part = 0.5 + libm::asin(place) / (2.0 * libm::asin(amplitude));
                 // An edge that is whole but for the rounding of doubles is that tick.

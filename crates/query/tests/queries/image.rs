@@ -4,7 +4,7 @@ use crate::support::{micro_of, recordings};
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Delay, Execution, Image, ImageReport, Imaged, Kind as _, Markers, PixelMicro, Raster,
-    Scope, Simd, TimeRange,
+    Scope, Simd, Sine, TimeRange,
     oracle::{self, ImagePlace},
 };
 use tagq_sampling::random_cases;
@@ -121,7 +121,12 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
 
 fn images() -> impl Strategy<Value = Image> {
     let channels = Just(vec![0_u16, 1, 2, 1_255]).prop_shuffle();
-    let raster = (1_u32..9, 1_u32..6, any::<bool>(), prop::option::weighted(0.3, 1_u16..=1_000));
+    let raster = (
+        1_u32..9,
+        1_u32..6,
+        any::<bool>(),
+        prop::option::weighted(0.3, (1_u16..=1_000, any::<bool>())),
+    );
     let micro = prop_oneof![
         Just(PixelMicro::None),
         Just(PixelMicro::Mean),
@@ -138,7 +143,12 @@ fn images() -> impl Strategy<Value = Image> {
                 frame: has.1.then_some(FRAME),
             },
             photons: channels[..of].to_vec(),
-            raster: Raster { pixels, lines, is_two_way, sine },
+            raster: Raster {
+                pixels,
+                lines,
+                is_two_way,
+                sine: sine.map(|(thousandths, is_of_period)| Sine { thousandths, is_of_period }),
+            },
             micro,
             is_apart: has.2,
             frames: 0,

@@ -1,7 +1,7 @@
 //! The scan of an image, stored as facts of a recording: pairs of text.
 //!
 //! `("scan", "two-way, sine of 80 %")` is a scan of both directions, a line of which covers 80 % of the amplitude of a
-//! sine. The texts are in manifests on disk, so they must not change.
+//! sine; `sine of 80 % of the period` covers 80 % of the half period in which a line lies. The texts are in manifests on disk, so they must not change.
 
 use super::source::Recording;
 
@@ -15,6 +15,7 @@ const PIXEL_SIZE: &str = "pixel size";
 const TWO_WAY: &str = "two-way";
 const ONE_WAY: &str = "one-way";
 const MICROMETRES: &str = " µm";
+const OF_PERIOD: &str = " of the period";
 
 /// The scan of an image, as far as the header of a file states it. The facts of a recording hold it as text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,8 +32,10 @@ pub struct ScanFacts {
     pub lines: Option<u32>,
     /// Whether every other line runs backwards.
     pub is_two_way: Option<bool>,
-    /// The part of the amplitude of a sine that a line covers, in percent.
+    /// The part of a sine that a line covers, in percent.
     pub sine_percent: Option<f64>,
+    /// Whether it is a part of the period, not of the amplitude.
+    pub is_sine_of_period: bool,
     /// The side of a pixel in micrometres.
     pub pixel_um: Option<f64>,
 }
@@ -41,7 +44,8 @@ impl ScanFacts {
     /// Returns it as facts for readers.
     pub fn to_facts(&self) -> Vec<(String, String)> {
         let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let sine = self.sine_percent.map(|percent| format!("sine of {percent} %"));
+        let whole = if self.is_sine_of_period { OF_PERIOD } else { "" };
+        let sine = self.sine_percent.map(|percent| format!("sine of {percent} %{whole}"));
         let way = self.is_two_way.map(|is| if is { TWO_WAY } else { ONE_WAY }.to_owned());
         let scan: Vec<String> = way.into_iter().chain(sine).collect();
         let facts = [
@@ -63,7 +67,11 @@ impl ScanFacts {
             recording.facts.iter().find(|(of, _)| of == what).map(|(_, value)| value.as_str())
         };
         let scan: Vec<&str> = fact(SCAN).map_or(Vec::new(), |scan| scan.split(", ").collect());
-        let sine = |part: &&str| part.strip_prefix("sine of ")?.strip_suffix(" %")?.parse().ok();
+        let is_of_period = |part: &&&str| part.ends_with(OF_PERIOD);
+        let sine = |part: &&str| {
+            let part = part.strip_suffix(OF_PERIOD).unwrap_or(part);
+            part.strip_prefix("sine of ")?.strip_suffix(" %")?.parse().ok()
+        };
         let way = |part: &&str| match *part {
             TWO_WAY => Some(true),
             ONE_WAY => Some(false),
@@ -78,6 +86,7 @@ impl ScanFacts {
             lines: fact(LINES).and_then(|number| number.parse().ok()),
             is_two_way: scan.iter().find_map(way),
             sine_percent: scan.iter().find_map(sine).filter(positive),
+            is_sine_of_period: scan.iter().find(is_of_period).and_then(sine).is_some(),
             pixel_um: fact(PIXEL_SIZE)
                 .and_then(|size| size.strip_suffix(MICROMETRES)?.parse().ok())
                 .filter(positive),
@@ -99,9 +108,14 @@ mod tests {
             lines: Some(128),
             is_two_way: Some(true),
             sine_percent: Some(82.5),
+            is_sine_of_period: false,
             pixel_um: Some(0.253_983_647_1),
         };
-        for scan in [all.clone(), ScanFacts { is_two_way: None, line_end: None, ..all }] {
+        let others = [
+            ScanFacts { is_two_way: None, line_end: None, ..all.clone() },
+            ScanFacts { is_sine_of_period: true, ..all.clone() },
+        ];
+        for scan in others.into_iter().chain([all]) {
             let recording = Recording { facts: scan.to_facts(), ..Recording::default() };
             assert_eq!(ScanFacts::of(&recording), scan);
         }

@@ -9,7 +9,7 @@ mod held;
 mod notes;
 mod request;
 
-pub use request::{Frames, IMAGE, Image, ScanPath};
+pub use request::{Frames, IMAGE, Image, ScanPath, SineOf};
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use serde::Serialize;
 use tagq_ingest::HeldCounts;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
-    Raster, Scope, TimeDivision,
+    Raster, Scope, Sine, TimeDivision,
 };
 use tagq_run::{Channel, RequestError, Run, Work, counted};
 use tagq_store::{ScanFacts, Tick, pasted};
@@ -56,6 +56,8 @@ pub(super) struct Used {
     two_way: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sine_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sine_of: Option<SineOf>,
     /// `together` or `apart`.
     frames: &'static str,
     /// The side of a pixel in micrometres.
@@ -373,10 +375,11 @@ impl Image {
         let scan = self.scan;
         let is_sinusoidal =
             scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
-        if self.sine.is_some() && !is_sinusoidal {
+        let given = [("sine", self.sine.is_some()), ("sine_of", self.sine_of.is_some())];
+        if let Some((given, _)) = given.iter().find(|(_, is)| *is && !is_sinusoidal) {
             return Err(RequestError::options(
-                &["sine", "scan"],
-                "`sine` is of a `scan` that is sinusoidal".into(),
+                &[given, "scan"],
+                format!("`{given}` is of a `scan` that is sinusoidal"),
             )
             .into());
         }
@@ -390,11 +393,13 @@ impl Image {
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1,000")]
         let thousandths = (percent * 10.0).round() as u16;
+        let is_of_period =
+            self.sine_of.unwrap_or(SineOf::of(stated.scan.is_sine_of_period)) == SineOf::Period;
         Ok(Raster {
             pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
             lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
             is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
-            sine: is_sinusoidal.then_some(thousandths),
+            sine: is_sinusoidal.then_some(Sine { thousandths, is_of_period }),
         })
     }
 
@@ -446,7 +451,8 @@ impl Image {
             pixels: raster.pixels,
             lines: raster.lines,
             two_way: raster.is_two_way,
-            sine_percent: raster.sine.map(|sine| f64::from(sine) / 10.0),
+            sine_percent: raster.sine.map(|sine| f64::from(sine.thousandths) / 10.0),
+            sine_of: raster.sine.map(|sine| SineOf::of(sine.is_of_period)),
             frames: self.frames.name(),
             pixel_um,
             micro_tick: unit.map(Tick::fraction),
@@ -480,7 +486,8 @@ impl Image {
             scan.push_str("; two-way");
         }
         if let Some(percent) = used.sine_percent {
-            let _ = write!(scan, "; sine of {percent} %");
+            let of = if used.sine_of == Some(SineOf::Period) { " of the period" } else { "" };
+            let _ = write!(scan, "; sine of {percent} %{of}");
         }
         let micro = match (used.bin_ticks, micro_tick(resolved.run)) {
             (Some(bin), Ok(unit)) => {

@@ -26,8 +26,10 @@ pub struct Image {
     pub lines: Option<u32>,
     /// How lines are scanned; by default as the header says.
     pub scan: Option<ScanPath>,
-    /// The part of the amplitude of a sine that a line covers, in percent; by default as the header says, or 100.
+    /// The part of a sine that a line covers, in percent; by default as the header says, or 100.
     pub sine: Option<u32>,
+    /// What it is a part of; by default as the header says, or the amplitude.
+    pub sine_of: Option<SineOf>,
     /// Whether each frame has pixels of its own.
     pub frames: Frames,
     /// Also count the micro times of each pixel, in bins.
@@ -55,6 +57,15 @@ pub enum ScanPath {
     Sinusoidal,
     /// Every other line from right to left, along a sine.
     TwoWaySinusoidal,
+}
+
+/// What the part of a sine that a line covers is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SineOf {
+    /// The amplitude.
+    Amplitude,
+    /// The half period in which a line lies.
+    Period,
 }
 
 /// Whether frames are added up.
@@ -97,6 +108,7 @@ fn cases() -> Vec<Value> {
         json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "channels": ["1", "2"]}),
         json!({"line": "3", "frame": "4", "pixels": 3, "lines": 2, "scan": "two-way", "frames": "apart"}),
         json!({"line": "4", "pixels": 3, "lines": 40, "scan": "sinusoidal", "sine": 80}),
+        json!({"line": "4", "pixels": 3, "lines": 40, "scan": "sinusoidal", "sine": 80, "sine_of": "period"}),
         json!({
             "line": "4", "line_end": "3", "pixels": 2, "lines": 2, "micro": true, "bin": "9t", "range": "0t..27t",
         }),
@@ -104,7 +116,7 @@ fn cases() -> Vec<Value> {
     ]
 }
 
-const OPTIONS: [RequestOption; 12] = [
+const OPTIONS: [RequestOption; 13] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -138,7 +150,12 @@ const OPTIONS: [RequestOption; 12] = [
     RequestOption::new(
         "sine",
         ValueType::Number("PERCENT"),
-        "The part of the amplitude of the sine that a line covers [default: as the header says, or 100]",
+        "The part of the sine that a line covers [default: as the header says, or 100]",
+    ),
+    RequestOption::new(
+        "sine_of",
+        ValueType::Choice(parts_of_sines),
+        "What that is a part of [default: as the header says, or amplitude]",
     ),
     RequestOption::new("frames", ValueType::Choice(frames), "Whether frames are added up")
         .default("together"),
@@ -177,6 +194,11 @@ const SCANS: [(ScanPath, [&str; 2]); 4] = [
     ),
 ];
 
+const SINES: [(SineOf, [&str; 2]); 2] = [
+    (SineOf::Amplitude, ["amplitude", "The amplitude, as PicoQuant counts it"]),
+    (SineOf::Period, ["period", "The half period in which a line lies, as Leica counts it"]),
+];
+
 const FRAMES: [(Frames, [&str; 2]); 2] = [
     (Frames::Together, ["together", "All frames are added up"]),
     (Frames::Apart, ["apart", "Each frame has pixels of its own"]),
@@ -184,6 +206,10 @@ const FRAMES: [(Frames, [&str; 2]); 2] = [
 
 fn scans() -> Vec<[&'static str; 2]> {
     SCANS.map(|(_, named)| named).to_vec()
+}
+
+fn parts_of_sines() -> Vec<[&'static str; 2]> {
+    SINES.map(|(_, named)| named).to_vec()
 }
 
 fn frames() -> Vec<[&'static str; 2]> {
@@ -210,6 +236,25 @@ impl Serialize for ScanPath {
 impl<'de> Deserialize<'de> for ScanPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         options::choice(deserializer, &SCANS)
+    }
+}
+
+impl SineOf {
+    pub(super) fn of(is_of_period: bool) -> Self {
+        if is_of_period { Self::Period } else { Self::Amplitude }
+    }
+}
+
+impl Serialize for SineOf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = SINES.iter().find(|(of, _)| of == self).map_or("", |(_, [name, _])| name);
+        serializer.serialize_str(name)
+    }
+}
+
+impl<'de> Deserialize<'de> for SineOf {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        options::choice(deserializer, &SINES)
     }
 }
 

@@ -200,8 +200,15 @@ fn scan(tags: &HeaderTags) -> ScanFacts {
         pixels: side("ImgHdr_PixX"),
         lines: side("ImgHdr_PixY"),
         sine_percent: number("ImgHdr_SinCorrection"),
+        // PicoQuant writes a part of the amplitude.
+        is_sine_of_period: tags.text("CreatorSW_Name").is_some_and(is_of_leica),
         pixel_um: number("ImgHdr_PixResol"),
     }
+}
+
+/// Whether a program is one of Leica's: LAS X, or its predecessor LAS AF.
+fn is_of_leica(program: &str) -> bool {
+    ["LAS X", "LAS AF", "Leica"].iter().any(|name| program.contains(name))
 }
 
 /// Returns the time of the beginning, as local time of the recording computer.

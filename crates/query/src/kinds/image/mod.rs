@@ -6,6 +6,8 @@ mod count;
 mod lines;
 mod pixels;
 
+use std::f64::consts::FRAC_PI_2;
+
 use super::{histogram::Bins, kind::Kind};
 use crate::{
     counters::{Countable, Ledger, Needs},
@@ -62,8 +64,25 @@ pub struct Raster {
     pub lines: u32,
     /// Whether every other line runs backwards.
     pub is_two_way: bool,
-    /// The part of the amplitude of a sine that a line covers, in thousandths; `None` for constant speed.
-    pub sine: Option<u16>,
+    /// The sine along which a line runs; `None` for constant speed.
+    pub sine: Option<Sine>,
+}
+
+/// The part of a sine that a line covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sine {
+    /// The part in thousandths, 1 to 1,000.
+    pub thousandths: u16,
+    /// Whether it is a part of the half period in which a line lies, not of the amplitude.
+    pub is_of_period: bool,
+}
+
+impl Sine {
+    /// Returns the part of the amplitude.
+    pub fn amplitude(self) -> f64 {
+        let part = f64::from(self.thousandths) / 1_000.0;
+        if self.is_of_period { libm::sin(part * FRAC_PI_2) } else { part }
+    }
 }
 
 /// How micro times are counted in a pixel.
@@ -257,7 +276,10 @@ impl Countable for Image {
             if *is_apart { "apart" } else { "together" },
             numbers(photons),
             if *is_two_way { "; two-way" } else { "" },
-            sine.map_or(String::new(), |sine| format!("; sine {sine}")),
+            sine.map_or(String::new(), |sine| {
+                let of = if sine.is_of_period { " of the period" } else { "" };
+                format!("; sine {}{of}", sine.thousandths)
+            }),
             delays(scope, Some(&touched)),
         )
     }
@@ -307,7 +329,7 @@ impl Kind for Image {
     fn check(&self, facts: &Facts) -> Result<(), Error> {
         let sides = [self.raster.pixels, self.raster.lines];
         if sides.iter().any(|side| !(1..=IMAGE_SIDE_MAX).contains(side))
-            || self.raster.sine.is_some_and(|sine| !(1..=1_000).contains(&sine))
+            || self.raster.sine.is_some_and(|sine| !(1..=1_000).contains(&sine.thousandths))
         {
             return Err(Error::Raster);
         }

@@ -28,7 +28,7 @@ pub(super) struct SineEdges(Vec<f64>);
 impl SineEdges {
     /// Pixel k begins at ½ + arcsin((2k/N − 1)·s)/(2·arcsin s) of the line.
     pub(super) fn of(raster: &Raster) -> Option<Self> {
-        let amplitude = f64::from(raster.sine?) / 1_000.0;
+        let amplitude = raster.sine?.amplitude();
         let pixels = f64::from(raster.pixels);
         let whole = libm::asin(amplitude);
         let edge = |k: u32| {
@@ -92,9 +92,10 @@ pub(super) fn by_division(tick: u64, pixels: u64, length: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{super::Sine, *};
 
     fn raster(pixels: u32, sine: Option<u16>) -> Raster {
+        let sine = sine.map(|thousandths| Sine { thousandths, is_of_period: false });
         Raster { pixels, lines: 1, is_two_way: false, sine }
     }
 
@@ -145,5 +146,18 @@ mod tests {
             assert!((expected..=expected + 1).contains(edge), "{edges:?}");
         }
         assert_eq!((of.at(0), of.at(350), of.at(599)), (0, 2, 3));
+    }
+
+    /// A third of the period is half of the amplitude: sin(π/6) = 1/2.
+    #[test]
+    fn a_part_of_the_period_is_the_sine_of_it() {
+        let edges = |thousandths, is_of_period| {
+            let sine = Some(Sine { thousandths, is_of_period });
+            SineEdges::of(&Raster { pixels: 8, lines: 1, is_two_way: false, sine }).unwrap().0
+        };
+        let same = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-4);
+        assert!(same(edges(333, true), edges(500, false)));
+        assert!(!same(edges(333, true), edges(333, false)));
+        assert_eq!(edges(1_000, true), edges(1_000, false));
     }
 }
