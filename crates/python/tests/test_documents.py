@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +100,20 @@ def test_everything_public_is_described() -> None:
     for name in vars(tagq._run._tagq):
         assert name.startswith("_") or re.search(rf"^(class|def) {name}\b", stubs, re.MULTILINE), name
     assert (Path(tagq.__file__).parent / "py.typed").exists()
+
+
+def test_sources_say_what_they_need(tmp_path: Path) -> None:
+    (tmp_path / "maturin.py").write_text("def get_requires_for_build_wheel(settings): return ['maturin']\n")
+    code = "import tagq_build; print(tagq_build.get_requires_for_build_wheel())"
+
+    def asked(path: Path) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'crates/python/backend'}{os.pathsep}{tmp_path}", "PATH": str(path)}
+        return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+    wanted = re.search(r'^rust-version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)
+    assert wanted is not None
+    absent = asked(tmp_path)
+    assert absent.returncode == 1 and f"That needs Rust {wanted[1]} or later" in absent.stderr
+    cargo = shutil.which("cargo")
+    if cargo is not None:
+        assert asked(Path(cargo).parent).stdout == "['maturin']\n"
