@@ -159,3 +159,17 @@ fn floats_that_lose_a_tick_are_noted() {
     let short = export(&run, &["--time-unit", "ns", "--format", "csv", "--to", "1ns"]);
     assert!(!short.stderr.contains("do not say"), "{}", short.stderr);
 }
+
+#[test]
+fn a_text_of_tags_is_read_again_with_its_tick() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let out = folder.path().join("part.csv");
+    let said = export(&run, &["--channels", "1", "-o", shown(&out)]);
+    assert!(said.stderr.contains("part.json holds the tick"), "{}", said.stderr);
+    let rates = |run: &Path| {
+        let words = ["rates", "--channels", "1", "--format", "json"];
+        output(command().args(words).arg(run)).json()["rows"][0]["count"].clone()
+    };
+    assert_eq!(rates(&out), rates(&run));
+}

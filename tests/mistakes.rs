@@ -45,8 +45,14 @@ const MISTAKES: &[Mistake] = &[
     (
         "coincidences 1,2 --window 2Hz run",
         2,
-        "error: invalid value '2Hz' for '--window <W>': `2Hz`: no unit is called `Hz`; the units are as fs ps ns us µs ms s min h, and t for whole ticks",
+        "error: invalid value '2Hz' for '--window <W>': `2Hz`: no unit is called `Hz` (did you mean 500ms?); the units are as fs ps ns us µs ms s min h, and t for whole ticks",
         "as fs ps ns",
+    ),
+    (
+        "simulate --efficiency 30% never.tags.zst",
+        2,
+        "error: invalid value '30%' for '--efficiency <[CH=]E>': `30%` is no probability; write it as 0.3",
+        "0.3",
     ),
     (
         "rates --bin 10msms run",

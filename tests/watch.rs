@@ -306,3 +306,13 @@ fn what_cannot_be_watched_is_said() {
     said(&["coincidences", "--window", "2ns", "--group", "Alice,3", "run"], 2, "Alice");
     said(&["coincidences", "--window", "1fs", "run"], 2, "tick");
 }
+
+#[test]
+fn a_watch_ends_after_the_updates_that_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let watch = ["watch", "-q", "rates", "--updates", "1"];
+    let said = crate::support::output(command().args(watch).arg(run));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(String::from_utf8(said.stdout).unwrap().lines().count(), 1);
+}

@@ -111,7 +111,14 @@ impl TagForm for TableForm {
     fn keeps(&self) -> Keeps {
         let is_text = matches!(self, Self::Csv | Self::Tsv);
         let keeps = !is_text;
-        Keeps { tick: keeps, micro: true, names: keeps, facts: keeps, dead: keeps }
+        Keeps {
+            tick: keeps,
+            assumes_tick: false,
+            micro: true,
+            names: keeps,
+            facts: keeps,
+            dead: keeps,
+        }
     }
 
     fn times(&self, times: Times) -> Option<Times> {

@@ -115,8 +115,10 @@ pub(super) fn end(error: &clap::Error) -> ! {
     let program = program();
     if let Some(problem) = one_line(&program, error) {
         let red = STYLES.get_error();
+        // The usage names the options that go together.
+        let is_used = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
         let usage = text.lines().skip_while(|line| !strip_ansi_codes(line).starts_with("Usage:"));
-        let usage = usage.collect::<Vec<_>>().join("\n");
+        let usage = usage.filter(|_| is_used).collect::<Vec<_>>().join("\n");
         text = format!("{red}error:{red:#} {}\n\n{usage}\n", escaped(&problem));
     }
     if let Some((name, example)) = example(&program) {

@@ -132,7 +132,10 @@ fn files() -> clap::builder::RangedU64ValueParser {
 fn efficiency(text: &str) -> Result<ForChannel<f64>, String> {
     let value = text.rsplit_once('=').map_or(text, |(_, value)| value);
     if value.parse::<f64>().is_err() {
-        return Err(format!("`{value}` is no probability; write it as 0.8"));
+        let percent =
+            value.strip_suffix('%').and_then(|percent| percent.trim().parse::<f64>().ok());
+        let meant = percent.map_or(0.8, |percent| percent / 100.0);
+        return Err(format!("`{value}` is no probability; write it as {meant}"));
     }
     text.parse()
 }

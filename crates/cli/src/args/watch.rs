@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 /// New files and new parts of files are ingested as by `tagq ingest --follow`, and each query is answered
 /// from the new commit. A terminal shows the answers in place, and keys change the query; elsewhere each update
 /// is one line of JSON. With --last D a query counts the whole run and, separately, its last D. Ctrl-C stops the
-/// watch.
+/// watch, as do --updates.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
@@ -30,6 +30,9 @@ pub(crate) struct WatchArgs {
     /// Shortest time between two answers [default: answer each commit]
     #[arg(long, value_name = "D")]
     every: Option<Duration>,
+    /// End after N updates [default: at Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub updates: Option<u64>,
     /// Hold back the newest D of a growing file, because recorders may hand over tags late [default: 10ms]
     #[arg(long, value_name = "D")]
     hold_back: Option<Duration>,

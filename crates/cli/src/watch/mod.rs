@@ -62,6 +62,9 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         if !host.state.paused || host.has_changes() {
             updates.answer(&parts, &runs, &mut host)?;
         }
+        if args.updates.is_some_and(|last| updates.number >= last) {
+            return Ok(ExitCode::SUCCESS);
+        }
         if let Some(code) = host.stop.exit_code() {
             return Ok(code.into());
         }

@@ -98,9 +98,17 @@ impl Content {
 
     /// The facts for which such a file has a place.
     pub(super) fn keeps(self) -> Keeps {
-        let nothing = Keeps { tick: false, micro: false, names: false, facts: false, dead: false };
+        let nothing = Keeps {
+            tick: false,
+            assumes_tick: false,
+            micro: false,
+            names: false,
+            facts: false,
+            dead: false,
+        };
         match self {
-            Self::Messages | Self::Tabs | Self::Commas => nothing,
+            Self::Messages => Keeps { assumes_tick: true, ..nothing },
+            Self::Tabs | Self::Commas => nothing,
             // Channels of a PTU file have their names by their numbers.
             Self::Ptu => Keeps { tick: true, names: true, ..nothing },
             Self::Swabian => Keeps { tick: true, dead: true, ..nothing },

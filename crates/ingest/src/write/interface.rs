@@ -41,6 +41,8 @@ pub trait TagForm: fmt::Debug + Send + Sync {
 pub struct Keeps {
     /// The tick.
     pub tick: bool,
+    /// Whether readers assume the usual tick where none is stated.
+    pub assumes_tick: bool,
     /// Any micro times.
     pub micro: bool,
     /// Names of channels.

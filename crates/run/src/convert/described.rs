@@ -86,13 +86,20 @@ impl Described {
         form.times(times).ok_or_else(|| Error::TickForm { tick, needs: form.needs() })
     }
 
+    /// Returns the tick that a file of this form does not hold, and that its readers need.
+    pub(super) fn unstated_tick(&self, form: &dyn TagForm) -> Option<Tick> {
+        let keeps = form.keeps();
+        let known = if keeps.assumes_tick { self.stated_tick } else { self.tick };
+        known.filter(|_| !keeps.tick)
+    }
+
     /// Returns the facts that a file of this form, with these times, does not hold, in words.
     pub(super) fn lost(&self, times: Times, form: &dyn TagForm) -> Vec<&'static str> {
         let keeps = form.keeps();
         let Recording { channel_names, facts, left_out, dead, dead_since, .. } = &self.recording;
         let has_dead = !dead.is_empty() || dead_since.is_some();
         let lost = [
-            (TICK, self.stated_tick.is_some() && !keeps.tick),
+            (TICK, self.unstated_tick(form).is_some()),
             (
                 "the micro times",
                 self.micro_tick.is_some() && times.sync_period.is_none() && !keeps.micro,

@@ -167,7 +167,7 @@ fn write_described<W: Output>(
         }
     };
     let lost = described.lost(times, form);
-    let tick = described.stated_tick.filter(|_| !form.keeps().tick);
+    let tick = described.unstated_tick(form);
     let mut remarks = recorded_remarks(&described.recording, written, described.tick);
     remarks.extend(described.left_out.remark(described.tick.unwrap_or(Tick::DEFAULT)));
     let converted = Converted {

@@ -95,10 +95,28 @@ pub(super) fn unit_length(unit: &str, whole: &str) -> Result<i128, UnitError> {
         UnitError::UnknownUnit {
             text: whole.into(),
             unit: unit.into(),
-            meant: meant::time(unit).map(|meant| with_unit(whole, unit, meant)),
+            meant: meant::time(unit)
+                .map(|meant| with_unit(whole, unit, meant))
+                .or_else(|| period(whole, unit)),
             known: "as fs ps ns us µs ms s min h, and t for whole ticks",
         }
     })
+}
+
+/// Returns the time between two events of a rate as text, rounded to attoseconds.
+fn period(text: &str, unit: &str) -> Option<String> {
+    const SECOND: i128 = 1_000_000_000_000_000_000;
+    let (_, hertz) = FREQUENCIES.iter().find(|(name, _)| *name == unit)?;
+    let (number, _) = number_and_unit(text.trim(), text, "rate", "").ok()?;
+    let rate = number.checked_mul(&Ratio::from_integer(*hertz))?;
+    let seconds = Ratio::from_integer(1).checked_div(&rate)?;
+    let period = seconds.checked_mul(&Ratio::from_integer(SECOND))?.round().to_integer();
+    // From 1 to 1,000 of a unit, with all digits after its point.
+    let units = [("s", 18), ("ms", 15), ("us", 12), ("ns", 9), ("ps", 6)];
+    let (unit, digits) = units.into_iter().find(|(_, digits)| period >= 10_i128.pow(*digits))?;
+    let (length, digits) = (10_i128.pow(digits), usize::try_from(digits).ok()?);
+    let number = format!("{}.{:0digits$}", period / length, period % length);
+    Some(format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.')))
 }
 
 /// `text`, which ends with `unit`, with `meant` in place of it.

@@ -77,6 +77,9 @@ fn exponents_and_a_zero_without_a_unit_are_read() {
         ("1e-39s", "outside what can be counted"),
         ("1e99999999999s", "no unit is called"),
         ("1es", "no unit is called `es`"),
+        ("320MHz", "did you mean 3.125ns?"),
+        ("80.2 MHz", "did you mean 12.46882793ns?"),
+        ("0kHz", "no unit is called `kHz`; the units"),
     ] {
         let refused = text.parse::<Duration>().unwrap_err().to_string();
         assert!(refused.contains(said), "{text}: {refused}");
