@@ -136,41 +136,39 @@ fn a_header_that_states_the_scan_needs_no_options() {
     assert_eq!(column(&text, "count"), column(&answer, "count"));
 }
 
-/// Half of the amplitude is a third of the half period: sin(π/6) = 1/2.
+/// 80 % of the amplitude of a sine is less of it than 80 % of its half period, which is sin(0.4π) = 95 % of the amplitude. The
+/// second pixel of four begins at 28 % and at 30 % of the line; a photon is at 29 %.
 #[test]
 fn the_part_of_a_sine_is_what_the_program_of_the_file_means() {
     let folder = tempfile::tempdir().unwrap();
-    let fields = |program: &str, part: u64| {
-        vec![
+    let mut records = RECORDS.to_vec();
+    records.insert(3, (111, Ok(6)));
+    let counts = |name: &str, program: &str, words: &str| {
+        let fields = [
             text("CreatorSW_Name", program),
             field("ImgHdr_PixX", INT, 4),
             field("ImgHdr_PixY", INT, 2),
             field("ImgHdr_LineStart", INT, 1),
             field("ImgHdr_LineStop", INT, 2),
             field("ImgHdr_Frame", INT, 3),
-            field("ImgHdr_SinCorrection", INT, part),
-        ]
-    };
-    let counts = |name: &str, program: &str, part, words: &str| {
-        fs::write(folder.path().join(name), ptu(&fields(program, part), &RECORDS)).unwrap();
+            field("ImgHdr_SinCorrection", INT, 80),
+        ];
+        fs::write(folder.path().join(name), ptu(&fields, &records)).unwrap();
         let answer = ask(folder.path(), &format!("{words} {name}")).json();
-        (answer["query"]["sine_of"].as_str().unwrap().to_owned(), column(&answer, "count"))
+        (
+            answer["query"]["sine_of"].as_str().unwrap().to_owned(),
+            column(&answer, "count")[..2].to_vec(),
+        )
     };
-    // Pulses 100 and 109, and 125: of 40 pulses, all of the period. The second pixel of four begins at a third of the line,
-    // pulse 113.3.
-    let period = counts("period.ptu", "LAS X", 100, "");
-    assert_eq!(period, ("period".into(), vec![2, 0, 1, 0, 1, 0, 0, 1]));
-    // Half of the amplitude is nearly a line at constant speed: the pixels begin at pulses 100, 110.3, 120 and 129.7.
-    let half = counts("half.ptu", "SymPhoTime 64", 50, "");
-    assert_eq!(half.0, "amplitude");
-    let third = counts("third.ptu", "LAS X", 33, "");
-    assert_eq!((third.0.as_str(), &third.1), ("period", &half.1));
-    let asked = counts("asked.ptu", "SymPhoTime 64", 33, "--sine-of period");
-    assert_eq!(asked, third);
-    let header = ask(folder.path(), "--format csv third.ptu").stdout;
-    let header = String::from_utf8(header).unwrap();
-    assert!(header.contains("sine of 33 % of the period"), "{header}");
-    let said = ask(folder.path(), "--scan one-way --sine-of period third.ptu");
+    let (of_amplitude, of_period) =
+        (("amplitude".into(), vec![2, 1]), ("period".into(), vec![3, 0]));
+    assert_eq!(counts("a.ptu", "SymPhoTime 64", ""), of_amplitude);
+    assert_eq!(counts("b.ptu", "LAS X", ""), of_period);
+    assert_eq!(counts("c.ptu", "SymPhoTime 64", "--sine-of period"), of_period);
+    assert_eq!(counts("d.ptu", "LAS X", "--sine-of amplitude"), of_amplitude);
+    let header = String::from_utf8(ask(folder.path(), "--format csv b.ptu").stdout).unwrap();
+    assert!(header.contains("sine of 80 % of the period"), "{header}");
+    let said = ask(folder.path(), "--scan one-way --sine-of period b.ptu");
     assert!(said.stderr.contains("--sine-of is of a --scan that is sinusoidal"), "{}", said.stderr);
 }
 

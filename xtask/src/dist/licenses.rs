@@ -3,6 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::{
@@ -25,7 +26,7 @@ pub(crate) fn collected(root: &Path, work: &Path) -> io::Result<PathBuf> {
     fs::write(&config, format!("accepted = [{allowed}]\nignore-dev-dependencies = true\n"))?;
     // Without `--offline`, licences are asked of a service.
     succeed(cargo().args(["fetch", "--locked", "--quiet"]).current_dir(root))?;
-    let mut about = std::process::Command::new(from_registry("cargo-about", CARGO_ABOUT, "cli")?);
+    let mut about = Command::new(from_registry("cargo-about", CARGO_ABOUT, "cli")?);
     about.args(["about", "generate", "--offline", "--fail", "--workspace", "--config"]);
     about.arg(config).arg(root.join("xtask/src/dist/licenses.hbs"));
     let path = work.join(NAME);

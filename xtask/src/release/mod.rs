@@ -49,7 +49,7 @@ pub(crate) fn run(args: &[&str]) -> ExitCode {
     };
     let mut steps = Steps::default();
     let home = target().join("publish");
-    // What is built of the clone stays apart from what cargo built here.
+    // Cargo builds the clone in a folder of its own.
     let (tree, build) = (home.join("tree"), home.join("build"));
     steps.run("the checkout is clean, and says who made it", || checked(is_dry));
     steps.run("a clone with the version", || cloned(&tree, version, is_dry));
@@ -157,7 +157,7 @@ fn packaged(tree: &Path, build: &Path) -> io::Result<()> {
     succeed(publish.current_dir(tree).env("CARGO_TARGET_DIR", build))
 }
 
-/// Prints the files with their sizes, and what is left to the owner.
+/// Prints the files with their sizes, and the commands that only the owner can run.
 fn report(made: &Path, version: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let mut files: Vec<_> = fs::read_dir(made)?.collect::<io::Result<_>>()?;

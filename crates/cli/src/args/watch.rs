@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
 /// New files and new parts of files are ingested as by `tagq ingest --follow`, and each query is answered
 /// from the new commit. A terminal shows the answers in place, and keys change the query; elsewhere each update
 /// is one line of JSON. With --last D a query counts the whole run and, separately, its last D. Ctrl-C stops the
-/// watch, as do --updates.
+/// watch; --updates N ends it by itself.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
