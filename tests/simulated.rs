@@ -169,6 +169,16 @@ fn a_simulation_is_written_in_the_form_that_its_name_says() {
         assert_eq!(made.code, 0, "{name}: {}", made.stderr);
         assert!(fs::read(&path).unwrap().starts_with(start), "{name}");
         assert!(cat(&path) == expected, "{name}");
+        // Readers of messages assume the usual tick; text needs a run file that states it.
+        let run_file = folder.path().join("a.json");
+        assert_eq!(run_file.exists(), name != "a.tags", "{name}");
+        let (made, path) = simulate(name, &["--force", "--tick", "1ps"]);
+        assert_eq!(made.code, 0, "{name}: {}", made.stderr);
+        assert!(fs::read_to_string(&run_file).unwrap().contains(r#""tick": "1000000/1""#), "{name}");
+        let info = tagq(["info".as_ref(), "--json".as_ref(), path.as_os_str()]);
+        let shown = String::from_utf8(info.stdout).unwrap();
+        assert!(shown.contains(r#""tick": "1000000/1""#), "{name}: {shown}{}", info.stderr);
+        fs::remove_file(run_file).unwrap();
     }
     for args in [&["--checksum"][..], &["--frames", "2"], &["--live", "1MHz"]] {
         let (refused, path) = simulate("b.csv", args);

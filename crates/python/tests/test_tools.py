@@ -207,7 +207,7 @@ SIMULATED = [
 #: Names of files with more options of the simulation.
 FORMS = [
     ("a.csv", {}, []),
-    ("a.tsv.zst", {}, []),
+    ("a.tsv.zst", dict(tick="1ps"), ["--tick", "1ps"]),
     ("a.tags", {}, []),
     ("a.ptu", dict(tick="4ps"), ["--tick", "4ps"]),
     ("a.npz", {}, []),
@@ -253,7 +253,8 @@ def test_simulations_have_all_formats_and_options(tmp_path: Path, name: str, wor
     assert made == content(other)
     assert count > 1_000 and len(made) == words.get("files", len(made))
     # Tags of a frame that a dying recorder lost are not counted.
-    run = tagq.open(own / name, tick=words.get("tick", "156.25ps"))
+    run = tagq.open(own / name)
+    assert run.tick == words.get("tick", "156.25ps")
     assert len(run) == count or "faults" in words
     # A source of a store is not replaced, not even a file that was simulated.
     if (own / name).is_file():

@@ -347,8 +347,8 @@ impl SimulationOptions {
         Ok(tags)
     }
 
-    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The default
-    /// tick needs none.
+    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The usual tick
+    /// needs none where readers assume it.
     fn keep_tick(
         &self,
         (path, other): (&Path, Option<&dyn TagForm>),
@@ -356,8 +356,9 @@ impl SimulationOptions {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let form = other.unwrap_or(&RECORDED);
-        let is_stated = form.keeps().tick;
-        let tick = Some(self.tick).filter(|&tick| tick != Tick::DEFAULT && !is_stated);
+        let keeps = form.keeps();
+        let is_known = keeps.tick || keeps.assumes_tick && self.tick == Tick::DEFAULT;
+        let tick = (!is_known).then_some(self.tick);
         let recording = Recording { format: form.format_name().into(), ..Recording::default() };
         let run_file = RunFile { bytes, tick, recording, ..RunFile::default() };
         write_run_file(path, &run_file, progress).map(drop)
