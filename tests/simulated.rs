@@ -174,7 +174,10 @@ fn a_simulation_is_written_in_the_form_that_its_name_says() {
         assert_eq!(run_file.exists(), name != "a.tags", "{name}");
         let (made, path) = simulate(name, &["--force", "--tick", "1ps"]);
         assert_eq!(made.code, 0, "{name}: {}", made.stderr);
-        assert!(fs::read_to_string(&run_file).unwrap().contains(r#""tick": "1000000/1""#), "{name}");
+        assert!(
+            fs::read_to_string(&run_file).unwrap().contains(r#""tick": "1000000/1""#),
+            "{name}"
+        );
         let info = tagq(["info".as_ref(), "--json".as_ref(), path.as_os_str()]);
         let shown = String::from_utf8(info.stdout).unwrap();
         assert!(shown.contains(r#""tick": "1000000/1""#), "{name}: {shown}{}", info.stderr);
