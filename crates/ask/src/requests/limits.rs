@@ -74,7 +74,7 @@ pub(super) fn check_bins(
 pub(super) fn wider(ticks: i64, tick: Tick) -> String {
     let round = round_of(ticks);
     let whole = ticks.saturating_add(round - 1) / round * round;
-    tick.format_paste(whole.max(ticks))
+    tick.paste_nearest(whole.max(ticks))
 }
 
 /// Returns the power of ten of the second digit: two digits are kept.

@@ -56,7 +56,7 @@ pub fn text(found: &Searched, tick: tagq::store::Tick, style: TableStyle) -> Str
     let moved: Vec<String> = delays
         .iter()
         .filter(|(_, ticks)| *ticks != 0)
-        .map(|&(channel, ticks)| format!("--delay {}={}", name(channel), tick.format_paste(ticks)))
+        .map(|&(channel, ticks)| format!("--delay {}={}", name(channel), tick.paste_nearest(ticks)))
         .collect();
     if !moved.is_empty() {
         let _ = writeln!(text, "\nthese delays put the peaks at zero:\n  {}", moved.join(" "));

@@ -206,6 +206,26 @@ fn times_are_shown_as_a_reader_wants_them() {
 }
 
 #[test]
+fn advice_has_a_unit_of_time() {
+    let tick: Tick = "4ps".parse().unwrap();
+    assert_eq!(tick.format_paste(1 << 28), "1.073741824ms");
+    assert_eq!(tick.about(1 << 28, " "), "1.1 ms");
+    assert_eq!(Tick::DEFAULT.about(1, ""), "156.25ps");
+    assert_eq!(Tick::DEFAULT.about(64, ""), "10ns");
+    let clock: Tick = "1/12.288GHz".parse().unwrap();
+    for ticks in [1, -13, 127, 98_765, 123_456_789] {
+        let text = clock.paste_nearest(ticks);
+        assert!(!text.ends_with('t'), "{text}");
+        assert_eq!(text.parse::<Duration>().unwrap().nearest(clock), Ok(ticks));
+        let about = clock.about(ticks.abs(), "");
+        let window = about.parse::<Duration>().unwrap().window(clock).unwrap();
+        assert!(window >= ticks.abs() && window as f64 <= 1.05 * ticks.abs() as f64, "{about}");
+    }
+    // 13 / 12.288 GHz = 1.0579427 ns.
+    assert_eq!(clock.paste_nearest(13), "1.0579ns");
+}
+
+#[test]
 fn rates_become_events_per_tick() {
     let rate: Frequency = "100kHz".parse().unwrap();
     // 1e5 / s × 156.25 ps = 1.5625e-5.

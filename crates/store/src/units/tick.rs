@@ -31,6 +31,10 @@ pub fn of_single(value: f64) -> f64 {
     meant.unwrap_or(value)
 }
 
+/// Most digits of an exact time that is short enough for advice.
+const SHORT_DIGITS: usize = 5;
+/// Most digits of a time that is pasted into a command.
+const PASTED_DIGITS: usize = 12;
 const TICK_EXAMPLE: &str = "156.25ps, 1/3ps or 1/12.288GHz";
 /// The largest number in a fraction that is shown to a reader.
 const FRACTION_MAX: i128 = 999;
@@ -159,18 +163,62 @@ impl Tick {
 
     /// `ticks` as they can be pasted into a command: `1.875ns` where that is exact, else `12t`.
     pub fn format_paste(self, ticks: i64) -> String {
-        match self.0.checked_mul(&Ratio::from_integer(ticks.into())) {
-            Some(time) => match format_time(time, "") {
-                // A run of thousands of millions of years has more digits than are read.
-                ShownTime { text, is_exact: true }
-                    if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX =>
-                {
-                    text
-                }
-                _ => format!("{ticks}t"),
-            },
-            None => format!("{ticks}t"),
+        let time = self.0.checked_mul(&Ratio::from_integer(ticks.into()));
+        match time.map(|time| format_digits(time, "", PASTED_DIGITS)) {
+            // A run of thousands of millions of years has more digits than are read.
+            Some(ShownTime { text, is_exact: true })
+                if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX =>
+            {
+                text
+            }
+            _ => format!("{ticks}t"),
         }
+    }
+
+    /// `ticks` as a delay or a bin that can be pasted into a command, with as many digits as it takes to be read as these
+    /// ticks: `1.0579ns` for 13 ticks of 1/12.288GHz.
+    pub fn paste_nearest(self, ticks: i64) -> String {
+        let exact = self.format_paste(ticks);
+        if !exact.ends_with('t') {
+            return exact;
+        }
+        let is_nearest = |read: Attoseconds| read.round() == Ratio::from_integer(ticks.into());
+        self.shortest(ticks, 5, is_nearest).unwrap_or(exact)
+    }
+
+    /// A short time of at least so many ticks, at most a twentieth longer: `1.1 ms`. Without a `space` it can be pasted
+    /// into a command.
+    pub fn about(self, ticks: i64, space: &str) -> String {
+        let exact = self.format_paste(ticks);
+        let digits = exact.bytes().filter(u8::is_ascii_digit).count();
+        let is_short = digits <= SHORT_DIGITS && !exact.ends_with('t');
+        let longest = Ratio::from_integer(i128::from(ticks)) * Ratio::new(21, 20);
+        let is_about =
+            |read: Attoseconds| read >= Ratio::from_integer(ticks.into()) && read <= longest;
+        let short = if is_short { None } else { self.shortest(ticks, 1, is_about) };
+        let paste = short.unwrap_or(exact);
+        let unit = paste.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(paste.len());
+        format!("{}{space}{}", &paste[..unit], &paste[unit..])
+    }
+
+    /// Returns the time of so many ticks with the fewest digits, at least `digits`, with which it is read as told.
+    fn shortest(
+        self,
+        ticks: i64,
+        digits: usize,
+        is_read: impl Fn(Attoseconds) -> bool,
+    ) -> Option<String> {
+        let time = self.0.checked_mul(&Ratio::from_integer(ticks.into()))?;
+        let mut texts = (digits..=PASTED_DIGITS).map(|digits| format_digits(time, "", digits).text);
+        texts.find(|text| {
+            let length = number_and_unit(text, text, "duration", TICK_EXAMPLE).ok().and_then(
+                |(value, unit)| {
+                    let unit = Ratio::from_integer(unit_length(unit, text).ok()?);
+                    value.checked_mul(&unit)?.checked_div(&self.0)
+                },
+            );
+            length.is_some_and(&is_read)
+        })
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn window_missing(
              finds the delays that allow a shorter one",
             name_of(a),
             name_of(b),
-            tick.format(reach.into()),
-            tick.format_paste(reach)
+            tick.about(reach, " "),
+            tick.about(reach, "")
         ),
         None => format!(
             "{missing}. No pair of channels stands out; give a few times the jitter of the detectors, as \

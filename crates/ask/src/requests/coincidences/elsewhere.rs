@@ -61,7 +61,7 @@ impl Below {
             self.accidentals,
             tick.format(i128::from(peak).abs()),
             if peak < 0 { "before" } else { "after" },
-            tick.format_paste(delay)
+            tick.paste_nearest(delay)
         )
     }
 }

@@ -106,7 +106,7 @@ impl Coincidences {
             let far = tick.format(i128::from(aside).abs());
             [
                 format!("its {what} are {far} from the middle of the window"),
-                format!("`delays` {name}={}", tick.format_paste(delay)),
+                format!("`delays` {name}={}", tick.paste_nearest(delay)),
             ]
         });
         pulses.note(full_width, tick.seconds(), moved)
