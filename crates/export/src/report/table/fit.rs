@@ -3,10 +3,13 @@
 //! Columns leave by their priority, and a line below the table names them. Before that, `1,976 ± 44` becomes
 //! `1,976(44)`. If no choice fits, all columns stay and the terminal wraps the lines.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
 
 use console::measure_text_width;
-use tagq::{Column, Priority, Table};
+use tagq::{Cell, Column, Priority, Table};
 
 use super::{
     quantities::thousands,
@@ -75,13 +78,16 @@ pub fn write_fitting(
     let mut headings = laid.iter().map(|of| of.heading.clone());
     writeln!(out, "{}", style.painted(line(&mut headings), true))?;
     let shown = rows_shown(table, style);
-    for at in 0..shown {
+    let more = |rows: usize| thousands(rows as u64);
+    if shown.start > 0 {
+        writeln!(out, "\u{2026} {} before", more(shown.start))?;
+    }
+    for at in shown.clone() {
         let mut texts = laid.iter().map(|of| text_at(of.column, table, at, names, style));
         writeln!(out, "{}", style.painted(line(&mut texts), false))?;
     }
-    if shown < table.len() {
-        let more = thousands((table.len() - shown) as u64);
-        writeln!(out, "\u{2026} {more} more (--all)")?;
+    if shown.len() < table.len() {
+        writeln!(out, "\u{2026} {} more (--all)", more(table.len() - shown.end))?;
     }
     if !left_out.is_empty() {
         writeln!(out, "\nno room here for {}", left_out.join(", "))?;
@@ -89,10 +95,23 @@ pub fn write_fitting(
     Ok(())
 }
 
-/// Returns the number of rows that are shown.
-fn rows_shown(table: &Table, style: TableStyle) -> usize {
+/// Returns the rows that are shown: those around the first bin that holds the delay zero, or else the first ones.
+fn rows_shown(table: &Table, style: TableStyle) -> Range<usize> {
     // The line that names one more row takes as much room as the row.
-    style.rows.filter(|most| table.len() > most + 1).unwrap_or(table.len())
+    let Some(most) = style.rows.filter(|most| table.len() > most + 1) else {
+        return 0..table.len();
+    };
+    let first = zero(table).unwrap_or(0).saturating_sub(most / 2).min(table.len() - most);
+    first..first + most
+}
+
+/// Returns the first bin of a time difference that holds zero.
+fn zero(table: &Table) -> Option<usize> {
+    let (lows, widths) = (table.get("first_tick")?, table.get("width_ticks")?);
+    lows.cells.iter().zip(widths.cells.iter()).position(|bin| match bin {
+        (Cell::Integer(low), Cell::Integer(width)) => low <= 0 && low.saturating_add(width) > 0,
+        _ => false,
+    })
 }
 
 /// Returns the shown columns with their widths.
@@ -103,7 +122,7 @@ fn laid<'a>(table: &'a Table, names: &Names, style: TableStyle) -> Vec<Laid<'a>>
         Laid { column, widths: width_in_forms(&heading), heading }
     };
     let mut laid: Vec<Laid<'_>> = shown.map(of).collect();
-    for at in 0..rows_shown(table, style) {
+    for at in rows_shown(table, style) {
         for of in &mut laid {
             let [wide, concise] = width_in_forms(&text_at(of.column, table, at, names, style));
             of.widths = [of.widths[WIDE].max(wide), of.widths[CONCISE].max(concise)];
@@ -177,6 +196,26 @@ mod tests {
         );
         assert_eq!(at(Some(1_239)), at(None));
         assert_eq!(at(None).lines().count(), 1_241);
+    }
+
+    #[test]
+    fn a_long_histogram_shows_the_bins_around_zero() {
+        // 200 bins of 10 ticks from -1000; bin 100 begins at zero, and rows 80 to 119 are around it.
+        let table = Table::default()
+            .with(Column::integers(
+                "first_tick",
+                (-100..100).map(|at| 10 * at).collect::<Vec<i64>>().into(),
+            ))
+            .with(Column::integers("width_ticks", vec![10; 200].into()).hidden());
+        let cut =
+            fitting(&table, &Names::new(), TableStyle { rows: Some(40), ..TableStyle::PLAIN });
+        let lines: Vec<&str> = cut.lines().map(str::trim).collect();
+        assert_eq!(lines.len(), 43);
+        assert_eq!(
+            [lines[1], lines[2], lines[22], lines[41]],
+            ["\u{2026} 80 before", "-200", "0", "190"]
+        );
+        assert_eq!(lines[42], "\u{2026} 80 more (--all)");
     }
 
     #[test]
