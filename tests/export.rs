@@ -173,3 +173,17 @@ fn a_text_of_tags_is_read_again_with_its_tick() {
     };
     assert_eq!(rates(&out), rates(&run));
 }
+
+#[test]
+fn channels_have_the_names_of_the_setup() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    fs::write(folder.path().join("named.toml"), "[channels]\n1 = 'Alice'\n3 = 'Bob'\n").unwrap();
+    let setup = folder.path().join("named.toml");
+    let out = folder.path().join("part.tags.zst");
+    let made = export(&run, &["--setup", shown(&setup), "-o", shown(&out)]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert!(made.stderr.contains("the names of channels"), "{}", made.stderr);
+    let asked = output(command().args(["rates", "--no-setup", "--format", "csv"]).arg(&out));
+    assert!(asked.text().contains("Alice") && asked.text().contains("Bob"), "{}", asked.text());
+}

@@ -41,10 +41,12 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let options = OpenOptions { tick, ingest, ..args.store.options() };
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
-    let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
+    let setup = Setup { delays: Vec::new(), ..setup };
+    let scope = tags.scope(&run, &setup)?;
     let selection = TagSelection {
         range: scope.range,
         channels: scope.channels,
+        names: setup.names,
         time_unit: args.time_unit,
         ..TagSelection::of_intact(&run, args.salvage)?
     };

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tagq::{
-    Recorded, Run, TagSelection,
+    Run, TagSelection,
     files::write::Times,
     store::{Channels, MicroColumn, Recording, Tick, TimeUnit},
 };
@@ -36,8 +36,7 @@ pub(crate) fn of_tags(run: &Run, selection: &TagSelection) -> SchemaRef {
     if let Some(unit) = selection.time_unit {
         fields.push(of_unit(unit, manifest.time_first.unwrap_or(0)));
     }
-    let Recorded { mut recording, .. } = Recorded::of(run);
-    selection.left_out.add_to(&mut recording);
+    let recording = selection.recorded(run).recording;
     let mut metadata = described(manifest.tick, manifest.micro_tick, &recording);
     metadata.extend(pairs([
         ("tagq.tick_assumed", manifest.tick_assumed.to_string()),

@@ -191,6 +191,7 @@ impl Run {
         let selection = TagSelection {
             range: scope.range,
             channels: scope.channels,
+            names: setup.names.clone(),
             first: None,
             time_unit: options::text(keywords, "time_unit")?,
             columns: Projection::default(),
@@ -225,6 +226,7 @@ impl Run {
         let selection = TagSelection {
             range: TimeRange { from: from_ticks, to: to_ticks },
             channels,
+            names: Vec::new(),
             first,
             columns: Projection { time, channel, micro },
             time_unit: None,

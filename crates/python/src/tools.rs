@@ -161,6 +161,7 @@ pub(crate) fn export(
     let selection = TagSelection {
         range: scope.range,
         channels: scope.channels,
+        names: setup.names,
         time_unit: options::text(keywords, "time_unit")?,
         ..TagSelection::default()
     };

@@ -56,9 +56,8 @@ impl Described {
 
     fn of_run(run: &Run, selection: &TagSelection) -> Self {
         let manifest = run.store().manifest();
-        let Recorded { mut recording, lost } = Recorded::of(run);
+        let Recorded { recording, lost } = selection.recorded(run);
         let left_out = selection.left_out.clone();
-        left_out.add_to(&mut recording);
         let period = recording.pulses.map(|pulses| pulses.period);
         Self {
             tick: Some(manifest.tick),

@@ -3,7 +3,7 @@
 use tagq_query::TimeRange;
 use tagq_store::TimeUnit;
 
-use crate::{Run, error::Error, left_out::LeftOut};
+use crate::{Run, error::Error, left_out::LeftOut, recorded::Recorded};
 
 /// A selection of tags and of their columns.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,8 @@ pub struct TagSelection {
     pub columns: Projection,
     /// No tags of these blocks, because they are damaged.
     pub left_out: LeftOut,
+    /// Names of channels; those of the sources name the others.
+    pub names: Vec<(u16, String)>,
     /// An additional column of a table: floats, relative to the first tag of the run.
     pub time_unit: Option<TimeUnit>,
 }
@@ -47,6 +49,17 @@ impl TagSelection {
     pub fn of_intact(run: &Run, salvage: bool) -> Result<Self, Error> {
         let left_out = if salvage { run.left_out()? } else { LeftOut::default() };
         Ok(Self { left_out, ..Self::default() })
+    }
+
+    /// Returns the recording of `run` with the names and without the blocks that are left out.
+    pub fn recorded(&self, run: &Run) -> Recorded {
+        let mut recorded = Recorded::of(run);
+        self.left_out.add_to(&mut recorded.recording);
+        let names = &mut recorded.recording.channel_names;
+        names.retain(|of| !self.names.iter().any(|given| given.0 == of.0 || given.1 == of.1));
+        names.extend(self.names.iter().cloned());
+        names.sort_unstable();
+        recorded
     }
 
     /// Whether only tables can be written of it: it has other columns than files have.
