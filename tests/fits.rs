@@ -323,6 +323,18 @@ fn mistakes_say_what_to_write() {
 }
 
 #[test]
+fn a_poor_fit_of_a_decay_names_the_response_and_the_rise() {
+    let folder = tempfile::tempdir().unwrap();
+    pairs(folder.path());
+    // A peak in the middle is no exponential.
+    let words = "fit decay histogram 1,2 --bin 100ps --range -3ns..3ns --tick 1ps p.tags.zst";
+    let fitted = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+    let note = fitted.stderr;
+    assert!(note.contains("the model does not describe the counts"), "{note}");
+    assert!(note.contains("with --between") && note.contains("--irf or --irf-channel"), "{note}");
+}
+
+#[test]
 fn a_response_is_a_file_a_channel_or_a_table() {
     let folder = tempfile::tempdir().unwrap();
     pairs(folder.path());

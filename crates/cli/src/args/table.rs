@@ -8,7 +8,7 @@ use clap::{
 };
 use serde_json::Value;
 use tagq::{
-    Error, QUERY_TYPES, RequestError, RunError,
+    Error, FIT_TYPES, FitType, QUERY_TYPES, RequestError, RunError,
     requests::{OptionValues, RequestOption, Section, Selection, ValueType},
 };
 
@@ -161,6 +161,7 @@ pub(crate) fn with_flags(text: &str) -> String {
     let options = QUERY_TYPES.iter().flat_map(|of| of.options());
     // Channels are given by position, too.
     let options = options.filter(|option| !matches!(option.value, ValueType::Channel(_)));
+    let options = options.chain(FIT_TYPES.iter().flat_map(FitType::options));
     let others = ["parts", "part_tags", "channels_b", "view_factor", "long"]
         .map(|name| (name, name.replace('_', "-")));
     let flags = options.map(|option| (option.name, option.flag())).chain(others);

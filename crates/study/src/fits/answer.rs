@@ -21,6 +21,9 @@ use crate::error::Error;
 const SMOOTH: usize = 200;
 /// More photons a pulse are noted.
 const PILE_UP_NOTED: f64 = 0.005;
+/// What helps a decay that is fitted without a response of the instrument.
+const NO_RESPONSE: &str = ". The response of the instrument is not in the model: leave out the rise with `between`, or give the \
+                           response with `irf` or `irf_channel`";
 /// A correlation of two parameters that is noted.
 const CORRELATED: f64 = 0.9;
 
@@ -122,6 +125,7 @@ impl OwnModel<'_> {
             is_ratio,
             is_logarithmic,
             named: (&self.name, &title),
+            instead: "",
             described: None,
             progress,
         };
@@ -212,7 +216,10 @@ impl Fit {
         query.retain(|_, value| !value.is_null());
         let named = (self.of.name, self.of.title);
         let described = self.options.methods.then(|| methods::instrument(instrument, is_pile_up));
-        let of = FitOf { axis, labels, is_ratio, is_logarithmic, named, described, progress };
+        let has_response = self.options.irf.is_some() || self.options.irf_channel.is_some();
+        let instead = if is_decay && !has_response { NO_RESPONSE } else { "" };
+        let of =
+            FitOf { axis, labels, is_ratio, is_logarithmic, named, instead, described, progress };
         let mut fitted = of.answer(answer, query.into(), all);
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
@@ -245,6 +252,8 @@ struct FitOf<'a> {
     is_logarithmic: bool,
     /// The name of the model, and the title of the figure.
     named: (&'a str, &'a str),
+    /// What to try if the model does not describe the counts, as a sentence.
+    instead: &'static str,
     /// The instrument and the method of the fits, if they are described for a publication.
     described: Option<String>,
     progress: &'a dyn Progress,
@@ -348,8 +357,8 @@ impl FitOf<'_> {
             };
             self.progress.note(&format!(
                 "{of}the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {:.0} are expected; {errors}. The \
-                 residuals in the figure (--plot) show where",
-                fitted.deviance, fitted.deviance_expected, fitted.deviance_spread
+                 residuals in the figure (--plot) show where{}",
+                fitted.deviance, fitted.deviance_expected, fitted.deviance_spread, self.instead
             ));
         }
         if let Some(with) = &self.described {
