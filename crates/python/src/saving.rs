@@ -60,9 +60,9 @@ impl Content {
         out: &mut (dyn Write + Send),
     ) -> Result<(), tagq_export::Error> {
         match self {
-            Self::Rows(format) => {
-                format.write_list(std::slice::from_ref(listing), TableForm::Arrow, out).map(drop)
-            }
+            Self::Rows(format) => format
+                .write_list(std::slice::from_ref(listing), TableStyle::PLAIN, TableForm::Arrow, out)
+                .map(drop),
             Self::Figure(_) => Err(tagq::Error::from(RequestError::Invalid(
                 "a list has no figure; save it as a table".into(),
             ))

@@ -94,16 +94,16 @@ pub(crate) fn print_list(
     output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let format = chosen(output.args)?;
+    let (format, style) = (chosen(output.args)?, style_of(output.args));
     let Some(out) = &output.args.output else {
         let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-        let mut out = format.write_list(listings, TableForm::Stream, out)?;
+        let mut out = format.write_list(listings, style, TableForm::Stream, out)?;
         return out.flush().context("cannot write to standard output");
     };
     let fresh = NewFile::create(&output.to(out), reporter)?;
     let shown = || format!("{}: cannot be written", out.display());
     let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
-    let file = format.write_list(listings, TableForm::Arrow, file)?;
+    let file = format.write_list(listings, style, TableForm::Arrow, file)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     Ok(fresh.keep(&file)?)
 }

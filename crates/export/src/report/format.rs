@@ -73,18 +73,20 @@ impl Format {
         }
     }
 
-    /// Writes lists while they are found, in constant memory, and returns the output; Arrow as [`Format::write`] does.
+    /// Writes lists while they are found, in constant memory, and returns the output; tables and Arrow as
+    /// [`Format::write`] does.
     ///
     /// # Errors
     /// Errors of writing and of the queries.
     pub fn write_list<W: Write + Send>(
         self,
         listings: &[Listing<'_>],
+        style: TableStyle,
         arrow: TableForm,
         mut out: W,
     ) -> Result<W, Error> {
         match self {
-            Self::Table => list::table(listings, &mut out)?,
+            Self::Table => list::table(listings, style, &mut out)?,
             Self::Json => list::json(listings, &mut out)?,
             Self::Csv => list::csv(listings, &mut out)?,
             Self::Arrow => return write_listings(listings, out, arrow),

@@ -10,7 +10,7 @@ use tagq::{AskError, Provenance, SCHEMA_VERSION, Table, escaped, requests::Listi
 use super::{
     csv::{about, comment, fields_of, names_of, quoted},
     json::{RowOfSeveral, RunOfSeveral, text_of},
-    table::text,
+    table::{TableStyle, quantities::thousands, text},
 };
 
 /// Writes one line per coincidence.
@@ -124,8 +124,12 @@ pub fn json_with(
     out.write_all(format!("\n  ]{}\n}}\n", notes?).as_bytes()).map_err(AskError::Output)
 }
 
-/// Writes aligned columns; a column grows when a value does not fit.
-pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), AskError> {
+/// Writes aligned columns; a column grows when a value does not fit. On a terminal the first rows stand for all.
+pub fn table(
+    listings: &[Listing<'_>],
+    style: TableStyle,
+    out: &mut (impl Write + Send),
+) -> Result<(), AskError> {
     for (i, listing) in listings.iter().enumerate() {
         let head = listing.head();
         let mut text = String::new();
@@ -135,8 +139,9 @@ pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<
         if listings.len() > 1 {
             text = format!("{text}{}\n", escaped(&head.run.path));
         }
-        out.write_all(format!("{text}{}\n\n", escaped(&head.header)).as_bytes())
+        out.write_all(format!("{text}{}\n", style.header(&escaped(&head.header))).as_bytes())
             .map_err(AskError::Output)?;
+        let (most, mut rows) = (style.rows.unwrap_or(usize::MAX), 0_usize);
         let mut widths: Vec<usize> = Vec::new();
         let names = text::names_of(&head.run);
         listing.stream(&mut |columns: Table| {
@@ -148,7 +153,9 @@ pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<
             if is_first {
                 widths = columns.columns().iter().map(|column| column.key.len()).collect();
             }
-            for at in 0..columns.len() {
+            let shown = columns.len().min(most.saturating_sub(rows));
+            rows += columns.len();
+            for at in 0..shown {
                 for (width, field) in widths.iter_mut().zip(fields(at)) {
                     *width = field.chars().count().max(*width);
                 }
@@ -157,13 +164,17 @@ pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<
                 let names = columns.columns().iter().map(|column| column.key.to_string());
                 line(out, &widths, names)?;
             }
-            for at in 0..columns.len() {
+            for at in 0..shown {
                 line(out, &widths, fields(at).into_iter())?;
             }
             out.flush()
         })?;
         if widths.is_empty() {
             writeln!(out, "no tuples").map_err(AskError::Output)?;
+        }
+        if rows > most {
+            let more = thousands((rows - most) as u64);
+            writeln!(out, "\u{2026} {more} more (--all)").map_err(AskError::Output)?;
         }
     }
     Ok(())
