@@ -41,7 +41,7 @@ pub(crate) fn of(
         Some(curve) => {
             let points = bins().zip(curve).map(|(bin, &count)| point((bin, count, 0.0)));
             let fit = Series {
-                name: "fit of peaks that overlap".into(),
+                name: "fit, peaks overlap".into(),
                 shape: Some(Shape::Line),
                 points: points.collect(),
             };
