@@ -24,7 +24,7 @@ pub struct ForeignFile {
 }
 
 const NO_PHOTONS: &str = "it holds images or histograms and no tags; open the file of photons of the same \
-    measurement, if the program kept one (docs/sources.md lists what can be read)";
+    measurement, if the program kept one (the page Sources of the book lists what can be read)";
 const NO_RECORDING: &str = "name the recording that it was made from";
 const UNPACK: &str = "pass its member on: unzip -p FILE MEMBER | tagq ingest --store NEW -, or unpack it: unzip -p \
     FILE MEMBER > NEW";
@@ -70,13 +70,13 @@ const FILES: &[ForeignFile] = &[
         b"Carl Zeiss ConfoCor3 - raw data file",
         &[".raw"],
         "raw data of a Zeiss ConfoCor 3",
-        "write its times by the Python package fcsfiles, as docs/sources.md does",
+        "write its times by the Python package fcsfiles, as the page Sources of the book does",
     ),
     file(
         b"ConfoCor 2 - Raw data file",
         &[".raw"],
         "raw data of a Zeiss ConfoCor 2",
-        "write its times by the Python package fcsfiles, as docs/sources.md does",
+        "write its times by the Python package fcsfiles, as the page Sources of the book does",
     ),
     file(
         b"Carl Zeiss ConfoCor3 - measurement data file",
@@ -109,7 +109,7 @@ const FILES: &[ForeignFile] = &[
         b"MATLAB ",
         &[".mat"],
         "a MATLAB file",
-        "write its arrays as .npz, as docs/sources.md does, or in MATLAB as text: writematrix([channel time], 'NEW.csv')",
+        "write its arrays as .npz, as the page Sources of the book does, or in MATLAB as text: writematrix([channel time], 'NEW.csv')",
     ),
     file(
         b"TDSm",

@@ -15,7 +15,7 @@ use crate::Usage;
 ///
 /// New files and new parts of files are ingested as by `tagq watch`. The page at the printed address shows rates,
 /// coincidences, g2 and micro times live. Programs of this computer ask by JSON: GET /api/run, /api/info, /api/kinds,
-/// /api/watch, /api/openapi.json, POST /api/query, /api/command (docs/serve.md). Another address than one of this computer
+/// /api/watch, /api/openapi.json, POST /api/query, /api/command ("Queries over HTTP" in the book). Another address than one of this computer
 /// needs the token that is printed at the start. Ctrl-C ends the server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

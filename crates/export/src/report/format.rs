@@ -31,7 +31,7 @@ impl Format {
     /// All formats, each with its name, the ending of its files and a description in one line.
     pub const ALL: [(Self, &'static str, &'static str, &'static str); 6] = [
         (Self::Table, "table", "txt", "Aligned for a person"),
-        (Self::Json, "json", "json", "One object, keys as in docs/outputs.md"),
+        (Self::Json, "json", "json", "One object; the page Outputs of the book has its keys"),
         (Self::Csv, "csv", "csv", "One line per row, after a comment line"),
         (Self::Arrow, "arrow", "arrow", "Arrow: a stream to a pipe, a file with --output"),
         (Self::Parquet, "parquet", "parquet", "Parquet"),
