@@ -34,7 +34,24 @@ const MISTAKES: &[Mistake] = &[
         "error: tagq rates has no option '--bins'; did you mean '--bin'?",
         "'--bin'",
     ),
-    ("g2 1,2 --window 2ns run", 2, "error: tagq g2 has no option '--window'", "tagq g2 --help"),
+    (
+        "g2 1,2 --window 2ns run",
+        2,
+        "error: tagq g2 has no option '--window'; --range is how far it reaches, and --bin the width of its bins",
+        "tagq g2 --help",
+    ),
+    (
+        "convert --from 1s run out.tsv",
+        2,
+        "error: tagq convert has no option '--from'; it converts all tags, and tagq export writes a selection of them",
+        "tagq export",
+    ),
+    (
+        "export run out.ptu",
+        2,
+        "error: 'out.ptu' is one argument too many; the file to write is named with --output",
+        "--output",
+    ),
     // Units and numbers.
     (
         "g2 1,2 --range 10 run",
@@ -291,6 +308,18 @@ const MISTAKES: &[Mistake] = &[
         2,
         "error: run/tagq.toml: no setup of tagq: `7` cannot be a name: a name begins with neither a digit nor -, and has no comma, no = and no character that cannot be shown; write one as Alice-H",
         "Alice-H",
+    ),
+    (
+        "name Alice=3",
+        2,
+        "error: `Alice=3` is no run; write the run first and each channel before its name, as tagq name run/ 3=Alice-H",
+        "tagq name run/ 3=Alice-H",
+    ),
+    (
+        "name run Alice=3",
+        2,
+        "error: invalid value 'Alice=3' for '[CH=NAME]...': `Alice=3`: the channel comes before its name; write it as 3=Alice",
+        "3=Alice",
     ),
     (
         "set run",

@@ -7,10 +7,16 @@ use tagq::{
     requests::{Setup, SetupFile},
 };
 
-use crate::{args::NameArgs, progress::Reporter};
+use crate::{Usage, args::NameArgs, progress::Reporter};
 
 pub(crate) fn run(args: &NameArgs) -> anyhow::Result<()> {
     if !args.run.exists() {
+        if let Some(text) = args.run.to_str().filter(|text| text.contains('=')) {
+            return Err(Usage(format!(
+                "`{text}` is no run; write the run first and each channel before its name, as tagq name run/ 3=Alice-H"
+            ))
+            .into());
+        }
         return Err(tagq::RunError::NoSuchPath { path: args.run.clone() }.into());
     }
     let path = Setup::place(&args.run);

@@ -89,9 +89,11 @@ fn no_argument(program: &clap::Command, word: &str, meant: &[String]) -> String 
         } else if first_word().is_some_and(|first| first == word) {
             format!("'{word}' is no command; write one first, as tagq rates run/")
         } else if word.starts_with('-') {
-            no_option(word) + &did_you_mean(word, meant)
+            no_option(word) + &instead(word).unwrap_or_else(|| did_you_mean(word, meant))
         } else {
-            format!("'{word}' is one argument too many")
+            let is_export = first_word().is_some_and(|first| first == "export");
+            let place = if is_export { "; the file to write is named with --output" } else { "" };
+            format!("'{word}' is one argument too many{place}")
         };
     };
     if short.starts_with(|c: char| c.is_ascii_digit()) {
@@ -118,6 +120,27 @@ fn no_option(word: &str) -> String {
         [first, ..] if !first.starts_with('-') => format!("tagq {first} has no option '{word}'"),
         _ => format!("there is no option '{word}'"),
     }
+}
+
+/// Commands, options that others have, and what to write instead.
+const INSTEAD: [(&[&str], &[&str], &str); 2] = [
+    (
+        &["g2", "histogram"],
+        &["--window"],
+        "; --range is how far it reaches, and --bin the width of its bins",
+    ),
+    (
+        &["convert"],
+        &["--from", "--to", "--last", "--channels"],
+        "; it converts all tags, and tagq export writes a selection of them",
+    ),
+];
+
+/// Returns what to write instead of an option that the command does not have.
+fn instead(word: &str) -> Option<String> {
+    let first = first_word()?;
+    let is_meant = |of: &&(&[&str], &[&str], &str)| of.0.contains(&&*first) && of.1.contains(&word);
+    INSTEAD.iter().find(is_meant).map(|(.., instead)| (*instead).to_owned())
 }
 
 /// Names what a word was meant to be, if it begins like it: others are similar by chance.

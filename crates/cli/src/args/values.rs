@@ -39,8 +39,13 @@ impl FromStr for ChannelName {
         let (number, name) = text
             .split_once('=')
             .ok_or_else(|| format!("`{text}` is no CH=NAME; write it as 3=Alice-H"))?;
-        let name = (!name.is_empty()).then(|| name.to_owned());
-        Ok(Self { channel: channel(number)?, name })
+        let channel = channel(number).map_err(|problem| match name.parse::<u16>() {
+            Ok(_) => {
+                format!("`{text}`: the channel comes before its name; write it as {name}={number}")
+            }
+            Err(_) => problem,
+        })?;
+        Ok(Self { channel, name: (!name.is_empty()).then(|| name.to_owned()) })
     }
 }
 
