@@ -76,7 +76,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .fallback(refused(StatusCode::NOT_FOUND, "there is nothing here; / lists what there is"))
         .method_not_allowed_fallback(refused(
             StatusCode::METHOD_NOT_ALLOWED,
-            "not by this method; /api/openapi.json says by which",
+            "not by this method: a query is sent by POST to /api/query, as the JSON {\"query\": \"rates\"}; \
+             /api/openapi.json has the methods of all paths",
         ))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)

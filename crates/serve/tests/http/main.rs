@@ -300,6 +300,8 @@ fn wrong_requests_are_refused_with_a_reason() {
         assert_eq!(answer.status, status, "{method} {path} {headers:?}");
         assert!(answer.json()["error"].is_string());
     }
+    let by_get = server.get("/api/query", &[]).json();
+    assert!(by_get["error"].as_str().unwrap().contains("sent by POST to /api/query"), "{by_get}");
     let own = format!("http://localhost:{}", server.address.port());
     for host in ["localhost", "lab.example.org", "127.0.0.1:99", "[::1]:8417"] {
         assert_eq!(server.get("/api/run", &[("host", host)]).status, 200, "{host}");
