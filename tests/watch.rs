@@ -316,3 +316,16 @@ fn a_watch_ends_after_the_updates_that_it_is_given() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(String::from_utf8(said.stdout).unwrap().lines().count(), 1);
 }
+
+#[test]
+fn a_run_without_tags_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::write(run.join("1.tags"), "").unwrap();
+    let watch = ["watch", "coincidences", "1,2", "--window", "2ns", "--updates", "1"];
+    let said = crate::support::output(command().args(watch).arg(&run));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("run: no tags yet"), "{}", said.stderr);
+    assert!(!said.stderr.contains("channel 1"), "{}", said.stderr);
+}

@@ -291,9 +291,13 @@ impl Setup {
     }
 
     /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may have meant
-    /// another one. The note lists channels that have tags, the most similar first.
+    /// another one. The note lists channels that have tags, the most similar first. A run without any is only told so: it may
+    /// be recorded.
     pub fn note_dark(&self, run: &Run, mut channels: Vec<u16>, progress: &dyn Progress) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
+        if present.is_empty() && !channels.is_empty() {
+            return progress.note(&format!("{}: no tags yet", run.path().display()));
+        }
         channels.sort_unstable();
         channels.dedup();
         channels.retain(|channel| present.binary_search(channel).is_err());
@@ -309,7 +313,6 @@ impl Setup {
             let near = self.nearest_first(channel, &present);
             let near: Vec<String> = near.into_iter().map(|c| self.name_of(c)).collect();
             let others = match &near[..] {
-                [] => "no channel has".to_owned(),
                 [only] => format!("the only one that has is {only}"),
                 near => format!("those that have, the nearest first: {}", near.join(", ")),
             };
