@@ -527,6 +527,12 @@ const MISTAKES: &[Mistake] = &[
         "'coincidences'",
     ),
     (
+        "scan coincidences 1,2 --window 1ns..10ns run",
+        2,
+        "error: `1ns..10ns` has no number of values, which is 2 to 10000; write it as 1ns..10ns:20",
+        "1ns..10ns:20",
+    ),
+    (
         "watch --last 1s run",
         2,
         "error: the query is missing; write one, as tagq watch rates --last 1s run/",

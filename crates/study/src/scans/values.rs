@@ -97,14 +97,13 @@ fn values(value: &Value) -> Result<Option<Vec<Duration>>, Error> {
         let parsed = texts.map(|text| Ok(text?.parse::<Duration>()?));
         return parsed.collect::<Result<Vec<_>, Error>>().map(Some);
     }
-    let Some((ends, count)) = value.as_str().and_then(|text| text.rsplit_once(':')) else {
-        return Ok(None);
-    };
+    let Some(text) = value.as_str() else { return Ok(None) };
+    let (ends, count) = text.rsplit_once(':').unwrap_or((text, ""));
     let Some((first, last)) = ends.split_once("..") else { return Ok(None) };
     let count = count.trim().parse().ok().filter(|count| (2..=VALUES_MAX).contains(count));
     let count = count.ok_or_else(|| {
         RequestError::Invalid(format!(
-            "`{ends}` has no number of values; write FIRST..LAST:N with N from 2 to {VALUES_MAX}"
+            "`{text}` has no number of values, which is 2 to {VALUES_MAX}; write it as {ends}:20"
         ))
     })?;
     Ok(Some(Duration::steps(&first.parse()?, &last.parse()?, count)?))
