@@ -22,6 +22,7 @@ mod error;
 mod estimate;
 mod fit;
 mod information;
+pub mod lifetimes;
 mod model;
 pub mod models;
 mod problem;

@@ -5,12 +5,14 @@
 
 use super::{
     flat::Flat,
+    gaussian::Gaussian,
     response::{Response, steepest},
 };
 use crate::{
     data::{Bin, Data},
     error::Error,
     model::{Derived, Model, Parameter, Quantity, Structure},
+    special::FULL_WIDTH,
 };
 
 /// The most exponentials.
@@ -20,14 +22,25 @@ pub const EXPONENTIALS_MAX: usize = 3;
 ///
 /// Parameters, with numbers after their names if there are several exponentials: `photons` (those of the exponential:
 /// after the start of the first bin, or in all if there is a response), `tau`, and `background` in counts a bin; with
-/// a response also `shift`, how much later the decay is than the response. Longer lifetimes come first. For several
+/// a measured response also `shift`, how much later the decay is than the response, and with a Gaussian one its
+/// `centre` and `fwhm`. Longer lifetimes come first. For several
 /// exponentials `fraction` of the photons of each, and the mean lifetimes `tau_intensity` (weighted by photons) and
 /// `tau_amplitude` (weighted by amplitudes, photons over lifetime) are derived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decay {
     exponentials: usize,
-    response: Option<Response>,
+    response: Instrument,
     period: Option<f64>,
+}
+
+/// The response of the instrument.
+#[derive(Debug, Clone, PartialEq)]
+enum Instrument {
+    /// None: the decay begins with the first bin.
+    Instant,
+    Measured(Response),
+    /// A Gaussian that is fitted with the decay.
+    Gaussian,
 }
 
 impl Decay {
@@ -52,7 +65,26 @@ impl Decay {
                 ));
             }
         }
+        let response = response.map_or(Instrument::Instant, Instrument::Measured);
         Ok(Self { exponentials, response, period })
+    }
+
+    /// Creates the model with a Gaussian response, of which the centre and the width are fitted, too. With a period the
+    /// decays of all pulses are added.
+    ///
+    /// # Errors
+    /// [`Error::Model`] for a number of exponentials other than 1, 2 and 3.
+    pub fn with_gaussian(exponentials: usize, period: Option<f64>) -> Result<Self, Error> {
+        Ok(Self { response: Instrument::Gaussian, ..Self::new(exponentials, None, period)? })
+    }
+
+    /// Returns the number of parameters of the response.
+    fn of_response(&self) -> usize {
+        match self.response {
+            Instrument::Instant => 0,
+            Instrument::Measured(_) => 1,
+            Instrument::Gaussian => 2,
+        }
     }
 
     fn name(&self, of: &str, number: usize) -> String {
@@ -75,9 +107,19 @@ impl Model for Decay {
         }
         let mean = total / data.bins.len() as f64;
         parameters.push(Parameter::new("background", Quantity::Value, mean).positive());
-        if self.response.is_some() {
-            let shift = Parameter::new("shift", Quantity::Place, width);
-            parameters.push(shift.between(-span / 4.0, span / 4.0));
+        match self.response {
+            Instrument::Instant => {}
+            Instrument::Measured(_) => {
+                let shift = Parameter::new("shift", Quantity::Place, width);
+                parameters.push(shift.between(-span / 4.0, span / 4.0));
+            }
+            Instrument::Gaussian => {
+                let rise = data.bins[steepest(&data.values)].from;
+                let centre = Parameter::new("centre", Quantity::Place, width);
+                parameters.push(centre.between(rise - span / 4.0, rise + span / 4.0));
+                let fwhm = Parameter::new("fwhm", Quantity::Place, width);
+                parameters.push(fwhm.between(width / 50.0, span / 4.0));
+            }
         }
         parameters
     }
@@ -93,26 +135,33 @@ impl Model for Decay {
         let photons = net().sum::<f64>().max(1.0);
         let mean = ratios.iter().zip(net()).map(|((bin, _), net)| bin.middle() * net).sum::<f64>();
         let mean = mean / photons;
-        let at = self.response.as_ref().map_or(from, Response::mean);
-        let tau = (mean - at).max((to - from) / data.bins.len() as f64);
-        let shifts = self.response.as_ref().map_or(vec![None], |response| {
-            let rise = data.bins[steepest(&data.values)].from - response.rise();
-            let most = (to - from) / 5.0;
-            vec![Some(0.0), Some(rise.clamp(-most, most))]
-        });
+        let width = (to - from) / data.bins.len() as f64;
+        let rise = data.bins[steepest(&data.values)].from;
+        let (at, of_response) = match &self.response {
+            Instrument::Instant => (from, vec![vec![]]),
+            Instrument::Measured(response) => {
+                let most = (to - from) / 5.0;
+                let shift = (rise - response.rise()).clamp(-most, most);
+                (response.mean(), vec![vec![0.0], vec![shift]])
+            }
+            Instrument::Gaussian => {
+                (rise, [1.0, 4.0].map(|bins| vec![rise + width / 2.0, bins * width]).to_vec())
+            }
+        };
+        let tau = (mean - at).max(width);
         let mixes: &[&[f64]] = match self.exponentials {
             1 => &[&[1.0], &[0.3], &[2.0]],
             2 => &[&[1.2, 0.3], &[2.0, 0.7], &[1.1, 0.1], &[6.0, 0.8]],
             _ => &[&[1.5, 0.5, 0.1], &[2.5, 0.8, 0.2], &[1.2, 0.3, 0.05], &[6.0, 1.0, 0.3]],
         };
         let mut starts = Vec::new();
-        for shift in shifts {
+        for of_response in of_response {
             for mix in mixes {
                 let share = photons / mix.len() as f64;
                 let mut values: Vec<f64> =
                     mix.iter().flat_map(|factor| [share, factor * tau]).collect();
                 values.push(background.max(1e-3));
-                values.extend(shift);
+                values.extend(&of_response);
                 starts.push(values);
             }
         }
@@ -124,14 +173,21 @@ impl Model for Decay {
         values.fill(others[0]);
         for of in exponentials.chunks_exact(2) {
             let (photons, tau) = (of[0], of[1]);
-            if let Some(response) = &self.response {
-                response.add_exponential((photons, tau, others[1]), self.period, bins, values);
-                continue;
-            }
-            let first = bins[0].from;
-            for (value, bin) in values.iter_mut().zip(bins) {
-                let left = libm::exp(-(bin.from - first) / tau);
-                *value -= photons * left * libm::expm1(-bin.width() / tau);
+            match &self.response {
+                Instrument::Instant => {
+                    let first = bins[0].from;
+                    for (value, bin) in values.iter_mut().zip(bins) {
+                        let left = libm::exp(-(bin.from - first) / tau);
+                        *value -= photons * left * libm::expm1(-bin.width() / tau);
+                    }
+                }
+                Instrument::Measured(response) => {
+                    response.add_exponential((photons, tau, others[1]), self.period, bins, values);
+                }
+                Instrument::Gaussian => {
+                    let gaussian = Gaussian { centre: others[1], sigma: others[2] / FULL_WIDTH };
+                    gaussian.add_exponential((photons, tau), self.period, bins, values);
+                }
             }
         }
         Ok(())
@@ -151,13 +207,18 @@ impl Model for Decay {
             let null = Self { exponentials: fewer, ..self.clone() };
             let shared = (0..2 * fewer).map(|at| (at, at));
             let shared = shared.chain([(background, 2 * fewer)]);
-            let shift = self.response.is_some().then_some((background + 1, 2 * fewer + 1));
-            (Box::new(null), shared.chain(shift).collect())
+            let of_response = (1..=self.of_response()).map(|at| (background + at, 2 * fewer + at));
+            (Box::new(null), shared.chain(of_response).collect())
         };
-        let places = taus.map(|tau| {
-            let shift = self.response.is_some().then_some(0.0);
-            [&others[..], &[0.0, tau, 0.0]].concat().into_iter().chain(shift).collect()
-        });
+        // Without a decay there is no rise to begin with.
+        let rise = data.bins[steepest(&data.values)].from + width / 2.0;
+        let of_response = &[rise, 2.0 * width][..];
+        let of_response = match self.response {
+            Instrument::Instant => &[][..],
+            Instrument::Measured(_) => &[0.0],
+            Instrument::Gaussian => of_response,
+        };
+        let places = taus.map(|tau| [&others[..], &[0.0, tau, 0.0], of_response].concat());
         let name = ["decay", "second exponential", "third exponential"][fewer].into();
         let against = ["a constant", "one exponential", "two exponentials"][fewer].into();
         Some(Structure {
@@ -171,8 +232,9 @@ impl Model for Decay {
     }
 
     fn redrawn(&self, seed: u64) -> Option<Box<dyn Model>> {
-        let response = self.response.as_ref()?.redrawn(seed)?;
-        Some(Box::new(Self { response: Some(response), ..self.clone() }))
+        let Instrument::Measured(response) = &self.response else { return None };
+        let response = Instrument::Measured(response.redrawn(seed)?);
+        Some(Box::new(Self { response, ..self.clone() }))
     }
 
     fn derived(&self, parameters: &[f64]) -> Vec<Derived> {

@@ -7,6 +7,7 @@ mod diffusion;
 mod dip;
 mod flat;
 mod function;
+mod gaussian;
 mod peak;
 mod pile_up;
 mod response;

@@ -9,6 +9,7 @@
 
 mod cases;
 mod coverage;
+mod lifetimes;
 mod outside;
 mod simulated;
 mod stops;

@@ -1,0 +1,201 @@
+//! Lifetimes of pixels of known truth: little bias, errors that cover, and a spread near the least one that is possible.
+
+use tagq_fit::{
+    Data, Noise,
+    lifetimes::{FoundResponse, Lifetime, Lifetimes, ResponseOf},
+    models::Response,
+};
+use tagq_sampling::some;
+
+use super::simulated::{Random, bins, decay_photon, detector, histogram};
+
+/// The bins of an image of a PicoHarp: 133 in a period of 12.9 ns.
+const WIDTH: f64 = 0.096_97;
+const BINS: usize = 133;
+const PERIOD: f64 = WIDTH * 133.0;
+/// The part of the photons that are background.
+const BACKGROUND: f64 = 0.05;
+
+/// Draws when a pulse excites.
+type Pulse = dyn Fn(&mut Random) -> f64 + Sync;
+/// The lifetime of each pixel.
+type Taus = dyn Fn(usize) -> f64 + Sync;
+/// Estimates the lifetime of a pixel.
+type Estimate<'a> = dyn Fn(&[f64]) -> Option<Lifetime> + 'a;
+
+/// A jitter of 0.08 around 2.0.
+fn sharp(random: &mut Random) -> f64 {
+    0.08f64.mul_add(random.gaussian(), 2.0)
+}
+
+fn drawn(places: impl Iterator<Item = f64>) -> Data {
+    histogram(bins(0.0, WIDTH, BINS), places)
+}
+
+fn measured(pulse: &Pulse) -> ResponseOf {
+    let mut random = Random(77);
+    let places: Vec<f64> = (0..1_000_000).map(|_| pulse(&mut random).rem_euclid(PERIOD)).collect();
+    ResponseOf::Measured(Box::new(Response::new(&drawn(places.into_iter())).unwrap()))
+}
+
+/// Draws pixels with a Poisson number of photons each.
+fn pixels(
+    random: &mut Random,
+    count: usize,
+    photons: f64,
+    pulse: &Pulse,
+    tau: &Taus,
+) -> Vec<Vec<f64>> {
+    let pixel = |pixel: usize| {
+        let count = random.poisson(photons) as usize;
+        let mut place = || {
+            if random.uniform() < BACKGROUND {
+                return random.uniform() * PERIOD;
+            }
+            decay_photon(random, &[(1.0, tau(pixel))], pulse, PERIOD)
+        };
+        let places: Vec<f64> = (0..count).map(|_| place()).collect();
+        drawn(places.into_iter()).values
+    };
+    (0..count).map(pixel).collect()
+}
+
+fn added(pixels: &[Vec<f64>]) -> Data {
+    let mut values = vec![0.0; BINS];
+    for pixel in pixels {
+        values.iter_mut().zip(pixel).for_each(|(sum, of)| *sum += of);
+    }
+    Data { bins: bins(0.0, WIDTH, BINS), values, noise: Noise::Poisson, exposure: None }
+}
+
+fn lifetimes(pixels: &[Vec<f64>], response: &ResponseOf) -> Lifetimes {
+    let count = pixels.len() as u64;
+    Lifetimes::new(&added(pixels), count, response, Some(PERIOD), &|| false).unwrap()
+}
+
+/// Of 20, 100 and 1,000 photons, with one lifetime and with two: the errors of all methods cover.
+#[test]
+fn errors_of_pixels_cover() {
+    let taus: [(&str, &Taus); 3] = [
+        ("2.5", &|_| 2.5),
+        ("0.6", &|_| 0.6),
+        ("0.6 and 2.5", &|pixel| if pixel % 2 == 0 { 0.6 } else { 2.5 }),
+    ];
+    for (name, tau) in taus {
+        for (of, pulse, response) in [
+            ("found", &sharp as &Pulse, ResponseOf::Auto),
+            ("measured", &detector, measured(&detector)),
+        ] {
+            for photons in [20.0, 100.0, 1_000.0] {
+                let count = some(0..2_000).count();
+                let pixels = pixels(&mut Random(3), count, photons, pulse, tau);
+                let all = lifetimes(&pixels, &response);
+                let phasors = all.phasors(1).unwrap();
+                let methods: [(&str, &Estimate<'_>); 3] = [
+                    ("mean", &|counts| all.mean(counts)),
+                    ("phasor", &|counts| phasors.lifetime(&phasors.of(counts)?)),
+                    ("exp", &|counts| Some(all.exponential(counts)?.0)),
+                ];
+                for (method, estimate) in methods {
+                    let found = pixels.iter().enumerate().filter_map(|(pixel, counts)| {
+                        let Lifetime { tau: found, err } = estimate(counts)?;
+                        Some((found - tau(pixel)) / err)
+                    });
+                    let pulls: Vec<f64> = found.collect();
+                    let answered = pulls.len() as f64 / count as f64;
+                    let ratio = pulls.iter().map(|off| off * off).sum::<f64>() / pulls.len() as f64;
+                    let bias = pulls.iter().sum::<f64>() / pulls.len() as f64;
+                    let case = format!("{name}, {of} response, {photons} photons, {method}");
+                    println!("{case}: {ratio:.2}, {bias:.2}, {answered:.3} answered");
+                    // Below 100 photons, errors are those of a typical pixel, and may be wider than needed.
+                    let least = if photons < 1_000.0 { 0.3 } else { 0.8 };
+                    let chance = 3.0 * (2.0 / count as f64).sqrt();
+                    assert!((least - chance..=1.25 + chance).contains(&ratio), "{case}: {ratio}");
+                    assert!(bias.abs() < 0.5, "{case}: {bias} errors off");
+                    assert!(answered > 0.94, "{case}: {answered} answered");
+                }
+            }
+        }
+    }
+}
+
+/// The spread of the likeliest lifetimes is near the Cramér–Rao bound, which their errors are.
+#[test]
+fn the_spread_is_near_the_bound() {
+    for tau in [0.6, 2.5] {
+        let pixels = pixels(&mut Random(4), 400, 1_000.0, &sharp, &move |_| tau);
+        let all = lifetimes(&pixels, &ResponseOf::Auto);
+        let found: Vec<(Lifetime, f64)> =
+            pixels.iter().map(|counts| all.exponential(counts).unwrap()).collect();
+        let count = found.len() as f64;
+        let mean = found.iter().map(|(of, _)| of.tau).sum::<f64>() / count;
+        let variance =
+            found.iter().map(|(of, _)| (of.tau - mean) * (of.tau - mean)).sum::<f64>() / count;
+        let bound = found.iter().map(|(of, _)| of.err).sum::<f64>() / count;
+        let part = found.iter().map(|(_, part)| part).sum::<f64>() / count;
+        assert!((mean / tau - 1.0).abs() < 0.01, "{tau}: {mean}");
+        assert!((0.85..1.15).contains(&(variance.sqrt() / bound)), "{tau}: {variance} {bound}");
+        assert!((part - BACKGROUND).abs() < 0.01, "{tau}: {part}");
+    }
+}
+
+/// A response that is no Gaussian makes lifetimes longer, less so if photons during the response are left out.
+#[test]
+fn a_slow_tail_of_the_response_is_taken_for_a_lifetime() {
+    let pixels = pixels(&mut Random(5), 100, 10_000.0, &detector, &|_| 0.6);
+    let off = |response: ResponseOf| {
+        let all = lifetimes(&pixels, &response);
+        let tau = |counts: &Vec<f64>| all.exponential(counts).unwrap().0.tau - 0.6;
+        (pixels.iter().map(tau).sum::<f64>() / pixels.len() as f64, all.response())
+    };
+    let (found, response) = off(ResponseOf::Auto);
+    let FoundResponse::Gaussian { centre, fwhm } = response else { panic!("{response:?}") };
+    assert!((centre - 2.0).abs() < 0.05 && (0.17..0.25).contains(&fwhm), "{centre} {fwhm}");
+    let ((tail, _), (exact, _)) = (off(ResponseOf::Tail), off(measured(&detector)));
+    assert!(exact.abs() < 0.003, "{exact}");
+    assert!((0.01..0.06).contains(&found), "{found}");
+    assert!(tail < found && tail > 0.0, "{tail} {found}");
+}
+
+#[test]
+fn phasors_lie_on_the_semicircle() {
+    for tau in [0.3, 1.0, 4.0] {
+        let pixels = pixels(&mut Random(6), 4, 200_000.0, &sharp, &move |_| tau);
+        let all = lifetimes(&pixels, &ResponseOf::Auto);
+        for harmonic in [1, 2] {
+            let angle = std::f64::consts::TAU * f64::from(harmonic) * tau / PERIOD;
+            let place = 1.0 + angle * angle;
+            let phasors = all.phasors(harmonic).unwrap();
+            for counts in &pixels {
+                let of = phasors.of(counts).unwrap();
+                let [of_g, of_s, _] = of.variances;
+                let off =
+                    [(of.g - 1.0 / place) / of_g.sqrt(), (of.s - angle / place) / of_s.sqrt()];
+                assert!(off.iter().all(|off| off.abs() < 4.0), "{tau} {harmonic}: {of:?} {off:?}");
+                assert!(of_g.sqrt() < 0.01, "{of:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pixels_without_light_have_no_lifetime() {
+    let pixels = pixels(&mut Random(7), 50, 1_000.0, &sharp, &|_| 2.5);
+    let all = lifetimes(&pixels, &ResponseOf::Auto);
+    let phasors = all.phasors(1).unwrap();
+    let empty = vec![0.0; BINS];
+    let mut dark = empty.clone();
+    // Fewer than the background that each pixel has.
+    dark[60] = 10.0;
+    for counts in [&empty, &dark] {
+        assert!(all.mean(counts).is_none() && phasors.of(counts).is_none());
+    }
+    assert!(all.exponential(&empty).is_none());
+    // Light that is all background has no lifetime either: the longest one is not an answer.
+    let flat = vec![100.0; BINS];
+    assert!(all.exponential(&flat).is_none_or(|(of, part)| part > 0.9 || of.err > of.tau));
+    let nothing = Lifetimes::new(&added(&[empty]), 1, &ResponseOf::Auto, Some(PERIOD), &|| false);
+    assert!(nothing.is_err());
+    let stopped = Lifetimes::new(&added(&pixels), 50, &ResponseOf::Auto, Some(PERIOD), &|| true);
+    assert_eq!(stopped.unwrap_err(), tagq_fit::Error::Cancelled);
+}
