@@ -15,7 +15,7 @@ fn column(answer: &Value, key: &str) -> Vec<u64> {
 }
 
 /// A field of the header of a PTU file.
-fn field(name: &str, kind: u32, value: u64) -> Vec<u8> {
+pub(crate) fn field(name: &str, kind: u32, value: u64) -> Vec<u8> {
     let mut name = name.as_bytes().to_vec();
     name.resize(32, 0);
     [&name[..], &(-1_i32).to_le_bytes(), &kind.to_le_bytes(), &value.to_le_bytes()].concat()
@@ -26,19 +26,29 @@ fn text(name: &str, text: &str) -> Vec<u8> {
     [field(name, 0x4001_ffff, text.len() as u64), text.as_bytes().to_vec()].concat()
 }
 
-const INT: u32 = 0x1000_0008;
+pub(crate) const INT: u32 = 0x1000_0008;
 const BOOL: u32 = 0x0000_0008;
 const FLOAT: u32 = 0x2000_0008;
 
 /// Returns a file of a MultiHarp in mode T3 with pulses every 10 ns and micro times in units of 1 ns. Its records are
 /// photons (pulse, micro time) and markers (pulse, bits), in order.
 fn ptu(scan: &[Vec<u8>], records: &[(u32, Result<u32, u32>)]) -> Vec<u8> {
+    let of =
+        |&(pulse, what): &(u32, Result<u32, u32>)| (pulse.into(), what.map(|micro| (1, micro)));
+    ptu_of(1e-9, scan, &records.iter().map(of).collect::<Vec<_>>())
+}
+
+/// A pulse, and a photon (input, micro time) or markers.
+pub(crate) type Record = (u64, Result<(u32, u32), u32>);
+
+/// Returns such a file with micro times in units of `resolution` seconds.
+pub(crate) fn ptu_of(resolution: f64, scan: &[Vec<u8>], records: &[Record]) -> Vec<u8> {
     let mut bytes = b"PQTTTR\0\x001.0.00\0\0".to_vec();
     for of in [
         field("TTResultFormat_TTTRRecType", INT, 0x0001_0307),
         field("TTResultFormat_BitsPerRecord", INT, 32),
         field("MeasDesc_GlobalResolution", FLOAT, 1e-8_f64.to_bits()),
-        field("MeasDesc_Resolution", FLOAT, 1e-9_f64.to_bits()),
+        field("MeasDesc_Resolution", FLOAT, resolution.to_bits()),
         field("TTResult_SyncRate", INT, 100_000_000),
         field("HW_InpChannels", INT, 2),
     ]
@@ -48,10 +58,17 @@ fn ptu(scan: &[Vec<u8>], records: &[(u32, Result<u32, u32>)]) -> Vec<u8> {
     {
         bytes.extend(of);
     }
+    let mut wraps = 0;
     for &(pulse, what) in records {
+        if pulse >> 10 > wraps {
+            let more = ((pulse >> 10) - wraps) as u32;
+            bytes.extend((1 << 31 | 63 << 25 | more).to_le_bytes());
+            wraps = pulse >> 10;
+        }
+        let pulse = (pulse & 0x3ff) as u32;
         let record = match what {
-            // Input 1, and a marker.
-            Ok(micro) => micro << 10 | pulse,
+            // Input 1 is number 0.
+            Ok((input, micro)) => (input - 1) << 25 | micro << 10 | pulse,
             Err(markers) => 1 << 31 | markers << 25 | pulse,
         };
         bytes.extend(record.to_le_bytes());

@@ -40,6 +40,7 @@ mod hints;
 mod hostile;
 mod identity;
 mod image;
+mod image_lifetimes;
 mod imports;
 mod info;
 mod kept;

@@ -94,7 +94,8 @@ pub enum FigureKind {
         /// Whether the value is a ratio; otherwise a count.
         is_ratio: bool,
     },
-    /// One count per pixel (`line`, `pixel`), as a map of colours with the first line at the top. Frames are added up.
+    /// One value per pixel (`line`, `pixel`), as a map of colours with the first line at the top. Counts of frames are
+    /// added up.
     Image {
         /// The title.
         title: String,
@@ -104,6 +105,8 @@ pub enum FigureKind {
         lines: u32,
         /// The side of a pixel in micrometres.
         pixel_um: Option<f64>,
+        /// The column that is drawn: `count` or `lifetime_s`.
+        value: &'static str,
     },
     /// One rate per bin of time (`start_s`) and key.
     Trace {

@@ -93,8 +93,11 @@ impl Figure {
                 let (note, plot) = map::over_time(answer, delays, *width_s, &shown);
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Image { title, pixels, lines, pixel_um }) => {
-                let values = or(Values::of("count", "counts", Quantity::Count));
+            Some(FigureKind::Image { title, pixels, lines, pixel_um, value }) => {
+                let values = or(match *value {
+                    "count" => Values::of("count", "counts", Quantity::Count),
+                    value => Values::of(value, "lifetime", Quantity::Time),
+                });
                 let (note, plot) = map::image(answer, (*pixels, *lines), *pixel_um, &values);
                 (title.clone(), note, plot)
             }

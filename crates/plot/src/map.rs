@@ -143,14 +143,16 @@ fn bar(pixel_um: f64, pixels: u32) -> Option<ScaleBar> {
     Some(ScaleBar { cells: length / pixel_um, label: format!("{number} {unit}") })
 }
 
-/// The part of the pixels with a value that is between the ends of the colours, if other pixels are far from them.
+/// The part of the pixels with counts that is between the ends of the colours, if other pixels are far from them, and
+/// the part of those with another value on each side of the middle.
 const SHOWN: f64 = 0.995;
+const SHOWN_ASIDE: f64 = 0.98;
 /// Counts end there if the highest one is more than this factor above.
 const HOT: f64 = 2.0;
 
 /// Returns the axis of the values in pixels. Counts begin at zero and end at the highest, or, if it is more than
-/// [`HOT`] times as high, at the value that 995 of 1,000 pixels with photons do not exceed. Other values leave out 5
-/// of 1,000 pixels at each end.
+/// [`HOT`] times as high, at the value that 995 of 1,000 pixels with photons do not exceed. Other values leave out 20
+/// of 1,000 pixels at each end: those with few photons scatter far.
 fn colours(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
     let is_count = quantity == Quantity::Count;
     let mut values: Vec<f64> =
@@ -159,7 +161,8 @@ fn colours(label: &str, quantity: Quantity, cells: &[Option<f64>]) -> Axis {
     let (Some(&least), Some(&most)) = (values.first(), values.last()) else {
         return Axis::linear(label, quantity, 0.0, 1.0);
     };
-    let beyond = whole(((1.0 - SHOWN) * values.len() as f64 + 1e-9).floor());
+    let shown = if is_count { SHOWN } else { SHOWN_ASIDE };
+    let beyond = whole(((1.0 - shown) * values.len() as f64 + 1e-9).floor());
     let (low, high) = (values[beyond], values[values.len() - 1 - beyond]);
     match is_count {
         true if most > HOT * high => Axis::linear(label, quantity, 0.0, high),

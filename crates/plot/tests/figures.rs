@@ -658,7 +658,10 @@ fn a_logarithmic_axis_begins_near_the_values() {
 fn image(pixels: u32, counts: &[u64]) -> Answer {
     let rows = Table::default().with(Column::counts("count", counts.to_vec().into()));
     let lines = u32::try_from(counts.len()).unwrap() / pixels;
-    answer(FigureKind::Image { title: "Image".into(), pixels, lines, pixel_um: None }, rows)
+    answer(
+        FigureKind::Image { title: "Image".into(), pixels, lines, pixel_um: None, value: "count" },
+        rows,
+    )
 }
 
 #[test]

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tagq::{
     QUERY_TYPES,
-    requests::{Asking, OptionValues, Setup, renamed},
+    requests::{Asking, OptionValues, PixelResponse, Setup, ValueType, renamed},
 };
 use tagq_plot::Look;
 
@@ -74,6 +74,21 @@ pub(crate) struct Question {
     pub look: Option<Look>,
 }
 
+/// Refuses files of this computer: a browser must not open them.
+fn check_paths(asked: &tagq::Question) -> Result<(), Refusal> {
+    let paths = asked.of().options().filter(|of| matches!(of.value, ValueType::Path(_)));
+    for option in paths {
+        let value = asked.options().get(option.name).and_then(serde_json::Value::as_str);
+        if value.is_some_and(|value| ![PixelResponse::AUTO, PixelResponse::TAIL].contains(&value)) {
+            return Err(wrong(format!(
+                "{}: a server opens no file that a query names",
+                option.name
+            )));
+        }
+    }
+    Ok(())
+}
+
 impl Question {
     /// Parses one question.
     pub fn of(json: &[u8], runs: &Runs) -> Result<Self, Refusal> {
@@ -104,6 +119,9 @@ impl Question {
             return Err(wrong(format!("`{query}` is none of {names}")));
         }
         let asked = tagq::Question::of_options(&query, options).map_err(Refusal::from);
+        if let Ok(asked) = &asked {
+            check_paths(asked)?;
+        }
         let numbers = numbers(run, runs)?;
         if is_list && (numbers.len() > 1 || look.is_some()) {
             return Err(wrong("a list is of one run, and has no figure".into()));

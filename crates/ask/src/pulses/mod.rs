@@ -24,7 +24,7 @@ mod sample;
 mod spectrum;
 
 pub(crate) use find::Pulses;
-pub(crate) use note::{of_run, steps_note};
+pub(crate) use note::{in_words, of_run, steps_note};
 pub(crate) use resolution::Resolution;
 pub(crate) use sample::Effort;
 

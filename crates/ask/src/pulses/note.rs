@@ -98,7 +98,7 @@ impl Resolution {
     /// Formats a step with its unit.
     pub(crate) fn format(&self, tick: Tick) -> String {
         if self.step_err > 0.0 {
-            return seconds(self.step * tick.seconds(), self.step_err * tick.seconds());
+            return in_words(self.step * tick.seconds(), self.step_err * tick.seconds());
         }
         #[expect(clippy::cast_possible_truncation, reason = "whole ticks")]
         let ticks = self.step as i128;
@@ -109,16 +109,17 @@ impl Resolution {
 impl Pulses {
     /// Formats the time of so many periods, with the digits that are known.
     pub(crate) fn in_seconds(&self, periods: f64, tick_s: f64) -> String {
-        seconds(periods * self.period * tick_s, periods * self.period_err * tick_s)
+        in_words(periods * self.period * tick_s, periods * self.period_err * tick_s)
     }
 }
 
 /// Formats a time with the digits that its error justifies, at least four.
-fn seconds(value: f64, err: f64) -> String {
+pub(crate) fn in_words(value: f64, err: f64) -> String {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
-    let unit = units.into_iter().find(|&(_, size)| value >= size).unwrap_or(("ns", 1e-9));
-    let digits = libm::log10(value / err.max(value * 1e-9)).floor().clamp(3.0, 9.0);
-    let places = digits - libm::log10(value / unit.1).floor();
+    let unit = units.into_iter().find(|&(_, size)| value.abs() >= size).unwrap_or(("ns", 1e-9));
+    let digits =
+        libm::log10(value.abs() / err.abs().max(value.abs() * 1e-9)).floor().clamp(3.0, 9.0);
+    let places = digits - libm::log10(value.abs() / unit.1).floor();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
     let places = places.clamp(0.0, 9.0) as usize;
     format!("{:.places$} {}", value / unit.1, unit.0)
@@ -130,10 +131,10 @@ mod tests {
 
     #[test]
     fn a_period_has_the_digits_that_are_known() {
-        assert_eq!(seconds(12.539_077e-9, 1e-14), "12.53908 ns");
-        assert_eq!(seconds(12.539_077e-9, 1e-9), "12.54 ns");
-        assert_eq!(seconds(1e-3, 0.0), "1.000000000 ms");
-        assert_eq!(seconds(25.078e-9, 2e-13), "25.0780 ns");
-        assert_eq!(seconds(0.6e-9, 1e-14), "0.60000 ns");
+        assert_eq!(in_words(12.539_077e-9, 1e-14), "12.53908 ns");
+        assert_eq!(in_words(12.539_077e-9, 1e-9), "12.54 ns");
+        assert_eq!(in_words(1e-3, 0.0), "1.000000000 ms");
+        assert_eq!(in_words(25.078e-9, 2e-13), "25.0780 ns");
+        assert_eq!(in_words(0.6e-9, 1e-14), "0.60000 ns");
     }
 }

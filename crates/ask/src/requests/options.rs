@@ -63,6 +63,8 @@ pub struct RequestOption {
     pub section: Section,
     /// The value that applies by default, to be shown.
     pub default: Option<&'static str>,
+    /// The value that its name alone stands for, on a command line.
+    pub alone: Option<&'static str>,
     /// Options that it excludes.
     pub excludes: &'static [&'static str],
     /// The option that it requires.
@@ -142,6 +144,7 @@ impl RequestOption {
             help,
             section: Section::Counts,
             default: None,
+            alone: None,
             excludes: &[],
             requires: None,
             is_signed: false,
@@ -154,6 +157,10 @@ impl RequestOption {
 
     pub(super) const fn default(self, value: &'static str) -> Self {
         Self { default: Some(value), ..self }
+    }
+
+    pub(super) const fn alone(self, value: &'static str) -> Self {
+        Self { alone: Some(value), ..self }
     }
 
     pub(super) const fn excludes(self, excludes: &'static [&'static str]) -> Self {

@@ -81,7 +81,8 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 /// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
     let program = program();
-    let mut argv = super::plots::argv(words());
+    let called = words().nth(1).and_then(|word| named(&program, &word));
+    let mut argv = super::plots::argv(words(), called);
     let words = argv.split_off(1.min(argv.len()));
     argv.extend(in_order(&program, words));
     let matches = program.try_get_matches_from(argv).unwrap_or_else(|error| end(&error));

@@ -210,7 +210,7 @@ pub(crate) struct OutputArgs {
     /// In tables: all digits, plain seconds and hertz
     #[arg(long)]
     pub exact: bool,
-    /// Write the answer to FILE, named .txt (a table), .json, .csv, .arrow or .parquet
+    /// Write the answer to FILE, named .txt (a table), .json, .csv, .arrow, .parquet or as a figure
     #[arg(long, short, value_name = "FILE", group = "files")]
     pub output: Option<PathBuf>,
     /// Replace FILE if it is there

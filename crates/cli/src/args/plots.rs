@@ -151,8 +151,14 @@ impl FromStr for PlotTo {
 }
 
 /// Returns the arguments with `--plot FILE` rewritten as `--plot=FILE`, if FILE has the extension of a
-/// figure. Otherwise the argument after `--plot` is a run.
-pub(super) fn argv(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// figure. Otherwise the argument after `--plot` is a run. If the command draws, so is `--output FILE` with a figure, and
+/// the value of an option that can be without one is joined to it if it is one of its values.
+pub(super) fn argv(
+    words: impl IntoIterator<Item = OsString>,
+    command: Option<&clap::Command>,
+) -> Vec<OsString> {
+    let args = || command.into_iter().flat_map(clap::Command::get_arguments);
+    let draws = args().any(|arg| arg.get_id() == "plot");
     const FIGURES: [&str; 13] = [
         "svg", "png", "html", "pdf", "eps", "jpg", "jpeg", "gif", "ps", "tif", "tiff", "bmp",
         "webp",
@@ -173,6 +179,26 @@ pub(super) fn argv(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         {
             word.push("=");
             word.push(file);
+        }
+        let is_drawn = |file: &OsString| draws && Picture::of_name(Path::new(file)).is_some();
+        if (word == OsStr::new("--output") || word == OsStr::new("-o"))
+            && let Some(file) = words.next_if(is_drawn)
+        {
+            word = "--plot=".into();
+            word.push(file);
+        }
+        let is_it = |arg: &&clap::Arg| {
+            let name = word.to_str().and_then(|word| word.strip_prefix("--"));
+            arg.is_require_equals_set() && arg.get_long() == name && name.is_some()
+        };
+        if let Some(arg) = args().find(is_it) {
+            let values = arg.get_possible_values();
+            let is_value =
+                |next: &OsString| values.iter().any(|of| next == OsStr::new(of.get_name()));
+            if let Some(value) = words.next_if(is_value) {
+                word.push("=");
+                word.push(value);
+            }
         }
         joined.push(word);
     }

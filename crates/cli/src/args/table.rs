@@ -43,6 +43,9 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
     if let Some(value) = option.default {
         arg = arg.default_value(value);
     }
+    if let Some(value) = option.alone {
+        arg = arg.num_args(0..=1).require_equals(true).default_missing_value(value);
+    }
     match option.value {
         ValueType::Flag => arg.action(ArgAction::SetTrue),
         ValueType::Text(name)

@@ -67,8 +67,8 @@ fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
         (Some(format), _) => Ok(format),
         (None, Some(out)) => Format::of_name(out).ok_or_else(|| {
             Usage(format!(
-                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow or \
-                 .parquet, or --format says it",
+                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow, .parquet, .svg, \
+                 .pdf, .png or .html, or --format says it",
                 out.display()
             ))
         }),

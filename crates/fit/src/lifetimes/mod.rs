@@ -32,6 +32,8 @@ pub struct Lifetimes {
     found: FoundResponse,
     /// The expected photons of the background in a single decay.
     background: f64,
+    /// The deviance of the fit to all decays together over the expected one.
+    deviance_ratio: Option<f64>,
     /// All decays together, as one exponential.
     all: ExponentialLifetime,
     /// The variance of the logarithm of its lifetime by one photon.
@@ -68,7 +70,8 @@ impl Lifetimes {
         let all = shapes.likeliest(&shapes.seen(&data.values)).ok_or(Error::NoCounts)?;
         let background = pooled.background * shapes.len() as f64 / decays.max(1) as f64;
         let of_all = shapes.variance(&all);
-        Ok(Self { shapes, found: pooled.found, background, all, of_all })
+        let Pooled { found, deviance_ratio, .. } = pooled;
+        Ok(Self { shapes, found, background, deviance_ratio, all, of_all })
     }
 
     /// Returns the response that was found.
@@ -83,10 +86,16 @@ impl Lifetimes {
         self.all
     }
 
-    /// Returns the bins that are used, in order of the time after the response.
+    /// Returns the expected photons of the background in a single decay.
     #[must_use]
-    pub fn bins(&self) -> &[usize] {
-        &self.shapes.places
+    pub fn background(&self) -> f64 {
+        self.background
+    }
+
+    /// Returns the deviance of all decays together, fitted with up to three exponentials, over the expected one.
+    #[must_use]
+    pub fn deviance_ratio(&self) -> Option<f64> {
+        self.deviance_ratio
     }
 
     /// Returns the likeliest lifetime of a decay and its background; `None` without photons, or if the lifetime is the

@@ -61,6 +61,8 @@ pub(super) struct Pooled {
     pub found: FoundResponse,
     /// Background in a bin.
     pub background: f64,
+    /// The deviance over the expected one.
+    pub deviance_ratio: Option<f64>,
 }
 
 impl Pooled {
@@ -108,7 +110,13 @@ impl Pooled {
                 (found, vec![centre, fwhm])
             }
         };
-        Ok(Self { model: model(1)?, of_response, found, background: value("background") })
+        Ok(Self {
+            model: model(1)?,
+            of_response,
+            found,
+            background: value("background"),
+            deviance_ratio: best.deviance_ratio(),
+        })
     }
 
     /// Returns the parameters of one photon with this lifetime.

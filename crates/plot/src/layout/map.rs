@@ -41,6 +41,10 @@ pub(super) fn draw(drawing: &mut Drawing, map: &Map, space: Space) -> f64 {
     let mut below = draw_x(drawing, &map.x, frame);
     let map_drawn = map.at_most(CELLS, CELLS);
     let colour = |value: f64| Colour::Map(map_drawn.values.place(value).clamp(0.0, 1.0));
+    if map.image.is_some() && map.cells.contains(&None) {
+        // Pixels without a value are grey: white would be one of the brightest.
+        drawing.rectangle((left, top), (right, frame.bottom), Colour::Grid);
+    }
     drawing.things.push(Thing::Cells(Cells {
         from: (left, top),
         to: (right, frame.bottom),

@@ -123,12 +123,22 @@ class Result(Table):
         values, bins = self._answer.count_lists("micro_counts")
         return numpy.frombuffer(values, dtype="<i8").reshape(-1, *sides, bins)
 
+    @property
+    def lifetimes(self) -> numpy.ndarray:
+        """The lifetimes of an image, counted with ``lifetime="auto"`` or a method, in each pixel: float64 in seconds, NaN
+        where there is none, shape (frames, lines, pixels). Their errors are ``result["lifetime_s_err"]``."""
+        sides = self._sides()
+        if "lifetime_s" not in self.columns:
+            raise AttributeError('the image has no lifetimes; count it with lifetime="auto"')
+        return self["lifetime_s"].reshape(-1, *sides)
+
     def _sides(self) -> tuple[int, int]:
-        """Returns the lines and pixels of an image."""
+        """Returns the lines and pixels of an image, in blocks if there are any."""
         query = json.loads(self._answer.query_json())
         if query["kind"] != "image":
             raise AttributeError("only images have pixels; a column is result[NAME]")
-        return query["lines"], query["pixels"]
+        side = query.get("bin_pixels", 1)
+        return -(-query["lines"] // side), -(-query["pixels"] // side)
 
     def to_json(self) -> str:
         """Returns the JSON that the command line prints with ``--format json``."""

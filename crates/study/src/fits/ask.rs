@@ -4,14 +4,16 @@
 //! A response is asked with the options of the decay, except for its channel, so that the bins of both are equal.
 //! Counts in a text begin at the first bin of the decay and have its width.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde_json::Value;
 use tagq_ask::{
-    Answer, Question, requests::Channel, requests::OptionValues, requests::QueryContext,
-    requests::Request,
+    Answer, Question,
+    requests::{
+        Channel, OptionValues, QueryContext, Request, counted_response, is_response_text,
+        response_of, response_of_text,
+    },
 };
-use tagq_fit::{Bin, Data, Noise, models::Response};
 use tagq_run::{OpenOptions, Progress, RequestError, Run, Silent, open};
 
 use super::{
@@ -20,11 +22,6 @@ use super::{
 };
 
 use crate::error::Error;
-
-/// The largest count of a bin.
-const COUNT_MAX: f64 = 1e18;
-/// The longest file with a response.
-const RESPONSE_BYTES_MAX: u64 = 64 << 20;
 
 impl Fit {
     /// Asks runs, whose counts are added up, and fits the answer.
@@ -51,8 +48,8 @@ impl Fit {
             let other = self.options.irf.as_deref().map(Path::new);
             instrument.response = match (of_channel, other) {
                 (None, None) => instrument.response,
-                (None, Some(path)) if is_text(path) => instrument.response,
-                (Some(_), Some(path)) if is_text(path) => {
+                (None, Some(path)) if is_response_text(path) => instrument.response,
+                (Some(_), Some(path)) if is_response_text(path) => {
                     return Err(RequestError::options(&["irf_channel", "irf"], 
                         "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out".into(),
                     ).into());
@@ -85,7 +82,7 @@ impl Fit {
                             request.sum(&[(&opened, &own)])?
                         }
                     };
-                    Some(response(&asked)?)
+                    Some(counted_response(&asked)?)
                 }
             };
         }
@@ -97,7 +94,8 @@ impl Fit {
     /// # Errors
     /// [`tagq_run::RequestError`] if it has no value for each bin, or if the fit needs a response from a run; [`Error::Fit`].
     pub fn answer(&self, answer: &Answer, progress: &dyn Progress) -> Result<Answer, Error> {
-        let is_of_run = self.options.irf.as_deref().is_some_and(|path| !is_text(Path::new(path)));
+        let is_of_run =
+            self.options.irf.as_deref().is_some_and(|path| !is_response_text(Path::new(path)));
         if self.options.irf_channel.is_some() || is_of_run {
             return Err(RequestError::options(&["irf", "irf_channel"], 
                 "the response is counted from a run, and this answer is already counted; fit the query itself, or give `irf` as a \
@@ -120,7 +118,7 @@ impl Fit {
     fn instrument(&self, answer: &Answer) -> Result<Instrument, Error> {
         let mut instrument = Instrument::default();
         let period = self.options.pulse_period.as_ref();
-        let path = self.options.irf.as_deref().map(Path::new).filter(|path| is_text(path));
+        let path = self.options.irf.as_deref().map(Path::new).filter(|path| is_response_text(path));
         if period.is_none() && path.is_none() {
             return Ok(instrument);
         }
@@ -134,73 +132,10 @@ impl Fit {
             .into());
         }
         if let (Some(path), Some(first)) = (path, observed.series.first()) {
-            instrument.response = Some(Response::new(&of_text(path, &first.data)?)?);
+            instrument.response = Some(response_of(&response_of_text(path, &first.data)?)?);
         }
         Ok(instrument)
     }
-}
-
-/// Whether a response is a text file: a run is a folder, or has an extension of recorded tags.
-fn is_text(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    path.is_file() && ["txt", "dat", "csv", "tsv", "asc"].contains(&extension)
-}
-
-/// Reads one count a bin from a text file, into bins like those of `like`: one number a line, or the column `count` of a table
-/// with a head. Empty lines and those after # are left out.
-fn of_text(path: &Path, like: &Data) -> Result<Data, Error> {
-    let fault = |reason: String| {
-        let reason = format!("`irf` {}: {reason}", path.display());
-        Error::from(RequestError::options(&["irf"], reason))
-    };
-    let len = fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
-    if len > RESPONSE_BYTES_MAX {
-        return Err(fault("longer than 64 MB, and a response has one number a line".into()));
-    }
-    let text = fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    let is_content = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
-    let mut lines = text.lines().map(str::trim).enumerate().filter(is_content).peekable();
-    let cells = |line: &'_ str| -> Vec<String> {
-        let cells = line.split([',', ';', '\t', ' ']).map(str::trim);
-        cells.filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
-    };
-    let head =
-        lines.next_if(|(_, line)| cells(line).iter().all(|cell| cell.parse::<f64>().is_err()));
-    let column = head.map(|(_, line)| {
-        let names = cells(line);
-        let column = names.iter().position(|name| name == "count");
-        column.or((names.len() == 1).then_some(0)).ok_or_else(|| {
-            fault(format!("no column `count`; its columns are {}", names.join(", ")))
-        })
-    });
-    let column = column.transpose()?;
-    let mut values = Vec::new();
-    for (number, line) in lines {
-        let cells = cells(line);
-        let cell = match (column, &cells[..]) {
-            (Some(column), cells) => cells.get(column),
-            (None, [only]) => Some(only),
-            (None, _) => {
-                return Err(fault(format!(
-                    "line {} has several numbers; a response has one count a line, or a head with a column `count`; recorded tags are \
-                     ingested first, and named by their store",
-                    number + 1
-                )));
-            }
-        };
-        let count = cell.and_then(|cell| cell.parse::<f64>().ok());
-        let count = count.filter(|count| (0.0..=COUNT_MAX).contains(count));
-        values
-            .push(count.ok_or_else(|| fault(format!("line {} is no count: {line}", number + 1)))?);
-    }
-    if values.is_empty() {
-        return Err(fault("no numbers in it".into()));
-    }
-    let width = like.width()?;
-    let first = like.ends().0;
-    let edge = |k: usize| width.mul_add(k as f64, first);
-    let bins = (0..values.len()).map(|k| Bin { from: edge(k), to: edge(k + 1) }).collect();
-    Ok(Data { bins, values, noise: Noise::Poisson, exposure: None })
 }
 
 /// Returns the question with the covariance of its bins if it has errors from blocks: those of neighbours are not independent.
@@ -237,20 +172,4 @@ fn with_channel(
     let value = if key == "channels" { vec![value].into() } else { value };
     options.insert(key.into(), value);
     Ok(options)
-}
-
-/// Returns the counts of an answer as a response.
-fn response(answer: &Answer) -> Result<Response, Error> {
-    let AllObserved { series, .. } = AllObserved::of(answer)?;
-    let [only] = &series[..] else {
-        return Err(RequestError::options(
-            &["irf_channel"],
-            format!(
-                "a response is of one channel, and {} were counted; name one with `irf_channel`",
-                series.len()
-            ),
-        )
-        .into());
-    };
-    Ok(Response::new(&only.data)?)
 }

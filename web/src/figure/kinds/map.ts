@@ -75,6 +75,8 @@ export class MapContent implements Content {
     const box = {
       left: across(first), right: across(first + wide * step), top: up(rows.first + high * rows.step), bottom: up(rows.first),
     };
+    // Pixels without a value are grey: white would be one of the brightest.
+    if (this.map.image && this.map.cells.includes(null)) pen.cell(box, palette.grid);
     pen.within(area, () =>
       pen.grid(box, wide, high, (column, row) => {
         const value = this.mean(first + column * step, step, rows.first + (high - 1 - row) * rows.step, rows.step);

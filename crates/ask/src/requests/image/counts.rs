@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tagq_query::{ImageReport, Imaged, PixelCounts, Raster};
 use tagq_store::Tick;
 
+use super::lifetime::PixelLifetimes;
 use crate::{
     cells::Cells,
     table::{Column, Table, Unit},
@@ -18,6 +19,16 @@ const FEW: u64 = 100;
 
 /// Frames with another number of lines that an answer lists.
 const LISTED_MAX: usize = 100;
+
+/// What a table has beside counts.
+#[derive(Default)]
+pub(super) struct PixelsShown {
+    /// The unit of mean micro times, and the fewest photons of a pixel that has one.
+    pub means: Option<(Tick, u64)>,
+    pub lifetimes: Option<PixelLifetimes>,
+    /// Whether each pixel has its counts of micro times.
+    pub has_bins: bool,
+}
 
 /// The counts of one run or of several.
 #[derive(Debug, Default)]
@@ -91,16 +102,33 @@ impl ImageCounts {
         first.zip(last).map_or(0..0, |(first, last)| first..last + 1)
     }
 
+    /// Returns the counts of blocks of `side` × `side` pixels, and how many of them there are. Blocks at an end have fewer.
+    pub(super) fn in_blocks(self, side: u32, raster: Raster) -> (Self, Raster) {
+        let [wide, high] = [raster.pixels, raster.lines].map(|of| of.div_ceil(side));
+        let blocks = Raster { pixels: wide, lines: high, ..raster };
+        let (of_frame, stride) = (raster.pixels as usize * raster.lines as usize, self.stride);
+        let frames = self.counts.len() / (of_frame * stride).max(1);
+        let mut counts = vec![0; frames * wide as usize * high as usize * stride];
+        for (at, pixel) in self.counts.chunks_exact(stride).enumerate() {
+            let (frame, at) = (at / of_frame, at % of_frame);
+            let (line, pixel_of) = (at / raster.pixels as usize, at % raster.pixels as usize);
+            let (line, column) = (line / side as usize, pixel_of / side as usize);
+            let block = (frame * high as usize + line) * wide as usize + column;
+            let sums = &mut counts[block * stride..(block + 1) * stride];
+            sums.iter_mut().zip(pixel).for_each(|(sum, more)| *sum += more);
+        }
+        (Self { counts, ..self }, blocks)
+    }
+
     /// Returns one row for each pixel: frame by frame if they are apart, line by line. Errors are those of counts,
-    /// √max(C, 1). Means of micro times, in these units, are those of pixels with so many photons.
-    pub(super) fn table(self, raster: Raster, is_apart: bool, micro: Option<(Tick, u64)>) -> Table {
+    /// √max(C, 1).
+    pub(super) fn table(self, raster: Raster, is_apart: bool, shown: &PixelsShown) -> Table {
         let side = raster.pixels as usize;
         let of_frame = side * raster.lines as usize;
         let frames = if is_apart { self.frames_shown(of_frame) } else { 0..1 };
         let rows = frames.len() * of_frame;
         let first = frames.start * of_frame;
         let stride = self.stride;
-        let has_bins = stride > 5;
         let counts = Arc::new(self.counts);
         let number = move |of: usize| i64::try_from(of).unwrap_or(i64::MAX);
         let mut table = Table::default();
@@ -128,28 +156,31 @@ impl ImageCounts {
             .with(Column::integers("pixel", Cells::made(rows, move |row| number(row % side))).key())
             .with(Column::counts("count", count).err("count_err").compared())
             .with(Column::floats("count_err", err).hidden());
-        let Some((unit, least)) = micro else { return table };
-        let mean = {
+        if let Some(lifetimes) = &shown.lifetimes {
+            table = lifetimes.add_to(table, (first, rows));
+        }
+        if let Some((unit, least)) = shown.means {
             let spread = spread(counts.chunks_exact(stride).map(PixelCounts));
             let counts = Arc::clone(&counts);
-            Cells::made(rows, move |row| {
+            let mean = Cells::made(rows, move |row| {
                 let pixel = PixelCounts(&counts[of_row(row)]);
                 mean_of(pixel, spread, unit).filter(|_| pixel.count() >= least)
-            })
-        };
-        table = table
-            .with(
-                Column::floats("micro_mean_s", mean.clone().map(|mean| Some(mean?.0)))
-                    .heading("mean micro time")
-                    .unit(Unit::Seconds)
-                    .err("micro_mean_s_err"),
-            )
-            .with(Column::floats("micro_mean_s_err", mean.map(|mean| mean?.1)).hidden());
-        if !has_bins {
-            return table;
+            });
+            table = table
+                .with(
+                    Column::floats("micro_mean_s", mean.clone().map(|mean| Some(mean?.0)))
+                        .heading("mean micro time")
+                        .unit(Unit::Seconds)
+                        .err("micro_mean_s_err"),
+                )
+                .with(Column::floats("micro_mean_s_err", mean.map(|mean| mean?.1)).hidden());
         }
-        let bins = move |row: usize| PixelCounts(&counts[of_row(row)]).bins().to_vec();
-        table.with(Column::count_lists("micro_counts", Cells::made(rows, bins)).hidden())
+        if shown.has_bins {
+            let bins = move |row: usize| PixelCounts(&counts[of_row(row)]).bins().to_vec();
+            table =
+                table.with(Column::count_lists("micro_counts", Cells::made(rows, bins)).hidden());
+        }
+        table
     }
 }
 

@@ -45,7 +45,7 @@ impl Image {
                 "the images of channels {first} and {other} have different sizes; name `channels` of one size"
             )).into());
         }
-        let micro = if self.micro {
+        let micro = if self.has_bins() {
             PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)
         } else {
             PixelMicro::Mean

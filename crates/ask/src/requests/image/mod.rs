@@ -6,12 +6,13 @@
 
 mod counts;
 mod held;
+mod lifetime;
 mod notes;
 mod request;
 
-pub use request::{Frames, IMAGE, Image, ScanPath, SineOf};
+pub use request::{Frames, IMAGE, Image, PixelResponse, ScanPath, SineOf};
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, str::FromStr};
 
 use serde::Serialize;
 use tagq_ingest::HeldCounts;
@@ -19,10 +20,14 @@ use tagq_query::{
     Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
     Raster, Scope, Sine, TimeDivision,
 };
-use tagq_run::{Channel, RequestError, Run, Work, counted};
+use tagq_run::{BinWidth, Channel, RequestError, Run, Work, counted};
 use tagq_store::{ScanFacts, Tick, pasted};
 
-use self::counts::{FramesSeen, ImageCounts};
+use self::{
+    counts::{FramesSeen, ImageCounts, PixelsShown},
+    lifetime::LifetimeUsed,
+    request::LIFETIME_PHOTONS,
+};
 use super::{
     context::QueryContext,
     detectors,
@@ -38,6 +43,10 @@ use crate::{error::Error, figure::FigureKind};
 
 /// Bytes of a number while it is counted, in each thread.
 const NUMBER_BYTES: u64 = 8;
+/// The largest block of pixels.
+const BLOCK_MAX: u32 = 1_024;
+/// The most bins of micro times of a lifetime, by default.
+const LIFETIME_BINS: usize = 256;
 /// Reason why an image is counted from scratch each time.
 const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it and after it";
 
@@ -73,9 +82,14 @@ pub(super) struct Used {
     bin_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     range_ticks: Option<[i64; 2]>,
-    /// The fewest photons of a pixel that has a mean micro time.
+    /// The fewest photons of a pixel that has a mean micro time or a lifetime.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_photons: Option<u64>,
+    /// The side of the blocks of pixels that are pixels of the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_pixels: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifetime: Option<LifetimeUsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<Seen>,
     #[serde(flatten)]
@@ -102,8 +116,19 @@ struct Seen {
 
 impl RequestKind for Image {
     const TYPES: &'static [&'static RequestType] = &[&IMAGE];
-    const OF_COUNTS: &'static [&'static str] =
-        &["channels", "micro", "bin", "exact_bins", "range", "min_photons"];
+    const OF_COUNTS: &'static [&'static str] = &[
+        "channels",
+        "micro",
+        "bin",
+        "exact_bins",
+        "range",
+        "lifetime",
+        "irf",
+        "pulse_period",
+        "harmonic",
+        "min_photons",
+        "bin_pixels",
+    ];
 
     type Query = Query;
     type Counts = ImageCounts;
@@ -123,6 +148,20 @@ impl RequestKind for Image {
 
     fn recount_reason(&self) -> Option<&'static str> {
         Some(if self.selection.moves() { MOVES } else { MARKERS_MATTER })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let given = [("bin", self.bin.is_some()), ("range", self.range.is_some())];
+        if let Some((option, _)) = given.iter().find(|(_, is)| *is && !self.has_bins()) {
+            let (option, other) = ((*option).into(), "micro".into());
+            return Err(RequestError::Needs { option, other }.into());
+        }
+        if self.bin_pixels.is_some_and(|side| !(1..=BLOCK_MAX).contains(&side)) {
+            let reason = format!("a whole number from 1 to {BLOCK_MAX} is wanted");
+            let option = "bin_pixels".into();
+            return Err(RequestError::Option { option, place: None, reason }.into());
+        }
+        Ok(())
     }
 
     fn query(
@@ -159,7 +198,7 @@ impl RequestKind for Image {
             detectors::photons(run, in_use, &named)
         };
         context.note_dark(run, named.into_iter().chain(photons.iter().copied()).collect());
-        let micro = if self.micro {
+        let micro = if self.has_bins() {
             PixelMicro::Bins(self.micro_bins((run, context), &photons, &scope, bins)?)
         } else if run.store().manifest().micro_tick.is_some() {
             PixelMicro::Mean
@@ -211,7 +250,7 @@ impl RequestKind for Image {
         let of_pixel = copies * NUMBER_BYTES * query.stride() as u64;
         limits::check(pixels as u128, "pixels", of_pixel, |most| {
             let fewer = if query.is_apart { "`frames` together, " } else { "" };
-            let bins = if self.micro { ", wider bins" } else { "" };
+            let bins = if self.has_bins() { ", wider bins" } else { "" };
             format!("{most} pixels would fit; {fewer}a part of the run{bins} or fewer `pixels`")
         })?;
         limits::check(
@@ -270,22 +309,38 @@ impl RequestKind for Image {
         } else {
             format!(" of {}", counted(counts.frames.count, "frame"))
         };
+        used.seen = (!is_held).then(|| Seen::of(&counts));
+        let has_micro = !matches!(query.micro, PixelMicro::None);
+        let unit = has_micro.then(|| micro_tick(first.run)).transpose()?;
+        let (counts, raster) = match self.bin_pixels {
+            Some(side) => counts.in_blocks(side, query.raster),
+            None => (counts, query.raster),
+        };
+        let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
+        if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
+            shown.lifetimes = self.lifetimes(all, (bins, unit), &counts)?;
+        }
+        let (title, value, of_lifetimes) = match &mut shown.lifetimes {
+            Some(lifetimes) => ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words)),
+            None => {
+                shown.means = unit.map(|unit| (unit, self.min_photons.unwrap_or(1)));
+                ("Image", "count", String::new())
+            }
+        };
         let header = format!(
-            "{words}; {} in pixels{frames}; tick {}",
+            "{words}{of_lifetimes}; {} in pixels{frames}; tick {}",
             counted(counts.report.photons, "photon"),
             first.tick()
         );
         let figure = FigureKind::Image {
-            title: "Image".into(),
-            pixels: query.raster.pixels,
-            lines: query.raster.lines,
-            pixel_um: used.pixel_um,
+            title: title.into(),
+            pixels: raster.pixels,
+            lines: raster.lines,
+            pixel_um: used.pixel_um.map(|size| size * f64::from(self.bin_pixels.unwrap_or(1))),
+            value,
         };
-        used.seen = (!is_held).then(|| Seen::of(&counts));
-        let has_micro = !matches!(query.micro, PixelMicro::None);
-        let micro = has_micro.then(|| micro_tick(first.run)).transpose()?;
-        let micro = micro.map(|unit| (unit, self.min_photons.unwrap_or(1)));
-        let rows = counts.table(query.raster, query.is_apart, micro);
+        let rows = counts.table(raster, query.is_apart, &shown);
+        used.lifetime = shown.lifetimes.map(|of| of.used);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
     }
@@ -411,10 +466,21 @@ impl Image {
         scope: &Scope,
         bins: Option<&Bins>,
     ) -> Result<Bins, Error> {
-        match bins {
-            Some(bins) if self.range.is_none() => Ok(bins.clone()),
-            _ => self.micro_times().bins(run, photons, scope, context),
+        if let Some(bins) = bins.filter(|_| self.range.is_none()) {
+            return Ok(bins.clone());
         }
+        let bins = self.micro_times().bins(run, photons, scope, context)?;
+        let count = bins.count();
+        if self.micro || self.bin.is_some() || count <= LIFETIME_BINS {
+            return Ok(bins);
+        }
+        let width = i64::try_from(count.div_ceil(LIFETIME_BINS)).unwrap_or(i64::MAX);
+        Ok(Bins::linear(bins.edge(0), bins.edge(count), width)?)
+    }
+
+    /// Whether micro times are counted in bins.
+    fn has_bins(&self) -> bool {
+        self.micro || self.lifetime.is_some()
     }
 
     /// Returns the request for micro times with the same bins.
@@ -426,6 +492,26 @@ impl Image {
             selection: self.selection.clone(),
             ..MicroTimes::default()
         }
+    }
+
+    /// Returns the request for the micro times of a response, in these bins, of a channel or of those that are there.
+    fn micro_times_of(&self, bins: &Bins, channel: Option<Channel>) -> Result<MicroTimes, Error> {
+        let width = bins.edge(1) - bins.edge(0);
+        let range = format!("{}t..{}t", bins.edge(0), bins.edge(bins.count()));
+        let of_text = |reason: String| RequestError::Invalid(reason);
+        Ok(MicroTimes {
+            bin: Some(
+                format!("{width}t")
+                    .parse()
+                    .map_err(|error: <BinWidth as FromStr>::Err| of_text(error.to_string()))?,
+            ),
+            range: Some(range.parse().map_err(of_text)?),
+            selection: Selection {
+                channels: channel.into_iter().collect(),
+                ..self.selection.clone()
+            },
+            ..MicroTimes::default()
+        })
     }
 
     fn used(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Used, Error> {
@@ -459,7 +545,12 @@ impl Image {
             bin_ticks: bin,
             bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
             range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
-            min_photons: self.min_photons.filter(|_| has_micro),
+            min_photons: match self.lifetime {
+                Some(_) => Some(self.min_photons.unwrap_or(LIFETIME_PHOTONS)),
+                None => self.min_photons.filter(|_| has_micro),
+            },
+            bin_pixels: self.bin_pixels,
+            lifetime: None,
             seen: None,
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
                 .of_runs(runs),
@@ -495,11 +586,14 @@ impl Image {
             }
             _ => String::new(),
         };
+        let of = if self.lifetime.is_some() { "lifetimes" } else { "mean micro times" };
         let least = used
             .min_photons
-            .map_or(String::new(), |least| format!("; mean micro times from {least} photons on"));
+            .map_or(String::new(), |least| format!("; {of} from {least} photons on"));
+        let blocks =
+            used.bin_pixels.map_or(String::new(), |side| format!(" in blocks of {side} x {side}"));
         format!(
-            "image of {} x {} pixels{lines}{scan}{frames}; photons of {}{micro}{least}{}",
+            "image of {} x {} pixels{blocks}{lines}{scan}{frames}; photons of {}{micro}{least}{}",
             used.pixels,
             used.lines,
             if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use tagq_run::{BinWidth, Channel};
+use tagq_store::Duration;
 
 use crate::requests::{
     histogram::Reach,
@@ -40,10 +41,50 @@ pub struct Image {
     pub exact_bins: bool,
     /// Range of micro times; by default from 0 to the largest one.
     pub range: Option<Reach>,
-    /// Mean micro times are those of pixels with so many photons; by default of all.
+    /// The lifetime of each pixel.
+    pub lifetime: Option<LifetimeMethod>,
+    /// The response of the instrument; by default a Gaussian at the rise.
+    pub irf: Option<PixelResponse>,
+    /// The channel with the response of the instrument.
+    pub irf_channel: Option<Channel>,
+    /// The period of the pulses; by default that of the file.
+    pub pulse_period: Option<Duration>,
+    /// The harmonic of the pulses at which phasors are; by default the first.
+    pub harmonic: Option<u32>,
+    /// Mean micro times are those of pixels with so many photons; by default of all. Lifetimes are those of pixels with
+    /// [`LIFETIME_PHOTONS`].
     pub min_photons: Option<u64>,
+    /// Pixels are blocks of so many pixels on each side.
+    pub bin_pixels: Option<u32>,
     /// The tags that are used: photons are those of its channels.
     pub selection: Selection,
+}
+
+/// The fewest photons of a pixel that has a lifetime, by default.
+pub(super) const LIFETIME_PHOTONS: u64 = 20;
+
+/// How the lifetime of a pixel is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LifetimeMethod {
+    /// By likelihood if pixels have photons enough, else by the mean arrival time.
+    Auto,
+    /// From the mean arrival time.
+    Mean,
+    /// From the phase of the phasor.
+    Phasor,
+    /// By the likelihood of an exponential over a background.
+    Exp,
+}
+
+/// The response of the instrument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PixelResponse {
+    /// A Gaussian at the rise.
+    Auto,
+    /// Only photons after it are used.
+    Tail,
+    /// That of a run, or of a text file.
+    At(String),
 }
 
 /// How lines are scanned.
@@ -91,6 +132,7 @@ pub const IMAGE: RequestType = RequestType {
     unlisted: None,
     examples: &[
         &[("line", "3"), ("line_end", "4"), ("pixels", "256"), ("lines", "256")],
+        &[("lifetime", "auto")],
         &[
             ("line", "3"),
             ("pixels", "64"),
@@ -113,10 +155,15 @@ fn cases() -> Vec<Value> {
             "line": "4", "line_end": "3", "pixels": 2, "lines": 2, "micro": true, "bin": "9t", "range": "0t..27t",
         }),
         json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "min_photons": 13}),
+        json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "bin_pixels": 3}),
+        json!({
+            "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "mean", "irf": "tail",
+            "pulse_period": "300t", "min_photons": 1,
+        }),
     ]
 }
 
-const OPTIONS: [RequestOption; 13] = [
+const OPTIONS: [RequestOption; 19] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -167,21 +214,61 @@ const OPTIONS: [RequestOption; 13] = [
     RequestOption::new(
         "bin",
         ValueType::Text("W"),
-        "With micro: width of a bin, rounded to units of the micro times [default: one unit]",
-    )
-    .requires("micro"),
+        "Width of a bin of micro times, rounded to their units [default: one unit; of lifetimes at most 256 bins]",
+    ),
     RequestOption::new(
         "range",
         ValueType::Text("R"),
-        "With micro: micro times to count, LO..HI [default: 0 to the largest]",
+        "Micro times that are counted in bins, LO..HI [default: 0 to the largest]",
     )
-    .requires("micro")
     .signed(),
+    RequestOption::new("lifetime", ValueType::Choice(methods), "Find the lifetime of each pixel")
+        .alone("auto"),
+    RequestOption::new(
+        "irf",
+        ValueType::Path("PATH"),
+        "Instrument response, for lifetimes: a run, a text file with one count a bin, auto (a Gaussian at the rise) or tail \
+         (only photons after it are used) [default: auto]",
+    )
+    .requires("lifetime"),
+    RequestOption::new(
+        "irf_channel",
+        ValueType::Channel("CH"),
+        "Instrument response: this channel, of the same run or of `irf`",
+    )
+    .requires("lifetime"),
+    RequestOption::new(
+        "pulse_period",
+        ValueType::Text("D"),
+        "Period of the pulses, for lifetimes [default: that of the file]",
+    )
+    .requires("lifetime"),
+    RequestOption::new(
+        "harmonic",
+        ValueType::Number("H"),
+        "Harmonic of the pulses at which phasors are [default: 1]",
+    )
+    .requires("lifetime"),
     RequestOption::new(
         "min_photons",
         ValueType::Number("N"),
-        "Leave out mean micro times of pixels with fewer photons [default: 1]",
+        "Leave out mean micro times and lifetimes of pixels with fewer photons [default: 1; of lifetimes 20]",
     ),
+    RequestOption::new(
+        "bin_pixels",
+        ValueType::Number("K"),
+        "Take blocks of K x K pixels as pixels",
+    ),
+];
+
+const METHODS: [(LifetimeMethod, [&str; 2]); 4] = [
+    (
+        LifetimeMethod::Auto,
+        ["auto", "exp if most photons are in pixels with at least 100, else mean"],
+    ),
+    (LifetimeMethod::Mean, ["mean", "From the mean arrival time, less that of the background"]),
+    (LifetimeMethod::Phasor, ["phasor", "From the phase at a harmonic of the pulses"]),
+    (LifetimeMethod::Exp, ["exp", "The likeliest exponential over a background"]),
 ];
 
 const SCANS: [(ScanPath, [&str; 2]); 4] = [
@@ -204,6 +291,10 @@ const FRAMES: [(Frames, [&str; 2]); 2] = [
     (Frames::Apart, ["apart", "Each frame has pixels of its own"]),
 ];
 
+fn methods() -> Vec<[&'static str; 2]> {
+    METHODS.map(|(_, named)| named).to_vec()
+}
+
 fn scans() -> Vec<[&'static str; 2]> {
     SCANS.map(|(_, named)| named).to_vec()
 }
@@ -223,6 +314,51 @@ impl ScanPath {
 
     pub(super) fn is_sinusoidal(self) -> bool {
         matches!(self, Self::Sinusoidal | Self::TwoWaySinusoidal)
+    }
+}
+
+impl LifetimeMethod {
+    pub(super) fn name(self) -> &'static str {
+        METHODS.iter().find(|(of, _)| *of == self).map_or("", |(_, [name, _])| name)
+    }
+}
+
+impl Serialize for LifetimeMethod {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for LifetimeMethod {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        options::choice(deserializer, &METHODS)
+    }
+}
+
+impl PixelResponse {
+    /// The name of [`Self::Auto`].
+    pub const AUTO: &str = "auto";
+    /// The name of [`Self::Tail`].
+    pub const TAIL: &str = "tail";
+}
+
+impl Serialize for PixelResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Auto => Self::AUTO,
+            Self::Tail => Self::TAIL,
+            Self::At(path) => path,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for PixelResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)? {
+            name if name == Self::AUTO => Self::Auto,
+            name if name == Self::TAIL => Self::Tail,
+            path => Self::At(path),
+        })
     }
 }
 

@@ -1,0 +1,425 @@
+//! Lifetimes of the pixels of an image, from their counts of micro times.
+//!
+//! All pixels together give the response and the background; each pixel then has a lifetime, if it has photons enough.
+//! Of ten pixels with 200 photons and ten thousand with 20, most photons are in pixels with few: `auto` takes the mean
+//! arrival time.
+
+use std::{path::Path, sync::Arc};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use tagq_fit::{
+    Bin, Data, Error as FitError, Noise,
+    lifetimes::{FEW, FoundResponse, Lifetime, Lifetimes, Phasor, ResponseOf},
+};
+use tagq_query::{Bins, Image as Query, PixelCounts};
+use tagq_run::{OpenOptions, RequestError, Silent, counted, open};
+use tagq_store::Tick;
+
+use super::{
+    super::{
+        context::QueryContext,
+        instrument::{counted_response, is_response_text, response_of, response_of_text},
+        kind::{self, Resolved},
+        micro::micro_tick,
+    },
+    counts::ImageCounts,
+    request::{Image, LIFETIME_PHOTONS, LifetimeMethod, PixelResponse},
+};
+use crate::{
+    cells::Cells,
+    error::Error,
+    pulses::in_words,
+    table::{Column, Table, Unit},
+};
+
+/// Pixels between which a caller can stop.
+const TOGETHER: usize = 4_096;
+/// A deviance of all pixels together that is larger by this factor than expected is noted.
+const MISFIT: f64 = 2.0;
+
+/// The lifetimes of all pixels.
+pub(super) struct PixelLifetimes {
+    pixels: Arc<Vec<PixelLifetime>>,
+    method: LifetimeMethod,
+    pub used: LifetimeUsed,
+    /// The lifetimes as text for the header.
+    pub words: String,
+}
+
+/// What is known of a pixel.
+#[derive(Debug, Clone, Copy, Default)]
+struct PixelLifetime {
+    lifetime: Option<Lifetime>,
+    /// The part of the photons that are background.
+    background: Option<f64>,
+    phasor: Option<Phasor>,
+}
+
+/// How lifetimes were found.
+#[derive(Debug, Serialize)]
+pub(super) struct LifetimeUsed {
+    method: &'static str,
+    /// The period of the pulses.
+    period_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    harmonic: Option<u32>,
+    /// The response that was found; without photons there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<ResponseUsed>,
+    /// The lifetime of all pixels together, as one exponential.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_all_s: Option<f64>,
+    /// The expected photons of the background in a pixel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background_per_pixel: Option<f64>,
+    /// The deviance of the fit to all pixels together over the expected one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deviance_ratio: Option<f64>,
+    /// Photons with a micro time after the period of the pulses, which are left out.
+    photons_after_period: u64,
+}
+
+/// The response of the instrument.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum ResponseUsed {
+    /// A Gaussian that was found.
+    Gaussian { centre_s: f64, fwhm_s: f64 },
+    /// Photons between two times.
+    Tail { from_s: f64, to_s: f64 },
+    /// A measured one, moved.
+    Measured { shift_s: f64 },
+}
+
+impl Image {
+    /// Returns the lifetimes of the pixels, if they are asked for.
+    pub(super) fn lifetimes(
+        &self,
+        all: &[Resolved<'_, Query>],
+        (bins, unit): (&Bins, Tick),
+        counts: &ImageCounts,
+    ) -> Result<Option<PixelLifetimes>, Error> {
+        let (Some(method), [resolved, ..]) = (self.lifetime, all) else { return Ok(None) };
+        let (run, context) = (resolved.run, resolved.context);
+        let period = match &self.pulse_period {
+            Some(period) => Some(period.ticks(resolved.tick())? * resolved.tick().seconds()),
+            None => run.pulse_period_s(),
+        };
+        if period.is_some_and(|period| period <= 0.0) {
+            let reason = "`pulse_period` is longer than zero".into();
+            return Err(RequestError::options(&["pulse_period"], reason).into());
+        }
+        let harmonic = self.harmonic.unwrap_or(1);
+        let is_phasor = method == LifetimeMethod::Phasor;
+        if self.harmonic.is_some() && !is_phasor || harmonic == 0 {
+            let reason = "`harmonic` is one of a phasor, from 1 on; ask for `lifetime` phasor";
+            return Err(RequestError::options(&["harmonic", "lifetime"], reason.into()).into());
+        }
+        if is_phasor && period.is_none() {
+            let what = ": phasors are at a harmonic of the pulses, and the file states no period";
+            return Err(RequestError::missing("pulse_period", what).into());
+        }
+        if is_phasor && self.irf == Some(PixelResponse::Tail) {
+            let reason = "phasors need the photons of the whole period; `irf` tail leaves some out";
+            return Err(RequestError::options(&["irf", "lifetime"], reason.into()).into());
+        }
+        let pixels = || counts.counts.chunks_exact(counts.stride).map(PixelCounts);
+        let (pooled, after) = pooled((bins, unit), period, pixels());
+        let response = self.response(all, (bins, unit), &pooled)?;
+        let photons: Vec<u64> = pixels().map(|pixel| pixel.count()).collect();
+        let method = match method {
+            LifetimeMethod::Auto if typical(&photons) < FEW => LifetimeMethod::Mean,
+            LifetimeMethod::Auto => LifetimeMethod::Exp,
+            method => method,
+        };
+        let mut used = LifetimeUsed {
+            method: method.name(),
+            period_s: period,
+            harmonic: is_phasor.then_some(harmonic),
+            response: None,
+            of_all_s: None,
+            background_per_pixel: None,
+            deviance_ratio: None,
+            photons_after_period: after,
+        };
+        let stop = || context.progress.is_cancelled();
+        let found = match Lifetimes::new(&pooled, photons.len() as u64, &response, period, &stop) {
+            Ok(found) => found,
+            // Nothing is measured yet.
+            Err(FitError::NoCounts) => {
+                let pixels = Arc::new(vec![PixelLifetime::default(); photons.len()]);
+                return Ok(Some(PixelLifetimes { pixels, method, used, words: String::new() }));
+            }
+            Err(error) => return Err(not_found(&error)),
+        };
+        used.response = Some(match found.response() {
+            FoundResponse::Gaussian { centre, fwhm } => {
+                ResponseUsed::Gaussian { centre_s: centre, fwhm_s: fwhm }
+            }
+            FoundResponse::Tail { from, to } => ResponseUsed::Tail { from_s: from, to_s: to },
+            FoundResponse::Measured { shift } => ResponseUsed::Measured { shift_s: shift },
+        });
+        used.of_all_s = Some(found.all().tau);
+        used.background_per_pixel = Some(found.background());
+        used.deviance_ratio = found.deviance_ratio();
+        let phasors = found.phasors(harmonic).filter(|_| is_phasor);
+        let least = self.min_photons.unwrap_or(LIFETIME_PHOTONS);
+        let of_pixel = |pixel: PixelCounts<'_>| {
+            if pixel.count() < least {
+                return PixelLifetime::default();
+            }
+            let bins: Vec<f64> = pixel.bins().iter().map(|&count| count as f64).collect();
+            match (&phasors, method) {
+                (Some(phasors), _) => {
+                    let phasor = phasors.of(&bins);
+                    let lifetime = phasor.as_ref().and_then(|of| phasors.lifetime(of));
+                    PixelLifetime { lifetime, background: None, phasor }
+                }
+                (None, LifetimeMethod::Mean) => {
+                    PixelLifetime { lifetime: found.mean(&bins), ..PixelLifetime::default() }
+                }
+                (None, _) => {
+                    let of = found.exponential(&bins);
+                    let (lifetime, background) = of.unzip();
+                    PixelLifetime { lifetime, background, phasor: None }
+                }
+            }
+        };
+        let mut all = Vec::with_capacity(photons.len());
+        for some in counts.counts.chunks(counts.stride * TOGETHER) {
+            if stop() {
+                return Err(tagq_query::Error::Cancelled.into());
+            }
+            let each = || some.par_chunks_exact(counts.stride).map(PixelCounts).map(of_pixel);
+            all.extend(context.pool.install(|| each().collect::<Vec<_>>()));
+        }
+        let words = words(method, harmonic, &found, period);
+        let pixels = PixelLifetimes { pixels: Arc::new(all), method, used, words };
+        pixels.note(resolved, &photons, least);
+        Ok(Some(pixels))
+    }
+}
+
+impl Image {
+    /// Returns the response of the instrument that is asked for.
+    fn response(
+        &self,
+        all: &[Resolved<'_, Query>],
+        (bins, unit): (&Bins, Tick),
+        pooled: &Data,
+    ) -> Result<ResponseOf, Error> {
+        let Resolved { run, context, .. } = all[0];
+        let path = match (&self.irf, &self.irf_channel) {
+            (None | Some(PixelResponse::Auto), None) => return Ok(ResponseOf::Auto),
+            (Some(PixelResponse::Tail), None) => return Ok(ResponseOf::Tail),
+            (None, Some(_)) => None,
+            (Some(PixelResponse::Auto | PixelResponse::Tail), Some(_)) => {
+                let reason =
+                    "`irf_channel` is a response that is measured; leave `irf` out, or name a run";
+                return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
+            }
+            (Some(PixelResponse::At(path)), _) => Some(Path::new(path)),
+        };
+        let measured = |response| ResponseOf::Measured(Box::new(response));
+        if let Some(path) = path.filter(|path| is_response_text(path)) {
+            if self.irf_channel.is_some() {
+                let reason = "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out";
+                return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
+            }
+            return Ok(measured(response_of(&response_of_text(path, pooled)?)?));
+        }
+        let request = self.micro_times_of(bins, self.irf_channel.clone())?;
+        let answer = if let Some(path) = path {
+            let options =
+                OpenOptions { tick: Some(run.store().manifest().tick), ..OpenOptions::default() };
+            let opened = open(path, &options, context.progress)?;
+            if micro_tick(&opened)? != unit {
+                let reason =
+                    format!("{}: its micro times have another unit than the image", path.display());
+                return Err(RequestError::options(&["irf"], reason).into());
+            }
+            kind::sum(&request, &[(&opened, &quiet(context))], None)?.0
+        } else {
+            let contexts: Vec<_> = all.iter().map(|of| quiet(of.context)).collect();
+            let runs: Vec<_> = all.iter().map(|of| of.run).zip(&contexts).collect();
+            kind::sum(&request, &runs, None)?.0
+        };
+        Ok(measured(counted_response(&answer)?))
+    }
+}
+
+/// Returns the context of a question whose notes the image had.
+fn quiet<'a>(context: &QueryContext<'a>) -> QueryContext<'a> {
+    QueryContext { progress: &Silent, intervals: None, windows: None, ..*context }
+}
+
+impl PixelLifetimes {
+    /// Adds the columns, of the rows from `first` on.
+    pub(super) fn add_to(&self, table: Table, (first, rows): (usize, usize)) -> Table {
+        let of = |value: fn(&PixelLifetime) -> Option<f64>| {
+            let pixels = Arc::clone(&self.pixels);
+            Cells::made(rows, move |row| pixels.get(first + row).and_then(value))
+        };
+        let table = table
+            .with(
+                Column::floats("lifetime_s", of(|pixel| Some(pixel.lifetime?.tau)))
+                    .heading("lifetime")
+                    .unit(Unit::Seconds)
+                    .err("lifetime_s_err"),
+            )
+            .with(Column::floats("lifetime_s_err", of(|pixel| Some(pixel.lifetime?.err))).hidden());
+        match self.method {
+            LifetimeMethod::Exp => {
+                table.with(Column::floats("background", of(|pixel| pixel.background)))
+            }
+            LifetimeMethod::Phasor => table
+                .with(
+                    Column::floats("phasor_g", of(|pixel| Some(pixel.phasor?.g)))
+                        .err("phasor_g_err"),
+                )
+                .with(Column::floats("phasor_g_err", of(|pixel| err(pixel, 0))).hidden())
+                .with(
+                    Column::floats("phasor_s", of(|pixel| Some(pixel.phasor?.s)))
+                        .err("phasor_s_err"),
+                )
+                .with(Column::floats("phasor_s_err", of(|pixel| err(pixel, 1))).hidden())
+                .with(
+                    Column::floats(
+                        "phasor_covariance",
+                        of(|pixel| Some(pixel.phasor?.variances[2])),
+                    )
+                    .hidden(),
+                ),
+            LifetimeMethod::Auto | LifetimeMethod::Mean => table,
+        }
+    }
+
+    /// Notes what was chosen, and what makes lifetimes doubtful.
+    fn note(&self, resolved: &Resolved<'_, Query>, photons: &[u64], least: u64) {
+        let note = |text: &str| resolved.context.progress.note(text);
+        let typical = typical(photons);
+        if typical < FEW && self.method != LifetimeMethod::Phasor {
+            let by = if self.method == LifetimeMethod::Mean {
+                "by the mean arrival time"
+            } else {
+                "by likelihood"
+            };
+            note(&format!(
+                "lifetimes {by}: half of the photons are in pixels with at most {}; larger pixels, as with `bin_pixels` 3, \
+                 have more",
+                counted(typical, "photon")
+            ));
+        }
+        if matches!(self.used.response, Some(ResponseUsed::Gaussian { .. }))
+            && let Some(ratio) = self.used.deviance_ratio.filter(|ratio| *ratio > MISFIT)
+        {
+            note(&format!(
+                "a Gaussian is not quite the response: the deviance of all pixels together is {ratio:.1} times the expected one. \
+                 Lifetimes are off alike, by a part of its width; `irf` tail leaves the response out"
+            ));
+        }
+        if self.used.photons_after_period > 0 {
+            note(&format!(
+                "{} later than a period of the pulses, and left out of lifetimes",
+                counted(self.used.photons_after_period, "photon")
+            ));
+        }
+        let enough = photons.iter().filter(|&&photons| photons >= least).count();
+        let with = self.pixels.iter().filter(|pixel| pixel.lifetime.is_some()).count();
+        if enough > 0 && with < enough {
+            note(&format!(
+                "{} of {} with at least {least} photons have no lifetime: their decay is none, or longer than twice the period",
+                enough - with,
+                counted(enough as u64, "pixel")
+            ));
+        }
+    }
+}
+
+fn err(pixel: &PixelLifetime, of: usize) -> Option<f64> {
+    Some(pixel.phasor?.variances[of].max(0.0).sqrt())
+}
+
+/// Returns the photons of the pixel in which half of all photons are reached, from the pixels with the fewest on.
+fn typical(photons: &[u64]) -> u64 {
+    let mut sorted = photons.to_vec();
+    sorted.sort_unstable();
+    let half = sorted.iter().sum::<u64>().div_ceil(2);
+    let mut sum = 0;
+    sorted
+        .into_iter()
+        .find(|photons| {
+            sum += photons;
+            sum >= half
+        })
+        .unwrap_or(0)
+}
+
+/// Returns the decay of all pixels together, in seconds, where a unit k is at k; without the bins that end after the
+/// period, and the photons in these.
+fn pooled<'a>(
+    (bins, unit): (&Bins, Tick),
+    period: Option<f64>,
+    pixels: impl Iterator<Item = PixelCounts<'a>>,
+) -> (Data, u64) {
+    let mut sums = vec![0_u64; bins.count()];
+    for pixel in pixels {
+        sums.iter_mut().zip(pixel.bins()).for_each(|(sum, more)| *sum += more);
+    }
+    let end = |bin: usize| unit.seconds_of(bins.edge(bin + 1).into());
+    let is_in = |bin: &usize| period.is_none_or(|period| end(*bin) <= period * (1.0 + 1e-9));
+    let within = (0..bins.count()).take_while(is_in).count();
+    let after = sums.split_off(within).into_iter().sum();
+    let edge = |at: usize| unit.seconds_of(2 * i128::from(bins.edge(at)) - 1) / 2.0;
+    let all = (0..within).map(|bin| Bin { from: edge(bin), to: edge(bin + 1) }).collect();
+    let values = sums.into_iter().map(|sum| sum as f64).collect();
+    (Data { bins: all, values, noise: Noise::Poisson, exposure: None }, after)
+}
+
+fn words(method: LifetimeMethod, harmonic: u32, found: &Lifetimes, period: Option<f64>) -> String {
+    let time = |seconds: f64| in_words(seconds, seconds / 1e3);
+    let by = match method {
+        LifetimeMethod::Mean => "from mean arrival times".to_owned(),
+        LifetimeMethod::Phasor => format!("from the phase at harmonic {harmonic}"),
+        LifetimeMethod::Auto | LifetimeMethod::Exp => "by likelihood".to_owned(),
+    };
+    let response = match found.response() {
+        FoundResponse::Gaussian { centre, fwhm } => {
+            format!("response found, a Gaussian of {} at {}", time(fwhm), time(centre))
+        }
+        FoundResponse::Tail { from, to } => format!("photons from {} to {}", time(from), time(to)),
+        FoundResponse::Measured { shift } => format!("response moved by {}", time(shift)),
+    };
+    let period = period.map_or(String::new(), |period| format!(", period {}", time(period)));
+    format!("; lifetimes {by}, {response}{period}; {} of all together", time(found.all().tau))
+}
+
+/// Returns the error of a fit to all pixels together.
+fn not_found(error: &FitError) -> Error {
+    match error {
+        FitError::Cancelled => tagq_query::Error::Cancelled.into(),
+        error => RequestError::options(
+            &["lifetime", "bin", "range", "irf"],
+            format!("no lifetimes: the decay of all pixels together is not fitted: {error}"),
+        )
+        .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_photons_are_in_pixels_with_no_more() {
+        assert_eq!(typical(&[]), 0);
+        assert_eq!(typical(&[0, 0, 7]), 7);
+        // 1,000 photons in pixels with 10, and 900 in one.
+        let mut photons = vec![10; 100];
+        photons.push(900);
+        assert_eq!(typical(&photons), 10);
+        photons.push(200);
+        assert_eq!(typical(&photons), 200);
+    }
+}
