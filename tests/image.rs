@@ -61,11 +61,11 @@ pub(crate) fn ptu_of(resolution: f64, scan: &[Vec<u8>], records: &[Record]) -> V
     let mut wraps = 0;
     for &(pulse, what) in records {
         if pulse >> 10 > wraps {
-            let more = ((pulse >> 10) - wraps) as u32;
+            let more = u32::try_from((pulse >> 10) - wraps).unwrap();
             bytes.extend((1 << 31 | 63 << 25 | more).to_le_bytes());
             wraps = pulse >> 10;
         }
-        let pulse = (pulse & 0x3ff) as u32;
+        let pulse = u32::try_from(pulse & 0x3ff).unwrap();
         let record = match what {
             // Input 1 is number 0.
             Ok((input, micro)) => (input - 1) << 25 | micro << 10 | pulse,

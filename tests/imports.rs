@@ -99,7 +99,7 @@ const FLOORS: [Floors; 16] = [
             &["information", "models"],
             &["estimate"],
             &["profile", "structure"],
-            &["fit"],
+            &["fit", "lifetimes"],
         ],
     },
     Floors {

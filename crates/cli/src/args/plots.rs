@@ -157,12 +157,14 @@ pub(super) fn argv(
     words: impl IntoIterator<Item = OsString>,
     command: Option<&clap::Command>,
 ) -> Vec<OsString> {
-    let args = || command.into_iter().flat_map(clap::Command::get_arguments);
-    let draws = args().any(|arg| arg.get_id() == "plot");
     const FIGURES: [&str; 13] = [
         "svg", "png", "html", "pdf", "eps", "jpg", "jpeg", "gif", "ps", "tif", "tiff", "bmp",
         "webp",
     ];
+    let args = || command.into_iter().flat_map(clap::Command::get_arguments);
+    let words: Vec<OsString> = words.into_iter().collect();
+    let is_plot = |word: &OsString| word.as_encoded_bytes().starts_with(b"--plot");
+    let draws = args().any(|arg| arg.get_id() == "plot") && !words.iter().any(is_plot);
     let is_figure = |word: &OsString| {
         let end = Path::new(word).extension().and_then(OsStr::to_str);
         end.is_some_and(|end| FIGURES.iter().any(|figure| end.eq_ignore_ascii_case(figure)))

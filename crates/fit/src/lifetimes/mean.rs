@@ -3,17 +3,17 @@
 //! A mean of 2.1 of all photons, of which a tenth is background at a mean of 6: the decay has 1.67. That of each
 //! lifetime is known from the table; the folded exponential of a short response has τ − P/(exp(P/τ) − 1).
 
-use super::{FEW, Lifetime, Lifetimes};
+use super::estimator::{FEW, Lifetime, Lifetimes};
 
 impl Lifetimes {
     /// Returns the lifetime with the mean arrival time of a decay, without the background, which is the same in each
     /// decay; `None` if no lifetime has it.
     ///
-    /// The error follows from the scatter of the arrival times of the lifetime that was found and of the background; of
+    /// The error follows from that of the background, and from the scatter of the arrival times of the lifetime that was found and of the background; of
     /// fewer than [`FEW`] photons, of that of all decays together if it is longer.
     #[must_use]
     pub fn mean(&self, counts: &[f64]) -> Option<Lifetime> {
-        let Self { shapes, background, all, .. } = self;
+        let Self { shapes, background, background_err, all, .. } = self;
         let (mut photons, mut sum) = (0.0, 0.0);
         for (&place, time) in shapes.places.iter().zip(&shapes.times) {
             photons += counts[place];
@@ -29,9 +29,11 @@ impl Lifetimes {
         let log = inverted(of, mean, shapes.first, shapes.last())?;
         let slope = shapes.moments(log)[0][1];
         let of_scatter = if photons < FEW as f64 { log.max(libm::log(all.tau)) } else { log };
+        let of_background = (mean - flat_mean) * background_err / net;
         let [[mean, ..], [square, ..]] = shapes.moments(of_scatter);
         let of_flat = mean.mul_add(mean - 2.0 * flat_mean, flat_square);
-        let variance = net.mul_add(square - mean * mean, background * of_flat) / (net * net);
+        let variance = net.mul_add(square - mean * mean, background * of_flat) / (net * net)
+            + of_background * of_background;
         let tau = libm::exp(log);
         Some(Lifetime { tau, err: variance.sqrt() * tau / slope })
     }

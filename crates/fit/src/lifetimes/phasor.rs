@@ -5,7 +5,10 @@
 
 use std::f64::consts::TAU;
 
-use super::{FEW, Lifetime, Lifetimes, shapes::Shapes};
+use super::{
+    estimator::{FEW, Lifetime, Lifetimes},
+    shapes::Shapes,
+};
 
 /// Finds phasors of decays at one harmonic of the pulses.
 #[derive(Debug)]
@@ -15,8 +18,10 @@ pub struct Phasors<'a> {
     omega: f64,
     /// For each bin the cosine and the sine of the angle of its middle, and those of twice the angle.
     waves: Vec<[Complex; 2]>,
-    /// The expected photons of the background, and their sums.
+    /// The expected photons of the background, and their standard error.
     background: f64,
+    background_err: f64,
+    /// The phasors of one photon of the background.
     flat: [Complex; 2],
     /// The phasors of one photon of all decays together.
     all: [Complex; 2],
@@ -42,7 +47,7 @@ impl Lifetimes {
     /// Returns what finds phasors at a harmonic of the pulses; `None` without their period.
     #[must_use]
     pub fn phasors(&self, harmonic: u32) -> Option<Phasors<'_>> {
-        let Self { shapes, background, all, .. } = self;
+        let Self { shapes, background, background_err, all, .. } = self;
         let omega = TAU * f64::from(harmonic) / shapes.period?;
         let wave = |angle: f64| {
             let (sin, cos) = libm::sincos(angle);
@@ -51,14 +56,23 @@ impl Lifetimes {
         let waves: Vec<[Complex; 2]> =
             shapes.times.iter().map(|time| [1.0, 2.0].map(|of| wave(of * omega * time))).collect();
         let (log, bins) = (libm::log(all.tau), waves.len());
-        let flat = summed(&waves, |_| background / bins as f64);
+        let flat = summed(&waves, |_| 1.0 / bins as f64);
         let of_all = summed(&waves, |bin| shapes.share(bin, log)[0]);
         // The response is the phasor of an exponential over the one that it would have without it.
         let angle = omega * all.tau;
         let ideal = [1.0, angle].map(|part| part / angle.mul_add(angle, 1.0));
         let calibration = quotient(ideal, of_all[0]);
-        let background = *background;
-        Some(Phasors { shapes, omega, waves, background, flat, all: of_all, calibration })
+        let (background, background_err) = (*background, *background_err);
+        Some(Phasors {
+            shapes,
+            omega,
+            waves,
+            background,
+            background_err,
+            flat,
+            all: of_all,
+            calibration,
+        })
     }
 }
 
@@ -71,17 +85,18 @@ impl Phasors<'_> {
     /// [`FEW`] those of all decays together.
     #[must_use]
     pub fn of(&self, counts: &[f64]) -> Option<Phasor> {
-        let Self { shapes, waves, background, flat, all, calibration, .. } = self;
+        let Self { shapes, waves, background, background_err, flat, all, calibration, .. } = self;
         let photons: f64 = shapes.places.iter().map(|&place| counts[place]).sum();
         let net = photons - background;
         if net <= 0.0 {
             return None;
         }
         let measured = summed(waves, |bin| counts[shapes.places[bin]]);
-        let at = [0, 1].map(|part| (measured[0][part] - flat[0][part]) / net);
+        let at = [0, 1].map(|part| (measured[0][part] - background * flat[0][part]) / net);
         let (sums, [g, s]) = if photons < FEW as f64 {
             let of = |times: usize| {
-                [0, 1].map(|part| f64::mul_add(net, all[times][part], flat[times][part]))
+                [0, 1]
+                    .map(|part| f64::mul_add(net, all[times][part], background * flat[times][part]))
             };
             ([of(0), of(1)], all[0])
         } else {
@@ -89,10 +104,17 @@ impl Phasors<'_> {
         };
         let [once, twice] = sums;
         // The sums of squares about the phasor.
-        let of_g = (photons + twice[0]) / 2.0 - 2.0 * g * once[0] + g * g * photons;
-        let of_s = (photons - twice[0]) / 2.0 - 2.0 * s * once[1] + s * s * photons;
+        let of_g = f64::midpoint(photons, twice[0]) - 2.0 * g * once[0] + g * g * photons;
+        let of_s = f64::midpoint(photons, -twice[0]) - 2.0 * s * once[1] + s * s * photons;
         let of_both = twice[1] / 2.0 - g * once[1] - s * once[0] + g * s * photons;
-        let [of_g, of_s, of_both] = [of_g, of_s, of_both].map(|of| of / (net * net));
+        // That of the background moves the phasor towards its own one.
+        let moved = [0, 1].map(|part| (at[part] - flat[0][part]) * background_err);
+        let [of_g, of_s, of_both] = [
+            moved[0].mul_add(moved[0], of_g),
+            moved[1].mul_add(moved[1], of_s),
+            moved[0].mul_add(moved[1], of_both),
+        ]
+        .map(|of| of / (net * net));
         let [a, b] = *calibration;
         let [g, s] = product(*calibration, at);
         let variances = [

@@ -6,7 +6,7 @@
 use crate::{
     data::Data,
     error::Error,
-    estimate::{Search, Settings, most_likely},
+    estimate::{Fitted, Search, Settings, most_likely},
     models::{Decay, EXPONENTIALS_MAX, Response},
     problem::Stop,
     special::FULL_WIDTH,
@@ -14,8 +14,13 @@ use crate::{
 
 /// Standard deviations of the response on either side of its centre without which a tail begins.
 const TAIL: f64 = 3.0;
-/// By so much an exponential more has to lower the deviance: it has two parameters.
-const BETTER: f64 = 20.0;
+/// By so much an exponential more has to lower the deviance: it has two parameters. What is left of a second lifetime
+/// would be taken for background.
+const BETTER: f64 = 10.0;
+
+/// The step of the background that gives its error, as a part of all photons, and the least difference of a deviance.
+const STEP: f64 = 0.02;
+const LEAST: f64 = 1e-2;
 
 /// The response of the instrument that is asked for.
 #[derive(Debug, Clone)]
@@ -59,8 +64,9 @@ pub(super) struct Pooled {
     /// The parameters of the response in that model.
     of_response: Vec<f64>,
     pub found: FoundResponse,
-    /// Background in a bin.
+    /// Background in a bin, and its standard error.
     pub background: f64,
+    pub background_err: f64,
     /// The deviance over the expected one.
     pub deviance_ratio: Option<f64>,
 }
@@ -80,17 +86,19 @@ impl Pooled {
         };
         let settings = Settings { search: Search::Rough, ..Settings::default() };
         let mut best = most_likely(&model(1)?, data, &settings, stop)?;
+        let mut best_model = model(1)?;
         for exponentials in 2..=EXPONENTIALS_MAX {
-            if !best.is_off() {
-                break;
-            }
-            match most_likely(&model(exponentials)?, data, &settings, stop) {
-                Ok(more) if more.deviance < best.deviance - BETTER => best = more,
+            let model = model(exponentials)?;
+            match most_likely(&model, data, &settings, stop) {
+                Ok(more) if more.deviance < best.deviance - BETTER => {
+                    (best, best_model) = (more, model);
+                }
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 // Too few bins, or no minimum: the one before is the best.
                 _ => break,
             }
         }
+        let background_err = background_err(&best_model, data, &best, stop)?;
         let value = |name: &str| best.get(name).map_or(0.0, |of| of.value);
         let (found, of_response) = match response {
             ResponseOf::Measured(_) => {
@@ -114,6 +122,7 @@ impl Pooled {
             model: model(1)?,
             of_response,
             found,
+            background_err,
             background: value("background"),
             deviance_ratio: best.deviance_ratio(),
         })
@@ -123,4 +132,22 @@ impl Pooled {
     pub fn photon(&self, tau: f64) -> Vec<f64> {
         [&[1.0, tau, 0.0], &self.of_response[..]].concat()
     }
+}
+
+/// Returns the standard error of the background, which may be at its bound, zero: from the deviance with a little more
+/// background, in which all other parameters are fitted again. Long lifetimes look like background.
+fn background_err(model: &Decay, data: &Data, best: &Fitted, stop: Stop<'_>) -> Result<f64, Error> {
+    let step = STEP * data.values.iter().sum::<f64>() / data.values.len() as f64;
+    let values = best.parameters.iter().map(|of| (of.name.clone(), of.value));
+    let (fixed, start): (Vec<_>, Vec<_>) = values.partition(|(name, _)| name == "background");
+    let fixed = fixed.into_iter().map(|(name, value)| (name, value + step)).collect();
+    let settings = Settings { fixed, start, search: Search::Rough, ..Settings::default() };
+    let more = match most_likely(model, data, &settings, stop) {
+        Ok(fitted) => fitted.deviance - best.deviance,
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(_) => return Ok(0.0),
+    };
+    // A deviance above the expected one says that all errors are larger.
+    let scale = best.deviance_ratio().unwrap_or(1.0).max(1.0).sqrt();
+    Ok(scale * step / more.max(LEAST).sqrt())
 }

@@ -56,13 +56,12 @@ impl Shapes {
             pooled.model.predict(&pooled.photon(tau), &data.bins, &mut shares)?;
             Ok::<_, Error>(shares)
         };
-        let rotation = match period {
-            None => 0,
-            // The shares are lowest before the rise.
-            Some(_) => {
-                let shares = predict((to - from) / 8.0)?;
-                (0..shares.len()).min_by(|a, b| shares[*a].total_cmp(&shares[*b])).unwrap_or(0)
-            }
+        // The shares are lowest before the rise.
+        let rotation = if period.is_some() {
+            let shares = predict((to - from) / 8.0)?;
+            (0..shares.len()).min_by(|a, b| shares[*a].total_cmp(&shares[*b])).unwrap_or(0)
+        } else {
+            0
         };
         let time = |place: usize| {
             let next = if place < rotation { period.unwrap_or(0.0) } else { 0.0 };

@@ -502,7 +502,14 @@ class Requests:
         bin_s: float | None = None,
         range: Duration | tuple[Duration, Duration] | None = None,
         range_s: float | tuple[float, float] | None = None,
+        lifetime: Literal["auto", "mean", "phasor", "exp"] | None = None,
+        irf: str | None = None,
+        irf_channel: Channel | None = None,
+        pulse_period: Duration | None = None,
+        pulse_period_s: float | None = None,
+        harmonic: int | None = None,
         min_photons: int | None = None,
+        bin_pixels: int | None = None,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
@@ -554,11 +561,30 @@ class Requests:
         micro
             Also count the micro times of each pixel, in bins.
         bin
-            With micro: width of a bin, rounded to units of the micro times [default: one unit].
+            Width of a bin of micro times, rounded to their units [default: one unit; of lifetimes at most 256
+            bins].
         range
-            With micro: micro times to count, LO..HI [default: 0 to the largest].
+            Micro times that are counted in bins, LO..HI [default: 0 to the largest].
+        lifetime
+            Find the lifetime of each pixel.
+            "auto": exp if most photons are in pixels with at least 100, else mean.
+            "mean": From the mean arrival time, less that of the background.
+            "phasor": From the phase at a harmonic of the pulses.
+            "exp": The likeliest exponential over a background.
+        irf
+            Instrument response, for lifetimes: a run, a text file with one count a bin, auto (a Gaussian at
+            the rise) or tail (only photons after it are used) [default: auto].
+        irf_channel
+            Instrument response: this channel, of the same run or of ``irf``.
+        pulse_period
+            Period of the pulses, for lifetimes [default: that of the file].
+        harmonic
+            Harmonic of the pulses at which phasors are [default: 1].
         min_photons
-            Leave out mean micro times of pixels with fewer photons [default: 1].
+            Leave out mean micro times and lifetimes of pixels with fewer photons [default: 1; of lifetimes
+            20].
+        bin_pixels
+            Take blocks of K x K pixels as pixels.
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
@@ -1055,7 +1081,14 @@ if TYPE_CHECKING:
         bin_s: float | None
         range: Duration | tuple[Duration, Duration] | None
         range_s: float | tuple[float, float] | None
+        lifetime: Literal["auto", "mean", "phasor", "exp"] | None
+        irf: str | None
+        irf_channel: Channel | None
+        pulse_period: Duration | None
+        pulse_period_s: float | None
+        harmonic: int | None
         min_photons: int | None
+        bin_pixels: int | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None

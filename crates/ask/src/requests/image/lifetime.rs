@@ -23,7 +23,6 @@ use super::{
         kind::{self, Resolved},
         micro::micro_tick,
     },
-    counts::ImageCounts,
     request::{Image, LIFETIME_PHOTONS, LifetimeMethod, PixelResponse},
 };
 use crate::{
@@ -73,6 +72,8 @@ pub(super) struct LifetimeUsed {
     /// The expected photons of the background in a pixel.
     #[serde(skip_serializing_if = "Option::is_none")]
     background_per_pixel: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background_per_pixel_err: Option<f64>,
     /// The deviance of the fit to all pixels together over the expected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     deviance_ratio: Option<f64>,
@@ -98,7 +99,7 @@ impl Image {
         &self,
         all: &[Resolved<'_, Query>],
         (bins, unit): (&Bins, Tick),
-        counts: &ImageCounts,
+        (counts, stride): (&[u64], usize),
     ) -> Result<Option<PixelLifetimes>, Error> {
         let (Some(method), [resolved, ..]) = (self.lifetime, all) else { return Ok(None) };
         let (run, context) = (resolved.run, resolved.context);
@@ -124,7 +125,7 @@ impl Image {
             let reason = "phasors need the photons of the whole period; `irf` tail leaves some out";
             return Err(RequestError::options(&["irf", "lifetime"], reason.into()).into());
         }
-        let pixels = || counts.counts.chunks_exact(counts.stride).map(PixelCounts);
+        let pixels = || counts.chunks_exact(stride).map(PixelCounts);
         let (pooled, after) = pooled((bins, unit), period, pixels());
         let response = self.response(all, (bins, unit), &pooled)?;
         let photons: Vec<u64> = pixels().map(|pixel| pixel.count()).collect();
@@ -140,6 +141,7 @@ impl Image {
             response: None,
             of_all_s: None,
             background_per_pixel: None,
+            background_per_pixel_err: None,
             deviance_ratio: None,
             photons_after_period: after,
         };
@@ -161,7 +163,9 @@ impl Image {
             FoundResponse::Measured { shift } => ResponseUsed::Measured { shift_s: shift },
         });
         used.of_all_s = Some(found.all().tau);
-        used.background_per_pixel = Some(found.background());
+        let (background, err) = found.background();
+        used.background_per_pixel = Some(background);
+        used.background_per_pixel_err = Some(err);
         used.deviance_ratio = found.deviance_ratio();
         let phasors = found.phasors(harmonic).filter(|_| is_phasor);
         let least = self.min_photons.unwrap_or(LIFETIME_PHOTONS);
@@ -187,11 +191,11 @@ impl Image {
             }
         };
         let mut all = Vec::with_capacity(photons.len());
-        for some in counts.counts.chunks(counts.stride * TOGETHER) {
+        for some in counts.chunks(stride * TOGETHER) {
             if stop() {
                 return Err(tagq_query::Error::Cancelled.into());
             }
-            let each = || some.par_chunks_exact(counts.stride).map(PixelCounts).map(of_pixel);
+            let each = || some.par_chunks_exact(stride).map(PixelCounts).map(of_pixel);
             all.extend(context.pool.install(|| each().collect::<Vec<_>>()));
         }
         let words = words(method, harmonic, &found, period);

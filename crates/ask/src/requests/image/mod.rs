@@ -318,14 +318,13 @@ impl RequestKind for Image {
         };
         let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
         if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
-            shown.lifetimes = self.lifetimes(all, (bins, unit), &counts)?;
+            shown.lifetimes = self.lifetimes(all, (bins, unit), (&counts.counts, counts.stride))?;
         }
-        let (title, value, of_lifetimes) = match &mut shown.lifetimes {
-            Some(lifetimes) => ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words)),
-            None => {
-                shown.means = unit.map(|unit| (unit, self.min_photons.unwrap_or(1)));
-                ("Image", "count", String::new())
-            }
+        let (title, value, of_lifetimes) = if let Some(lifetimes) = &mut shown.lifetimes {
+            ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words))
+        } else {
+            shown.means = unit.map(|unit| (unit, self.min_photons.unwrap_or(1)));
+            ("Image", "count", String::new())
         };
         let header = format!(
             "{words}{of_lifetimes}; {} in pixels{frames}; tick {}",

@@ -132,7 +132,6 @@ pub const IMAGE: RequestType = RequestType {
     unlisted: None,
     examples: &[
         &[("line", "3"), ("line_end", "4"), ("pixels", "256"), ("lines", "256")],
-        &[("lifetime", "auto")],
         &[
             ("line", "3"),
             ("pixels", "64"),
