@@ -51,8 +51,7 @@ pub struct Image {
     pub pulse_period: Option<Duration>,
     /// The harmonic of the pulses at which phasors are; by default the first.
     pub harmonic: Option<u32>,
-    /// Mean micro times are those of pixels with so many photons; by default of all. Lifetimes are those of pixels with
-    /// [`LIFETIME_PHOTONS`].
+    /// Mean micro times and lifetimes are those of pixels with so many photons; by default all, and for lifetimes 20.
     pub min_photons: Option<u64>,
     /// Pixels are blocks of so many pixels on each side.
     pub bin_pixels: Option<u32>,
