@@ -141,8 +141,9 @@ def test_lifetimes_are_those_of_numpy(tmp_path: Path) -> None:
     """Phasors and mean arrival times by their definitions, from the counts of micro times alone."""
     time, channel, micro, truth = flim(400)
     run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
-    words = dict(line=LINE, line_end=LINE_END, pixels=10, lines=12, pulse_period="10ns")
-    cube = run.image(micro=True, range=("0ns", "10ns"), **words).cube[0].astype(float)
+    scan = dict(line=LINE, line_end=LINE_END, pixels=10, lines=12)
+    words = dict(scan, pulse_period="10ns")
+    cube = run.image(micro=True, range=("0ns", "10ns"), **scan).cube[0].astype(float)
     for harmonic in (1, 2):
         image = run.image(lifetime="phasor", harmonic=harmonic, **words)
         used = image.query["lifetime"]
@@ -176,7 +177,7 @@ def test_lifetimes_are_those_of_numpy(tmp_path: Path) -> None:
     assert blocks.lifetimes.shape == (1, 3, 2) and blocks.counts.shape == (1, 3, 2)
     assert blocks.counts.sum() == cube.sum() and "Gaussian" in str(blocks)
     with pytest.raises(AttributeError, match='lifetime="auto"'):
-        _ = run.image(**words).lifetimes
+        _ = run.image(**scan).lifetimes
     with pytest.raises(tagq.QuestionError, match="none of auto, mean, phasor, exp"):
         run.image(lifetime="likelihood", **words)
 

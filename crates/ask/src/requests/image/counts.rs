@@ -89,6 +89,12 @@ impl ImageCounts {
         self
     }
 
+    /// Returns the number of pixels in frames that have rows.
+    pub(super) fn pixels_shown(&self, raster: Raster, is_apart: bool) -> usize {
+        let of_frame = raster.pixels as usize * raster.lines as usize;
+        of_frame * if is_apart { self.frames_shown(of_frame).len() } else { 1 }
+    }
+
     /// Returns the frames that have rows: those from the first to the last with a line or a photon.
     fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
         let has = |frame: &usize| {

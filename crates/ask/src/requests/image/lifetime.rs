@@ -94,12 +94,13 @@ enum ResponseUsed {
 }
 
 impl Image {
-    /// Returns the lifetimes of the pixels, if they are asked for.
+    /// Returns the lifetimes of the pixels, if they are asked for: of their counts, so many numbers a pixel. So many pixels
+    /// are in frames that there are, and share the background.
     pub(super) fn lifetimes(
         &self,
         all: &[Resolved<'_, Query>],
         (bins, unit): (&Bins, Tick),
-        (counts, stride): (&[u64], usize),
+        (counts, stride, decays): (&[u64], usize, usize),
     ) -> Result<Option<PixelLifetimes>, Error> {
         let (Some(method), [resolved, ..]) = (self.lifetime, all) else { return Ok(None) };
         let (run, context) = (resolved.run, resolved.context);
@@ -146,14 +147,20 @@ impl Image {
             photons_after_period: after,
         };
         let stop = || context.progress.is_cancelled();
-        let found = match Lifetimes::new(&pooled, photons.len() as u64, &response, period, &stop) {
+        let found = match Lifetimes::new(&pooled, decays as u64, &response, period, &stop) {
             Ok(found) => found,
-            // Nothing is measured yet.
-            Err(FitError::NoCounts) => {
+            // A response that does not fit is a mistake; a decay that tells nothing may still grow.
+            Err(error @ (FitError::Model(_) | FitError::UnequalBins)) => {
+                return Err(RequestError::options(&["irf", "bin"], error.to_string()).into());
+            }
+            Err(FitError::Cancelled) => return Err(tagq_query::Error::Cancelled.into()),
+            Err(error) => {
+                context.progress.note(&format!(
+                    "no lifetimes: the decay of all pixels together is not fitted: {error}"
+                ));
                 let pixels = Arc::new(vec![PixelLifetime::default(); photons.len()]);
                 return Ok(Some(PixelLifetimes { pixels, method, used, words: String::new() }));
             }
-            Err(error) => return Err(not_found(&error)),
         };
         used.response = Some(match found.response() {
             FoundResponse::Gaussian { centre, fwhm } => {
@@ -397,18 +404,6 @@ fn words(method: LifetimeMethod, harmonic: u32, found: &Lifetimes, period: Optio
     };
     let period = period.map_or(String::new(), |period| format!(", period {}", time(period)));
     format!("; lifetimes {by}, {response}{period}; {} of all together", time(found.all().tau))
-}
-
-/// Returns the error of a fit to all pixels together.
-fn not_found(error: &FitError) -> Error {
-    match error {
-        FitError::Cancelled => tagq_query::Error::Cancelled.into(),
-        error => RequestError::options(
-            &["lifetime", "bin", "range", "irf"],
-            format!("no lifetimes: the decay of all pixels together is not fitted: {error}"),
-        )
-        .into(),
-    }
 }
 
 #[cfg(test)]

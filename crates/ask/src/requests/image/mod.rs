@@ -45,6 +45,10 @@ use crate::{error::Error, figure::FigureKind};
 const NUMBER_BYTES: u64 = 8;
 /// The largest block of pixels.
 const BLOCK_MAX: u32 = 1_024;
+/// Periods of pulses that differ by no more than this part are one: their rates are measured.
+const SAME_PERIOD: f64 = 1e-3;
+/// Bytes of the lifetime of a pixel.
+const LIFETIME_BYTES: u64 = 128;
 /// The most bins of micro times of a lifetime, by default.
 const LIFETIME_BINS: usize = 256;
 /// Reason why an image is counted from scratch each time.
@@ -240,6 +244,13 @@ impl RequestKind for Image {
                 RequestError::Runs("the runs have micro times of different units".into()).into()
             );
         }
+        let is_stated = self.lifetime.is_some() && self.pulse_period.is_none();
+        let period = |run: &Run| run.pulse_period_s().unwrap_or(0.0);
+        let is_same = |other: f64, first: f64| (other - first).abs() <= SAME_PERIOD * first;
+        if is_stated && others.iter().any(|other| !is_same(period(other.run), period(first.run))) {
+            let reason = "the runs have pulses of different periods; `pulse_period` gives one";
+            return Err(RequestError::Runs(reason.into()).into());
+        }
         Ok(())
     }
 
@@ -247,7 +258,8 @@ impl RequestKind for Image {
         let Resolved { run, context, query, .. } = resolved;
         let (pixels, numbers) = query.size();
         let copies = (context.pool.current_num_threads() + runs) as u64;
-        let of_pixel = copies * NUMBER_BYTES * query.stride() as u64;
+        let of_lifetime = self.lifetime.map_or(0, |_| LIFETIME_BYTES);
+        let of_pixel = copies * NUMBER_BYTES * query.stride() as u64 + of_lifetime;
         limits::check(pixels as u128, "pixels", of_pixel, |most| {
             let fewer = if query.is_apart { "`frames` together, " } else { "" };
             let bins = if self.has_bins() { ", wider bins" } else { "" };
@@ -318,7 +330,9 @@ impl RequestKind for Image {
         };
         let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
         if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
-            shown.lifetimes = self.lifetimes(all, (bins, unit), (&counts.counts, counts.stride))?;
+            let pixels = counts.pixels_shown(raster, query.is_apart);
+            let counts = (&counts.counts[..], counts.stride, pixels);
+            shown.lifetimes = self.lifetimes(all, (bins, unit), counts)?;
         }
         let (title, value, of_lifetimes) = if let Some(lifetimes) = &mut shown.lifetimes {
             ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words))
