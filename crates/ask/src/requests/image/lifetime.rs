@@ -103,29 +103,10 @@ impl Image {
         (counts, stride, decays): (&[u64], usize, usize),
     ) -> Result<Option<PixelLifetimes>, Error> {
         let (Some(method), [resolved, ..]) = (self.lifetime, all) else { return Ok(None) };
-        let (run, context) = (resolved.run, resolved.context);
-        let period = match &self.pulse_period {
-            Some(period) => Some(period.ticks(resolved.tick())? * resolved.tick().seconds()),
-            None => run.pulse_period_s(),
-        };
-        if period.is_some_and(|period| period <= 0.0) {
-            let reason = "`pulse_period` is longer than zero".into();
-            return Err(RequestError::options(&["pulse_period"], reason).into());
-        }
+        let context = resolved.context;
+        let period = self.period_of(resolved)?;
         let harmonic = self.harmonic.unwrap_or(1);
         let is_phasor = method == LifetimeMethod::Phasor;
-        if self.harmonic.is_some() && !is_phasor || harmonic == 0 {
-            let reason = "`harmonic` is one of a phasor, from 1 on; ask for `lifetime` phasor";
-            return Err(RequestError::options(&["harmonic", "lifetime"], reason.into()).into());
-        }
-        if is_phasor && period.is_none() {
-            let what = ": phasors are at a harmonic of the pulses, and the file states no period";
-            return Err(RequestError::missing("pulse_period", what).into());
-        }
-        if is_phasor && self.irf == Some(PixelResponse::Tail) {
-            let reason = "phasors need the photons of the whole period; `irf` tail leaves some out";
-            return Err(RequestError::options(&["irf", "lifetime"], reason.into()).into());
-        }
         let pixels = || counts.chunks_exact(stride).map(PixelCounts);
         let (pooled, after) = pooled((bins, unit), period, pixels());
         let response = self.response(all, (bins, unit), &pooled)?;
@@ -213,6 +194,32 @@ impl Image {
 }
 
 impl Image {
+    /// Returns the period of the pulses, in seconds; checks the options that go with it.
+    fn period_of(&self, resolved: &Resolved<'_, Query>) -> Result<Option<f64>, Error> {
+        let period = match &self.pulse_period {
+            Some(period) => Some(period.ticks(resolved.tick())? * resolved.tick().seconds()),
+            None => resolved.run.pulse_period_s(),
+        };
+        if period.is_some_and(|period| period <= 0.0) {
+            let reason = "`pulse_period` is longer than zero".into();
+            return Err(RequestError::options(&["pulse_period"], reason).into());
+        }
+        let is_phasor = self.lifetime == Some(LifetimeMethod::Phasor);
+        if self.harmonic.is_some() && !is_phasor || self.harmonic == Some(0) {
+            let reason = "`harmonic` is one of a phasor, from 1 on; ask for `lifetime` phasor";
+            return Err(RequestError::options(&["harmonic", "lifetime"], reason.into()).into());
+        }
+        if is_phasor && period.is_none() {
+            let what = ": phasors are at a harmonic of the pulses, and the file states no period";
+            return Err(RequestError::missing("pulse_period", what).into());
+        }
+        if is_phasor && self.irf == Some(PixelResponse::Tail) {
+            let reason = "phasors need the photons of the whole period; `irf` tail leaves some out";
+            return Err(RequestError::options(&["irf", "lifetime"], reason.into()).into());
+        }
+        Ok(period)
+    }
+
     /// Returns the response of the instrument that is asked for.
     fn response(
         &self,
