@@ -348,7 +348,7 @@ impl SimulationOptions {
     }
 
     /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The usual tick
-    /// needs none where readers assume it.
+    /// is left out where readers take it by default.
     fn keep_tick(
         &self,
         (path, other): (&Path, Option<&dyn TagForm>),

@@ -37,9 +37,9 @@ pub struct Lifetime {
 }
 
 impl Lifetimes {
-    /// Finds the response and the background in `pooled`, the sum of `decays` decays. Its bins are equal and begin at
-    /// zero or later. With the period of the pulses, photons of earlier pulses are part of each decay, and bins that
-    /// end after the period are left out.
+    /// Finds the response and the background in `pooled`, the sum of `decays` decays. Its bins have one width, in the unit
+    /// of the lifetimes. With the period of the pulses in that unit, photons of earlier pulses are part of each decay, and
+    /// bins that end after the period are left out.
     ///
     /// # Errors
     /// [`Error::NoCounts`], [`Error::TooFewBins`], [`Error::UnequalBins`], [`Error::NoConvergence`],

@@ -1,7 +1,7 @@
 //! Lifetimes from the mean arrival time.
 //!
-//! A mean of 2.1 of all photons, of which a tenth is background at a mean of 6: the decay has 1.67. That of each
-//! lifetime is known from the table; the folded exponential of a short response has τ − P/(exp(P/τ) − 1).
+//! All photons have the mean 2.1. A tenth is background, with the mean 6. So the decay has the mean 1.67. The table has
+//! the mean of each lifetime; the folded exponential of a short response has τ − P/(exp(P/τ) − 1).
 
 use super::estimator::{FEW, Lifetime, Lifetimes};
 
@@ -9,8 +9,9 @@ impl Lifetimes {
     /// Returns the lifetime with the mean arrival time of a decay, without the background, which is the same in each
     /// decay; `None` if no lifetime has it.
     ///
-    /// The error follows from that of the background, and from the scatter of the arrival times of the lifetime that was found and of the background; of
-    /// fewer than [`FEW`] photons, of that of all decays together if it is longer.
+    /// The error follows from the error of the background, and from how far the arrival times of the lifetime and of the
+    /// background scatter. Of fewer than [`FEW`] photons, the lifetime of all decays together is taken for the scatter if
+    /// it is longer.
     #[must_use]
     pub fn mean(&self, counts: &[f64]) -> Option<Lifetime> {
         let Self { shapes, background, background_err, all, .. } = self;

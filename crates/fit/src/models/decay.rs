@@ -69,8 +69,8 @@ impl Decay {
         Ok(Self { exponentials, response, period })
     }
 
-    /// Creates the model with a Gaussian response, of which the centre and the width are fitted, too. With a period the
-    /// decays of all pulses are added.
+    /// Creates the model with a Gaussian response. Its centre and its width are fitted, too. With a period the decays of
+    /// all pulses are added.
     ///
     /// # Errors
     /// [`Error::Model`] for a number of exponentials other than 1, 2 and 3.

@@ -46,7 +46,7 @@ pub(super) struct PixelLifetimes {
     pub words: String,
 }
 
-/// What is known of a pixel.
+/// The lifetime of a pixel, and what was found with it.
 #[derive(Debug, Clone, Copy, Default)]
 struct PixelLifetime {
     lifetime: Option<Lifetime>,
@@ -63,7 +63,7 @@ pub(super) struct LifetimeUsed {
     period_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     harmonic: Option<u32>,
-    /// The response that was found; without photons there is none.
+    /// The response that was found; none if nothing was fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<ResponseUsed>,
     /// The lifetime of all pixels together, as one exponential.
@@ -313,7 +313,7 @@ impl PixelLifetimes {
         }
     }
 
-    /// Notes what was chosen, and what makes lifetimes doubtful.
+    /// Notes the method that was chosen, and why lifetimes may be wrong.
     fn note(&self, resolved: &Resolved<'_, Query>, photons: &[u64], least: u64) {
         let note = |text: &str| resolved.context.progress.note(text);
         let typical = typical(photons);
@@ -347,7 +347,7 @@ impl PixelLifetimes {
         let with = self.pixels.iter().filter(|pixel| pixel.lifetime.is_some()).count();
         if enough > 0 && with < enough {
             note(&format!(
-                "{} of {} with at least {least} photons have no lifetime: their decay is none, or longer than twice the period",
+                "{} of {} with at least {least} photons have no lifetime: none up to twice the period fits them",
                 enough - with,
                 counted(enough as u64, "pixel")
             ));
