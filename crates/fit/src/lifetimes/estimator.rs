@@ -21,6 +21,8 @@ pub struct Lifetimes {
     pub(super) background_err: f64,
     /// The deviance of the fit to all decays together over the expected one.
     deviance_ratio: Option<f64>,
+    /// Counts of all decays together in bins that end after the period.
+    after_period: f64,
     /// All decays together, as one exponential.
     pub(super) all: ExponentialLifetime,
     /// The variance of the logarithm of its lifetime by one photon.
@@ -37,7 +39,7 @@ pub struct Lifetime {
 }
 
 impl Lifetimes {
-    /// Finds the response and the background in `pooled`, the sum of `decays` decays. Its bins have one width, in the unit
+    /// Finds the response and the background in `pooled`, the sum of so many decays, which share the background. Its bins have one width, in the unit
     /// of the lifetimes. With the period of the pulses in that unit, photons of earlier pulses are part of each decay, and
     /// bins that end after the period are left out.
     ///
@@ -46,21 +48,31 @@ impl Lifetimes {
     /// [`Error::Cancelled`] after `stop`, [`Error::Model`] for a response that does not fit to the period.
     pub fn new(
         pooled: &Data,
-        decays: u64,
+        decays: f64,
         response: &ResponseOf,
         period: Option<f64>,
         stop: Stop<'_>,
     ) -> Result<Self, Error> {
         let data = in_period(pooled, period)?;
+        let after_period = pooled.values[data.values.len()..].iter().sum();
         let pooled = Pooled::of(&data, response, period, stop)?;
         let shapes = Shapes::new(&data, &pooled, period)?;
         let all = shapes.likeliest(&shapes.seen(&data.values)).ok_or(Error::NoCounts)?;
-        let part = shapes.len() as f64 / decays.max(1) as f64;
+        let part = shapes.len() as f64 / decays.max(1.0);
         let [background, background_err] =
             [pooled.background, pooled.background_err].map(|of| of * part);
         let of_all = shapes.variance(&all);
         let Pooled { found, deviance_ratio, .. } = pooled;
-        Ok(Self { shapes, found, background, background_err, deviance_ratio, all, of_all })
+        Ok(Self {
+            shapes,
+            found,
+            background,
+            background_err,
+            deviance_ratio,
+            after_period,
+            all,
+            of_all,
+        })
     }
 
     /// Returns the response that was found.
@@ -85,6 +97,12 @@ impl Lifetimes {
     #[must_use]
     pub fn deviance_ratio(&self) -> Option<f64> {
         self.deviance_ratio
+    }
+
+    /// Returns the counts of all decays together in the bins that end after the period, which are left out.
+    #[must_use]
+    pub fn after_period(&self) -> f64 {
+        self.after_period
     }
 
     /// Returns the likeliest lifetime of a decay and its background; `None` without photons, or if the lifetime is the

@@ -6,15 +6,16 @@
 use super::estimator::{FEW, Lifetime, Lifetimes};
 
 impl Lifetimes {
-    /// Returns the lifetime with the mean arrival time of a decay, without the background, which is the same in each
-    /// decay; `None` if no lifetime has it.
+    /// Returns the lifetime with the mean arrival time of a decay, without the background, which is this part of that of a
+    /// whole decay; `None` if no lifetime has it.
     ///
     /// The error follows from the error of the background, and from how far the arrival times of the lifetime and of the
     /// background scatter. Of fewer than [`FEW`] photons, the lifetime of all decays together is taken for the scatter if
     /// it is longer.
     #[must_use]
-    pub fn mean(&self, counts: &[f64]) -> Option<Lifetime> {
-        let Self { shapes, background, background_err, all, .. } = self;
+    pub fn mean(&self, counts: &[f64], part: f64) -> Option<Lifetime> {
+        let Self { shapes, all, .. } = self;
+        let (background, background_err) = (self.background * part, self.background_err * part);
         let (mut photons, mut sum) = (0.0, 0.0);
         for (&place, time) in shapes.places.iter().zip(&shapes.times) {
             photons += counts[place];

@@ -77,15 +77,16 @@ impl Lifetimes {
 }
 
 impl Phasors<'_> {
-    /// Returns the phasor of a decay, whose photons are at the middles of their bins; `None` if there are no more
-    /// photons than background.
+    /// Returns the phasor of a decay, whose photons are at the middles of their bins, and whose background is this part of
+    /// that of a whole decay; `None` if there are no more photons than background.
     ///
     /// The variances are those of n photons, ((1 + g₂)/2 − g²)/n, ((1 − g₂)/2 − s²)/n and (s₂/2 − g·s)/n before the
     /// calibration, with the phasor g₂, s₂ at twice the frequency: of the photons of the decay, or of fewer than
     /// [`FEW`] those of all decays together.
     #[must_use]
-    pub fn of(&self, counts: &[f64]) -> Option<Phasor> {
-        let Self { shapes, waves, background, background_err, flat, all, calibration, .. } = self;
+    pub fn of(&self, counts: &[f64], part: f64) -> Option<Phasor> {
+        let Self { shapes, waves, flat, all, calibration, .. } = self;
+        let (background, background_err) = (self.background * part, self.background_err * part);
         let photons: f64 = shapes.places.iter().map(|&place| counts[place]).sum();
         let net = photons - background;
         if net <= 0.0 {

@@ -142,11 +142,7 @@ fn background_err(model: &Decay, data: &Data, best: &Fitted, stop: Stop<'_>) -> 
     let (fixed, start): (Vec<_>, Vec<_>) = values.partition(|(name, _)| name == "background");
     let fixed = fixed.into_iter().map(|(name, value)| (name, value + step)).collect();
     let settings = Settings { fixed, start, search: Search::Rough, ..Settings::default() };
-    let more = match most_likely(model, data, &settings, stop) {
-        Ok(fitted) => fitted.deviance - best.deviance,
-        Err(Error::Cancelled) => return Err(Error::Cancelled),
-        Err(_) => return Ok(0.0),
-    };
+    let more = most_likely(model, data, &settings, stop)?.deviance - best.deviance;
     // A deviance above the expected one says that all errors are larger.
     let scale = best.deviance_ratio().unwrap_or(1.0).max(1.0).sqrt();
     Ok(scale * step / more.max(LEAST).sqrt())

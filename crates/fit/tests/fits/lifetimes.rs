@@ -69,7 +69,7 @@ fn added(pixels: &[Vec<f64>]) -> Data {
 }
 
 fn lifetimes(pixels: &[Vec<f64>], response: &ResponseOf) -> Lifetimes {
-    let count = pixels.len() as u64;
+    let count = pixels.len() as f64;
     Lifetimes::new(&added(pixels), count, response, Some(PERIOD), &|| false).unwrap()
 }
 
@@ -92,8 +92,8 @@ fn errors_of_pixels_cover() {
                 let all = lifetimes(&pixels, &response);
                 let phasors = all.phasors(1).unwrap();
                 let methods: [(&str, &Estimate<'_>); 3] = [
-                    ("mean", &|counts| all.mean(counts)),
-                    ("phasor", &|counts| phasors.lifetime(&phasors.of(counts)?)),
+                    ("mean", &|counts| all.mean(counts, 1.0)),
+                    ("phasor", &|counts| phasors.lifetime(&phasors.of(counts, 1.0)?)),
                     ("exp", &|counts| Some(all.exponential(counts)?.0)),
                 ];
                 for (method, estimate) in methods {
@@ -167,7 +167,7 @@ fn phasors_lie_on_the_semicircle() {
             let place = 1.0 + angle * angle;
             let phasors = all.phasors(harmonic).unwrap();
             for counts in &pixels {
-                let of = phasors.of(counts).unwrap();
+                let of = phasors.of(counts, 1.0).unwrap();
                 let [of_g, of_s, _] = of.variances;
                 let off =
                     [(of.g - 1.0 / place) / of_g.sqrt(), (of.s - angle / place) / of_s.sqrt()];
@@ -175,6 +175,22 @@ fn phasors_lie_on_the_semicircle() {
                 assert!(of_g.sqrt() < 0.01, "{of:?}");
             }
         }
+    }
+}
+
+/// A block at the end of a line has a part of the pixels of the others, and this part of the background.
+#[test]
+fn a_part_of_a_decay_has_this_part_of_the_background() {
+    let pixels = pixels(&mut Random(11), 50, 1_000.0, &sharp, &|_| 2.5);
+    let all = lifetimes(&pixels, &ResponseOf::Auto);
+    let phasors = all.phasors(1).unwrap();
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    for whole in &pixels {
+        let quarter: Vec<f64> = whole.iter().map(|of| of / 4.0).collect();
+        let [of, at] = [all.mean(whole, 1.0).unwrap(), all.mean(&quarter, 0.25).unwrap()];
+        assert!(near(of.tau, at.tau), "{of:?} {at:?}");
+        let [of, at] = [phasors.of(whole, 1.0).unwrap(), phasors.of(&quarter, 0.25).unwrap()];
+        assert!(near(of.g, at.g) && near(of.s, at.s), "{of:?} {at:?}");
     }
 }
 
@@ -188,14 +204,14 @@ fn pixels_without_light_have_no_lifetime() {
     // Fewer than the background that each pixel has.
     dark[60] = 10.0;
     for counts in [&empty, &dark] {
-        assert!(all.mean(counts).is_none() && phasors.of(counts).is_none());
+        assert!(all.mean(counts, 1.0).is_none() && phasors.of(counts, 1.0).is_none());
     }
     assert!(all.exponential(&empty).is_none());
     // Light that is all background has no lifetime either: the longest one is not an answer.
     let flat = vec![100.0; BINS];
     assert!(all.exponential(&flat).is_none_or(|(of, part)| part > 0.9 || of.err > of.tau));
-    let nothing = Lifetimes::new(&added(&[empty]), 1, &ResponseOf::Auto, Some(PERIOD), &|| false);
+    let nothing = Lifetimes::new(&added(&[empty]), 1.0, &ResponseOf::Auto, Some(PERIOD), &|| false);
     assert!(nothing.is_err());
-    let stopped = Lifetimes::new(&added(&pixels), 50, &ResponseOf::Auto, Some(PERIOD), &|| true);
+    let stopped = Lifetimes::new(&added(&pixels), 50.0, &ResponseOf::Auto, Some(PERIOD), &|| true);
     assert_eq!(stopped.unwrap_err(), tagq_fit::Error::Cancelled);
 }

@@ -6,9 +6,13 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::MicroColumn;
+use tagq_store::{Channels, MicroColumn};
 
-use super::{histogram::Bins, kind::Kind};
+use super::{
+    histogram::Bins,
+    kind::Kind,
+    micro_bins::{BinTable, Micro},
+};
 use crate::{
     counters::{Countable, Ledger, Needs},
     error::Error,
@@ -116,6 +120,7 @@ impl MicroTimes {
     }
 }
 
+/// Takes the micro times of these rows of the channels that have a place.
 fn take_rows(
     source: &Source<'_>,
     micro: MicroColumn<'_>,
@@ -123,14 +128,33 @@ fn take_rows(
     place_of: &[usize],
     mut take: impl FnMut(usize, u32),
 ) {
-    let (labels, micro) = (source.tags.channels.read(rows.clone()), micro.read(rows.clone()));
-    for row in 0..rows.len() {
-        let label = usize::from(labels.label(row));
-        if let Some(&place) = place_of.get(label)
-            && place != usize::MAX
-            && let Some(micro) = micro.get(row)
-        {
-            take(place, micro);
+    fn each<L: Copy + Into<usize>, M: Micro>(
+        (labels, micro): (&[L], &[M]),
+        place_of: &[usize],
+        take: &mut impl FnMut(usize, u32),
+    ) {
+        for (&label, micro) in labels.iter().zip(micro) {
+            if let Some(&place) = place_of.get(label.into())
+                && place != usize::MAX
+                && let Some(micro) = micro.get()
+            {
+                take(place, micro);
+            }
+        }
+    }
+    let of = rows.clone();
+    match (source.tags.channels, micro) {
+        (Channels::U8(labels), MicroColumn::U16(micro)) => {
+            each((labels.read(rows), micro.read(of)), place_of, &mut take);
+        }
+        (Channels::U8(labels), MicroColumn::U32(micro)) => {
+            each((labels.read(rows), micro.read(of)), place_of, &mut take);
+        }
+        (Channels::U16(labels), MicroColumn::U16(micro)) => {
+            each((labels.read(rows), micro.read(of)), place_of, &mut take);
+        }
+        (Channels::U16(labels), MicroColumn::U32(micro)) => {
+            each((labels.read(rows), micro.read(of)), place_of, &mut take);
         }
     }
 }
@@ -164,8 +188,9 @@ impl Countable for MicroTimes {
     ) -> Result<(Counts, State), Error> {
         let bins = self.bins.count();
         let nothing = || vec![0_u64; bins * self.channels.len()];
+        let table = BinTable::new(&self.bins);
         let take = |counts: &mut Vec<u64>, place: usize, micro: u32| {
-            if let Some(bin) = self.bins.holding(micro.into()) {
+            if let Some(bin) = table.holding(micro) {
                 counts[place * bins + bin] += 1;
             }
         };

@@ -9,6 +9,7 @@ mod histogram2d;
 mod image;
 pub(crate) mod kind;
 mod micro;
+mod micro_bins;
 mod rates;
 mod shortest;
 mod tuples;

@@ -92,7 +92,9 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
                 let Some(micro) = micro.filter(|_| stride > 1) else { continue };
                 counts[at + 1] += 1;
                 counts[at + 2] += u64::from(micro);
-                counts[at + 3] += u64::from(micro * micro);
+                let square = u64::from(micro) * u64::from(micro);
+                counts[at + 3] += square & u64::from(u32::MAX);
+                counts[at + 4] += square >> 32;
                 if let PixelMicro::Bins(bins) = &image.micro
                     && let Some(bin) = bins.holding(micro.into())
                 {

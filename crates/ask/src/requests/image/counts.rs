@@ -89,14 +89,8 @@ impl ImageCounts {
         self
     }
 
-    /// Returns the number of pixels in frames that have rows.
-    pub(super) fn pixels_shown(&self, raster: Raster, is_apart: bool) -> usize {
-        let of_frame = raster.pixels as usize * raster.lines as usize;
-        of_frame * if is_apart { self.frames_shown(of_frame).len() } else { 1 }
-    }
-
     /// Returns the frames that have rows: those from the first to the last with a line or a photon.
-    fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
+    pub(super) fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
         let has = |frame: &usize| {
             let at = frame * of_frame * self.stride;
             let counts = self.counts.get(at..at + of_frame * self.stride).unwrap_or_default();
@@ -190,6 +184,15 @@ impl ImageCounts {
     }
 }
 
+/// Returns the area of each block of `side` × `side` pixels as a part of that of a whole block: those at an end are smaller.
+pub(super) fn block_areas(side: u32, raster: Raster) -> Vec<f64> {
+    let parts = |len: u32| {
+        let of = move |at: u32| f64::from(side.min(len - at * side)) / f64::from(side);
+        (0..len.div_ceil(side)).map(of)
+    };
+    parts(raster.lines).flat_map(|high| parts(raster.pixels).map(move |wide| wide * high)).collect()
+}
+
 /// Returns n·Σm² − (Σm)² of n micro times, which is exact in whole numbers.
 fn squares_about_mean(n: u64, sum: u64, squares: u128) -> Option<f64> {
     let all = u128::from(n).checked_mul(squares)?;
@@ -216,4 +219,33 @@ fn mean_of(pixel: PixelCounts<'_>, of_all: Option<f64>, unit: Tick) -> Option<(f
     let spread = if n < FEW { of_all } else { own() };
     let err = spread.map(|spread| spread / (n as f64).sqrt() * tick);
     Some((mean * tick, err))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RASTER: Raster = Raster { pixels: 5, lines: 3, is_two_way: false, sine: None };
+
+    #[test]
+    fn blocks_at_an_end_are_smaller() {
+        assert_eq!(block_areas(2, RASTER), [1.0, 1.0, 0.5, 0.5, 0.5, 0.25]);
+        assert_eq!(block_areas(1, RASTER), [1.0; 15]);
+    }
+
+    /// Six frames: nothing, a line, nothing, a photon of a line that began before, and nothing twice.
+    #[test]
+    fn frames_from_the_first_to_the_last_that_has_something_are_shown() {
+        let of_frame = 15;
+        let mut counts = vec![0; 6 * of_frame];
+        counts[3 * of_frame + 7] = 1;
+        let of = ImageCounts {
+            counts,
+            stride: 1,
+            lines: vec![0, 1, 0, 0, 0, 0],
+            ..ImageCounts::default()
+        };
+        assert_eq!(of.frames_shown(of_frame), 1..4);
+        assert!(ImageCounts::default().frames_shown(of_frame).is_empty());
+    }
 }

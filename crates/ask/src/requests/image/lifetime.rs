@@ -37,6 +37,17 @@ const TOGETHER: usize = 4_096;
 /// A deviance of all pixels together that is larger by this factor than expected is noted.
 const MISFIT: f64 = 2.0;
 
+/// The counts of micro times of the pixels.
+pub(super) struct Decays<'a> {
+    /// Frame by frame, so many numbers a pixel.
+    pub counts: &'a [u64],
+    pub stride: usize,
+    /// The area of each pixel of a frame, as a part of that of a whole one.
+    pub areas: Vec<f64>,
+    /// The frames with a line or a photon, which share the background.
+    pub frames: usize,
+}
+
 /// The lifetimes of all pixels.
 pub(super) struct PixelLifetimes {
     pixels: Arc<Vec<PixelLifetime>>,
@@ -78,7 +89,8 @@ pub(super) struct LifetimeUsed {
     #[serde(skip_serializing_if = "Option::is_none")]
     deviance_ratio: Option<f64>,
     /// Photons with a micro time after the period of the pulses, which are left out.
-    photons_after_period: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    photons_after_period: Option<u64>,
 }
 
 /// The response of the instrument.
@@ -94,21 +106,21 @@ enum ResponseUsed {
 }
 
 impl Image {
-    /// Returns the lifetimes of the pixels, if they are asked for: of their counts, so many numbers a pixel. So many pixels
-    /// are in frames that there are, and share the background.
+    /// Returns the lifetimes of the pixels, if they are asked for.
     pub(super) fn lifetimes(
         &self,
         all: &[Resolved<'_, Query>],
         (bins, unit): (&Bins, Tick),
-        (counts, stride, decays): (&[u64], usize, usize),
+        decays: &Decays<'_>,
     ) -> Result<Option<PixelLifetimes>, Error> {
         let (Some(method), [resolved, ..]) = (self.lifetime, all) else { return Ok(None) };
         let context = resolved.context;
         let period = self.period_of(resolved)?;
         let harmonic = self.harmonic.unwrap_or(1);
         let is_phasor = method == LifetimeMethod::Phasor;
+        let &Decays { counts, stride, ref areas, frames } = decays;
         let pixels = || counts.chunks_exact(stride).map(PixelCounts);
-        let (pooled, after) = pooled((bins, unit), period, pixels());
+        let pooled = pooled((bins, unit), pixels());
         let response = self.response(all, (bins, unit), &pooled)?;
         let photons: Vec<u64> = pixels().map(|pixel| pixel.count()).collect();
         let method = match method {
@@ -125,10 +137,11 @@ impl Image {
             background_per_pixel: None,
             background_per_pixel_err: None,
             deviance_ratio: None,
-            photons_after_period: after,
+            photons_after_period: None,
         };
         let stop = || context.progress.is_cancelled();
-        let found = match Lifetimes::new(&pooled, decays as u64, &response, period, &stop) {
+        let whole = areas.iter().sum::<f64>() * frames as f64;
+        let found = match Lifetimes::new(&pooled, whole, &response, period, &stop) {
             Ok(found) => found,
             // A response that does not fit is a mistake; a decay that tells nothing may still grow.
             Err(error @ (FitError::Model(_) | FitError::UnequalBins)) => {
@@ -155,21 +168,29 @@ impl Image {
         used.background_per_pixel = Some(background);
         used.background_per_pixel_err = Some(err);
         used.deviance_ratio = found.deviance_ratio();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a sum of counts"
+        )]
+        let after = found.after_period() as u64;
+        used.photons_after_period = Some(after);
         let phasors = found.phasors(harmonic).filter(|_| is_phasor);
         let least = self.min_photons.unwrap_or(LIFETIME_PHOTONS);
-        let of_pixel = |pixel: PixelCounts<'_>| {
+        let of_pixel = |(at, pixel): (usize, PixelCounts<'_>)| {
             if pixel.count() < least {
                 return PixelLifetime::default();
             }
             let bins: Vec<f64> = pixel.bins().iter().map(|&count| count as f64).collect();
             match (&phasors, method) {
                 (Some(phasors), _) => {
-                    let phasor = phasors.of(&bins);
+                    let phasor = phasors.of(&bins, areas[at % areas.len()]);
                     let lifetime = phasor.as_ref().and_then(|of| phasors.lifetime(of));
                     PixelLifetime { lifetime, background: None, phasor }
                 }
                 (None, LifetimeMethod::Mean) => {
-                    PixelLifetime { lifetime: found.mean(&bins), ..PixelLifetime::default() }
+                    let lifetime = found.mean(&bins, areas[at % areas.len()]);
+                    PixelLifetime { lifetime, ..PixelLifetime::default() }
                 }
                 (None, _) => {
                     let of = found.exponential(&bins);
@@ -183,7 +204,11 @@ impl Image {
             if stop() {
                 return Err(tagq_query::Error::Cancelled.into());
             }
-            let each = || some.par_chunks_exact(stride).map(PixelCounts).map(of_pixel);
+            let first = all.len();
+            let each = || {
+                let pixels = some.par_chunks_exact(stride).map(PixelCounts).enumerate();
+                pixels.map(|(at, pixel)| of_pixel((first + at, pixel)))
+            };
             all.extend(context.pool.install(|| each().collect::<Vec<_>>()));
         }
         let words = words(method, harmonic, &found, period);
@@ -337,10 +362,10 @@ impl PixelLifetimes {
                  Lifetimes are off alike, by a part of its width; `irf` tail leaves the response out"
             ));
         }
-        if self.used.photons_after_period > 0 {
+        if let Some(after) = self.used.photons_after_period.filter(|after| *after > 0) {
             note(&format!(
                 "{} later than a period of the pulses, and left out of lifetimes",
-                counted(self.used.photons_after_period, "photon")
+                counted(after, "photon")
             ));
         }
         let enough = photons.iter().filter(|&&photons| photons >= least).count();
@@ -374,25 +399,16 @@ fn typical(photons: &[u64]) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the decay of all pixels together, in seconds, where a unit k is at k; without the bins that end after the
-/// period, and the photons in these.
-fn pooled<'a>(
-    (bins, unit): (&Bins, Tick),
-    period: Option<f64>,
-    pixels: impl Iterator<Item = PixelCounts<'a>>,
-) -> (Data, u64) {
+/// Returns the decay of all pixels together, in seconds, where a unit k is at k.
+fn pooled<'a>((bins, unit): (&Bins, Tick), pixels: impl Iterator<Item = PixelCounts<'a>>) -> Data {
     let mut sums = vec![0_u64; bins.count()];
     for pixel in pixels {
         sums.iter_mut().zip(pixel.bins()).for_each(|(sum, more)| *sum += more);
     }
-    let end = |bin: usize| unit.seconds_of(bins.edge(bin + 1).into());
-    let is_in = |bin: &usize| period.is_none_or(|period| end(*bin) <= period * (1.0 + 1e-9));
-    let within = (0..bins.count()).take_while(is_in).count();
-    let after = sums.split_off(within).into_iter().sum();
     let edge = |at: usize| unit.seconds_of(2 * i128::from(bins.edge(at)) - 1) / 2.0;
-    let all = (0..within).map(|bin| Bin { from: edge(bin), to: edge(bin + 1) }).collect();
+    let all = (0..bins.count()).map(|bin| Bin { from: edge(bin), to: edge(bin + 1) }).collect();
     let values = sums.into_iter().map(|sum| sum as f64).collect();
-    (Data { bins: all, values, noise: Noise::Poisson, exposure: None }, after)
+    Data { bins: all, values, noise: Noise::Poisson, exposure: None }
 }
 
 fn words(method: LifetimeMethod, harmonic: u32, found: &Lifetimes, period: Option<f64>) -> String {

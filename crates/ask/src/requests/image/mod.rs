@@ -24,8 +24,8 @@ use tagq_run::{BinWidth, Channel, RequestError, Run, Work, counted};
 use tagq_store::{ScanFacts, Tick, pasted};
 
 use self::{
-    counts::{FramesSeen, ImageCounts, PixelsShown},
-    lifetime::LifetimeUsed,
+    counts::{FramesSeen, ImageCounts, PixelsShown, block_areas},
+    lifetime::{Decays, LifetimeUsed},
     request::LIFETIME_PHOTONS,
 };
 use super::{
@@ -330,9 +330,10 @@ impl RequestKind for Image {
         };
         let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
         if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
-            let pixels = counts.pixels_shown(raster, query.is_apart);
-            let counts = (&counts.counts[..], counts.stride, pixels);
-            shown.lifetimes = self.lifetimes(all, (bins, unit), counts)?;
+            let areas = block_areas(self.bin_pixels.unwrap_or(1), query.raster);
+            let frames = if query.is_apart { counts.frames_shown(areas.len()).len() } else { 1 };
+            let decays = Decays { counts: &counts.counts, stride: counts.stride, areas, frames };
+            shown.lifetimes = self.lifetimes(all, (bins, unit), &decays)?;
         }
         let (title, value, of_lifetimes) = if let Some(lifetimes) = &mut shown.lifetimes {
             ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words))

@@ -2,50 +2,37 @@
 //!
 //! Each photon of the range is counted once: in a pixel, outside of all lines, or in a line after the last one of its
 //! frame. Lines run from 0 to 100 and from 120: photons at 50 and 110 are in the first line and in none.
+//!
+//! Counts that fit into a cache are counted by rows, in a copy of each thread. Others are counted by bands of lines: the
+//! rows of these lines in all frames, by one thread, so that a band stays in the cache and nothing is copied.
 
 use std::ops::Range;
 
-use tagq_store::{Channels, MicroColumn};
+use rayon::prelude::*;
+use tagq_store::{Channels, Times};
 
 use super::{
     Image, ImageReport, PixelMicro,
     lines::{Line, SourceLines},
-    pixels::{LinePixels, SineEdges, by_division, by_reciprocal},
+    walk::{PhotonRows, Photons, PixelWalk, Region, Thread},
 };
 use crate::{
-    kinds::histogram::Bins,
+    kinds::micro_bins::BinTable,
     run::{
+        progress::Pass,
         recording::{Recording, Source},
         time_range::TimeRange,
     },
     scan::{morsels::Execution, route::COLUMN_ROWS, singles::rows_in, threads::add_up},
 };
 
-/// Rows that are decoded together, which stay in the fastest cache.
-const DECODED: usize = 1 << 11;
+/// Counts of all pixels that each thread has a copy of, and those of a band: half a megabyte.
+const CACHED: usize = 1 << 16;
+/// A band has so many rows of a frame, on average: it takes a search to find them.
+const BAND_ROWS: usize = 1 << 11;
 
-/// A range of rows of a source, for the photons with one delay.
-struct PhotonMorsel<'a> {
-    source: &'a Source<'a>,
-    lines: &'a [Line],
-    photons: &'a Photons,
-    rows: Range<usize>,
-}
-
-/// The photons with one delay.
-struct Photons {
-    delay: i64,
-    /// For each label, whether its tags are photons with this delay.
-    is_one: Vec<bool>,
-}
-
-/// The buffers and pixels that a thread keeps from line to line.
-#[derive(Default)]
-struct Thread {
-    times: Vec<i64>,
-    /// The pixels of lines of this length.
-    pixels: Option<(u64, LinePixels)>,
-}
+/// The places of photons: in pixels, in no line, and in lines beyond the last one.
+pub(super) const PLACES: usize = 3;
 
 /// Returns the counts of the pixels, and the photons of the report.
 pub(super) fn count(
@@ -55,278 +42,233 @@ pub(super) fn count(
     execution: &Execution,
     scans: &[SourceLines],
 ) -> (Vec<u64>, ImageReport) {
+    let photons = by_delay(image, recording);
+    let table = match &image.micro {
+        PixelMicro::Bins(bins) => Some(BinTable::new(bins)),
+        PixelMicro::None | PixelMicro::Mean => None,
+    };
+    let step = execution.morsel_rows.unwrap_or(COLUMN_ROWS).max(1);
+    let sources = || recording.sources.iter().zip(scans);
+    let parts =
+        || sources().flat_map(|(source, scan)| photons.iter().map(move |of| (source, scan, of)));
+    let pass = recording.pass(range);
+    let walk = PixelWalk::new(image, table.as_ref());
+    let count = |morsel: &PhotonRows<'_>,
+                 region: Region,
+                 thread: &mut Thread,
+                 counts: &mut [u64],
+                 places: &mut [u64]| {
+        // Times out of order would be in no pixel; the query then fails after the pass.
+        if morsel.source.is_in_order(execution.simd, morsel.rows.clone()) {
+            walk.walk(morsel, region, thread, counts, places);
+        }
+    };
+    let (counts, places) = if let Some(bands) = Bands::of(image, execution, scans, recording) {
+        let mut all: Vec<Vec<PhotonRows<'_>>> = Vec::new();
+        all.resize_with(bands.len(), Vec::new);
+        for (source, scan, of) in parts() {
+            let rows = rows_in(source, of.delay, range);
+            for (band, rows) in bands.cut(source, &scan.lines, of.delay, rows) {
+                let Some(all) = all.get_mut(band) else { continue };
+                all.extend(pieces(rows, step).map(|rows| PhotonRows {
+                    source,
+                    lines: &scan.lines,
+                    photons: of,
+                    rows,
+                }));
+            }
+        }
+        bands.count(&pass, all, count)
+    } else {
+        let mut morsels = Vec::new();
+        for (source, scan, of) in parts() {
+            let rows = pieces(rows_in(source, of.delay, range), step);
+            morsels.extend(rows.map(|rows| PhotonRows {
+                source,
+                lines: &scan.lines,
+                photons: of,
+                rows,
+            }));
+        }
+        let numbers = image.size().0 * image.stride();
+        let of_morsel = |morsel: &PhotonRows<'_>, thread: &mut Thread, counts: &mut [u64]| {
+            let (counts, places) = counts.split_at_mut(numbers);
+            count(morsel, Region { first_line: 0 }, thread, counts, places);
+            0
+        };
+        let (mut counts, _) =
+            add_up(&pass, &morsels, numbers + PLACES, Thread::default, of_morsel, |_, _| {});
+        let places = counts.split_off(numbers);
+        (counts, <[u64; PLACES]>::try_from(places).unwrap_or_default())
+    };
+    let [photons, photons_outside, photons_beyond] = places;
+    (counts, ImageReport { photons, photons_outside, photons_beyond, ..ImageReport::default() })
+}
+
+fn pieces(rows: Range<usize>, step: usize) -> impl Iterator<Item = Range<usize>> {
+    rows.clone().step_by(step).map(move |start| start..rows.end.min(start + step))
+}
+
+/// Returns the photons that have the same delay, for each delay.
+fn by_delay(image: &Image, recording: &Recording<'_>) -> Vec<Photons> {
     let labels = if recording.sources.iter().all(|of| matches!(of.tags.channels, Channels::U8(_))) {
         1 << 8
     } else {
         1 << 16
     };
-    let photons: Vec<Photons> = image
-        .scope
-        .by_delay(&image.photons)
-        .into_iter()
-        .map(|(delay, places)| {
-            let mut is_one = vec![false; labels];
-            for place in places {
-                if let Some(is_one) = is_one.get_mut(usize::from(image.photons[place])) {
-                    *is_one = true;
-                }
+    let of_delay = |(delay, places): (i64, Vec<usize>)| {
+        let mut is_one = vec![false; labels];
+        for place in places {
+            if let Some(is_one) = is_one.get_mut(usize::from(image.photons[place])) {
+                *is_one = true;
             }
-            Photons { delay, is_one }
-        })
-        .collect();
-    let step = execution.morsel_rows.unwrap_or(COLUMN_ROWS).max(1);
-    let mut morsels = Vec::new();
-    for (source, scan) in recording.sources.iter().zip(scans) {
-        for photons in &photons {
-            let rows = rows_in(source, photons.delay, range);
-            morsels.extend(rows.clone().step_by(step).map(|start| PhotonMorsel {
-                source,
-                lines: &scan.lines,
-                photons,
-                rows: start..rows.end.min(start + step),
-            }));
         }
-    }
-    let sine = SineEdges::of(&image.raster);
-    let (pixels, _) = image.size();
-    let numbers = pixels * image.stride();
-    let pass = recording.pass(range);
-    let of_morsel = |morsel: &PhotonMorsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
-        // Times out of order would be in no pixel; the query then fails after the pass.
-        if !morsel.source.is_in_order(execution.simd, morsel.rows.clone()) {
-            return 0;
-        }
-        let (counts, places) = counts.split_at_mut(numbers);
-        PixelWalk { image, sine: sine.as_ref(), morsel, counts, places }.walk(thread);
-        0
+        Photons { delay, is_one }
     };
-    let (mut counts, _) =
-        add_up(&pass, &morsels, numbers + 3, Thread::default, of_morsel, |_, _| {});
-    let report = ImageReport {
-        photons: counts[numbers],
-        photons_outside: counts[numbers + 1],
-        photons_beyond: counts[numbers + 2],
-        ..ImageReport::default()
-    };
-    counts.truncate(numbers);
-    (counts, report)
+    image.scope.by_delay(&image.photons).into_iter().map(of_delay).collect()
 }
 
-/// The walk through a morsel.
-struct PixelWalk<'a, 'c> {
-    image: &'a Image,
-    sine: Option<&'a SineEdges>,
-    morsel: &'a PhotonMorsel<'a>,
-    counts: &'c mut [u64],
-    /// Photons in pixels, in no line, and in lines beyond the last one.
-    places: &'c mut [u64],
+/// Lines that are counted together, of each frame or of all.
+struct Bands {
+    /// Lines of a frame, and of a band.
+    lines: usize,
+    lines_of_band: usize,
+    /// Frames that have pixels of their own; 1 if they are added up.
+    frames: usize,
+    is_apart: bool,
+    /// Counts of a line.
+    of_line: usize,
 }
 
-impl PixelWalk<'_, '_> {
-    fn walk(&mut self, thread: &mut Thread) {
-        let PhotonMorsel { source, lines, photons, ref rows } = *self.morsel;
-        let Thread { times, pixels } = thread;
-        for start in rows.clone().step_by(DECODED) {
-            let rows = start..rows.end.min(start + DECODED);
-            let times = source.tags.time.read(rows.clone(), times);
-            // Lines before the first of these times have ended.
-            let first = times.first().map_or(0, |&first| {
-                lines.partition_point(|line| line.end.saturating_sub(photons.delay) <= first)
-            });
-            let mut done = 0;
-            for line in &lines[first..] {
-                if done == times.len() {
-                    break;
-                }
-                let until = |time: i64| {
-                    let time = time.saturating_sub(photons.delay);
-                    done + times[done..].partition_point(|&of| of < time)
-                };
-                let begin = until(line.start);
-                self.places[1] += self.photons_in(rows.start + done..rows.start + begin);
-                done = begin;
-                if done == times.len() {
-                    break;
-                }
-                let end = done
-                    + times[done..]
-                        .partition_point(|&of| of < line.end.saturating_sub(photons.delay));
-                let of_line = rows.start + done..rows.start + end;
-                if line.number >= u64::from(self.image.raster.lines) {
-                    self.places[2] += self.photons_in(of_line);
-                } else {
-                    self.count_line(line, of_line, &times[done..end], pixels);
-                }
-                done = end;
-            }
-            self.places[1] += self.photons_in(rows.start + done..rows.end);
+impl Bands {
+    /// Returns how lines are divided; `None` if they are counted together.
+    fn of(
+        image: &Image,
+        execution: &Execution,
+        scans: &[SourceLines],
+        recording: &Recording<'_>,
+    ) -> Option<Self> {
+        // With a number of rows for morsels, tests cut images of a few pixels.
+        let cached = execution.morsel_rows.unwrap_or(CACHED);
+        let least = execution.morsel_rows.map_or(BAND_ROWS, |_| 1);
+        let lines = image.raster.lines as usize;
+        let of_line = image.raster.pixels as usize * image.stride();
+        let frames = if image.is_apart { image.frames } else { 1 };
+        if frames * lines * of_line <= cached {
+            return None;
         }
+        let rows: usize = recording.sources.iter().map(|source| source.tags.len()).sum();
+        let scanned = scans.iter().map(|scan| scan.counts.lines.len()).sum::<usize>().max(1);
+        let bands = (rows / scanned / least).max(1);
+        let lines_of_band = (cached / of_line.max(1)).max(lines.div_ceil(bands)).max(1);
+        let bands = Self { lines, lines_of_band, frames, is_apart: image.is_apart, of_line };
+        (bands.len() > 1).then_some(bands)
     }
 
-    /// Returns how many photons are among these rows.
-    fn photons_in(&self, rows: Range<usize>) -> u64 {
-        let is_one = &self.morsel.photons.is_one;
-        let photons = match self.morsel.source.tags.channels {
-            Channels::U8(labels) => {
-                labels.read(rows).iter().filter(|&&label| is_one[usize::from(label)]).count()
-            }
-            Channels::U16(labels) => {
-                labels.read(rows).iter().filter(|&&label| is_one[usize::from(label)]).count()
-            }
-        };
-        photons as u64
+    fn of_frame(&self) -> usize {
+        self.lines.div_ceil(self.lines_of_band)
     }
 
-    /// Counts the photons among rows that are all in a line.
-    fn count_line(
-        &mut self,
-        line: &Line,
+    fn len(&self) -> usize {
+        self.frames * self.of_frame()
+    }
+
+    /// Returns the band of a line; lines beyond the last one of a frame are in its last band.
+    fn band(&self, line: &Line) -> usize {
+        let number = usize::try_from(line.number).unwrap_or(usize::MAX).min(self.lines - 1);
+        (if self.is_apart { line.frame * self.of_frame() } else { 0 }) + number / self.lines_of_band
+    }
+
+    /// Cuts rows at the beginnings of lines of another band. Rows before the first line are those of its band.
+    fn cut(
+        &self,
+        source: &Source<'_>,
+        lines: &[Line],
+        delay: i64,
         rows: Range<usize>,
-        times: &[i64],
-        known: &mut Option<(u64, LinePixels)>,
-    ) {
-        if rows.is_empty() {
-            return;
-        }
-        let raster = &self.image.raster;
-        let length = line.start.abs_diff(line.end);
-        if known.as_ref().is_none_or(|&(of, _)| of != length) {
-            *known = Some((length, LinePixels::of(raster, self.sine, length)));
-        }
-        let Some((_, pixels)) = known else { return };
-        let (frames, lines, side) =
-            (usize::from(self.image.is_apart), raster.lines as usize, raster.pixels as usize);
-        #[expect(clippy::cast_possible_truncation, reason = "below the lines of the raster")]
-        let row = line.frame * frames * lines + line.number as usize;
-        let stride = self.image.stride();
-        let of_line = row * side * stride..(row + 1) * side * stride;
-        // Frames are no more than the facts allow, unless the rows are damaged.
-        let Some(of_line) = self.counts.get_mut(of_line) else { return };
-        let is_backward = raster.is_two_way && line.number % 2 == 1;
-        let photons = LinePhotons {
-            source: self.morsel.source,
-            is_one: &self.morsel.photons.is_one,
-            rows,
-            times,
-            start: line.start.wrapping_sub(self.morsel.photons.delay),
-        };
-        let of_raster = OfRaster { last: side - 1, is_backward, stride, micro: &self.image.micro };
-        self.places[0] += match pixels {
-            &mut LinePixels::Reciprocal { m, k } => {
-                photons.count(of_line, of_raster, |tick| by_reciprocal(tick, m, k))
+    ) -> Vec<(usize, Range<usize>)> {
+        let mut cut = Vec::new();
+        let (mut begin, mut band) = (rows.start, lines.first().map_or(0, |line| self.band(line)));
+        for line in lines {
+            let next = self.band(line);
+            if next != band {
+                let row = row_near(source.tags.time, line.start.saturating_sub(delay), line.row);
+                let row = row.clamp(begin, rows.end.max(begin));
+                cut.push((band, begin..row));
+                (begin, band) = (row, next);
             }
-            &mut LinePixels::Division { pixels, length } => {
-                photons.count(of_line, of_raster, |tick| by_division(tick, pixels, length))
-            }
-            LinePixels::Edges(edges) => {
-                let mut pixel = 0;
-                photons.count(of_line, of_raster, |tick| {
-                    while edges.get(pixel + 1).is_some_and(|&next| next <= tick) {
-                        pixel += 1;
+        }
+        cut.push((band, begin..rows.end));
+        cut.retain(|(_, rows)| !rows.is_empty());
+        cut
+    }
+
+    /// Counts the rows of each band, on several threads.
+    fn count(
+        &self,
+        pass: &Pass<'_>,
+        rows: Vec<Vec<PhotonRows<'_>>>,
+        count: impl Fn(&PhotonRows<'_>, Region, &mut Thread, &mut [u64], &mut [u64]) + Sync,
+    ) -> (Vec<u64>, [u64; PLACES]) {
+        let mut counts = vec![0; self.frames * self.lines * self.of_line];
+        let pieces = pass.in_pieces(rows.iter().map(Vec::len).sum());
+        let frames = counts.chunks_mut(self.lines * self.of_line);
+        let of_band = self.lines_of_band * self.of_line;
+        let bands: Vec<&mut [u64]> = frames.flat_map(|frame| frame.chunks_mut(of_band)).collect();
+        let one =
+            |thread: &mut Thread,
+             (band, (rows, counts)): (usize, (Vec<PhotonRows<'_>>, &mut [u64]))| {
+                let (frame, band) = (band / self.of_frame(), band % self.of_frame());
+                let region = Region { first_line: frame * self.lines + band * self.lines_of_band };
+                let mut places = [0; PLACES];
+                for rows in &rows {
+                    if pieces.begin().is_err() {
+                        break;
                     }
-                    pixel as u64
-                })
-            }
+                    count(rows, region, thread, counts, &mut places);
+                }
+                places
+            };
+        let added = |mut sum: [u64; PLACES], more: [u64; PLACES]| {
+            sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            sum
         };
+        let all = rows.into_par_iter().zip(bands).enumerate().with_max_len(1);
+        let places = all.map_init(Thread::default, one).reduce(Default::default, added);
+        (counts, places)
     }
 }
 
-/// Rows that are all in a line.
-struct LinePhotons<'a> {
-    source: &'a Source<'a>,
-    is_one: &'a [bool],
-    rows: Range<usize>,
-    times: &'a [i64],
-    start: i64,
+/// Returns the first row whose time is at least `time`: searched from row `near` on, in steps that double.
+fn row_near(times: Times<'_>, time: i64, near: usize) -> usize {
+    let (mut low, mut high) = (near.min(times.len()), near.min(times.len()));
+    let mut step = 1;
+    while low > 0 && times.at(low - 1) >= time {
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    step = 1;
+    while high < times.len() && times.at(high) < time {
+        high = times.len().min(high + step);
+        step *= 2;
+    }
+    low + times.rows(low..high.max(low)).partition_point(|of| of < time)
 }
 
-/// How pixels are numbered and what is counted in them.
-#[derive(Clone, Copy)]
-struct OfRaster<'a> {
-    last: usize,
-    is_backward: bool,
-    stride: usize,
-    micro: &'a PixelMicro,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl LinePhotons<'_> {
-    /// Counts in the pixels of the line. Returns how many photons there are.
-    fn count(&self, counts: &mut [u64], of: OfRaster<'_>, pixel: impl FnMut(u64) -> u64) -> u64 {
-        match self.source.tags.channels {
-            Channels::U8(labels) => {
-                self.count_labels(labels.read(self.rows.clone()), counts, of, pixel)
-            }
-            Channels::U16(labels) => {
-                self.count_labels(labels.read(self.rows.clone()), counts, of, pixel)
-            }
-        }
-    }
-
-    fn count_labels<L: Copy + Into<usize>>(
-        &self,
-        labels: &[L],
-        counts: &mut [u64],
-        of: OfRaster<'_>,
-        mut pixel: impl FnMut(u64) -> u64,
-    ) -> u64 {
-        let micro =
-            |row: usize| self.source.micro.and_then(|micro: MicroColumn<'_>| micro.get(row));
-        let mut photons = 0;
-        match of.micro {
-            PixelMicro::None => self.walk(labels, of, &mut pixel, |at, _| {
-                counts[at] += 1;
-                photons += 1;
-            }),
-            PixelMicro::Mean => self.walk(labels, of, &mut pixel, |at, row| {
-                add_micro(&mut counts[at..at + 5], micro(row));
-                photons += 1;
-            }),
-            PixelMicro::Bins(bins) => self.walk(labels, of, &mut pixel, |at, row| {
-                let counts = &mut counts[at..at + of.stride];
-                let micro = micro(row);
-                add_micro(counts, micro);
-                add_bin(counts, bins, micro);
-                photons += 1;
-            }),
-        }
-        photons
-    }
-
-    /// Passes each photon to `take`: the place of its pixel, and its row.
-    fn walk<L: Copy + Into<usize>>(
-        &self,
-        labels: &[L],
-        of: OfRaster<'_>,
-        pixel: &mut impl FnMut(u64) -> u64,
-        mut take: impl FnMut(usize, usize),
-    ) {
-        for (at, (&time, &label)) in self.times.iter().zip(labels).enumerate() {
-            if self.is_one[label.into()] {
-                let tick = time.wrapping_sub(self.start).cast_unsigned();
-                #[expect(clippy::cast_possible_truncation, reason = "below 65,535")]
-                let pixel = pixel(tick) as usize;
-                let pixel = if of.is_backward { of.last - pixel } else { pixel };
-                take(pixel * of.stride, self.rows.start + at);
+    #[test]
+    fn a_row_is_found_from_anywhere() {
+        let of: Vec<i64> = (0..100).map(|row| row / 3 * 10).collect();
+        let times = Times::from(&of[..]);
+        for time in -5..350 {
+            let expected = of.partition_point(|of| *of < time);
+            for near in [0, 1, 50, 98, 99, 100, 1_000] {
+                assert_eq!(row_near(times, time, near), expected, "{time} from {near}");
             }
         }
-    }
-}
-
-/// Adds a photon and its micro time to the first numbers of a pixel.
-fn add_micro(counts: &mut [u64], micro: Option<u32>) {
-    counts[0] += 1;
-    if let Some(micro) = micro {
-        let micro = u64::from(micro);
-        let square = micro * micro;
-        counts[1] += 1;
-        counts[2] += micro;
-        counts[3] += square & u64::from(u32::MAX);
-        counts[4] += square >> 32;
-    }
-}
-
-fn add_bin(counts: &mut [u64], bins: &Bins, micro: Option<u32>) {
-    if let Some(bin) = micro.and_then(|micro| bins.holding(micro.into())) {
-        counts[super::PixelCounts::WITH_MEAN + bin] += 1;
+        assert_eq!(row_near(Times::from(&[][..]), 3, 7), 0);
     }
 }

@@ -4,8 +4,6 @@
 //! and is not counted. With end markers, a start without an end keeps its number, so that the lines after it stay in
 //! their rows.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 use tagq_store::Channels;
 
@@ -18,8 +16,8 @@ use crate::{
     scan::{morsels::Execution, route::COLUMN_ROWS},
 };
 
-/// Rows in which markers are searched together: their times are decoded if one of them is a marker.
-const SEARCHED: usize = 1 << 10;
+/// Rows whose labels are compared with those of markers together.
+const SEARCHED: usize = 1 << 6;
 
 /// A line that has an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +29,8 @@ pub(super) struct Line {
     pub number: u64,
     /// The frame, numbered in the run.
     pub frame: usize,
+    /// The row of the marker that begins it.
+    pub row: usize,
 }
 
 /// The lines of a source.
@@ -70,8 +70,8 @@ pub(super) fn of_sources(
     let of_source = |source: &Source<'_>| {
         let markers = markers(image, source, execution);
         let mut lines = LineMaker::new(image, range, first_frame);
-        for (time, marker) in markers {
-            lines.take(time, marker);
+        for FoundMarker { time, marker, row } in markers {
+            lines.take(time, marker, row);
         }
         let lines = lines.finish();
         first_frame += lines.counts.lines.len();
@@ -80,23 +80,48 @@ pub(super) fn of_sources(
     recording.sources.iter().map(of_source).collect()
 }
 
-/// Returns the delayed times of the markers of a source, in order.
-fn markers(image: &Image, source: &Source<'_>, execution: &Execution) -> Vec<(i64, Marker)> {
+/// A marker that was found, in the order in which markers count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FoundMarker {
+    /// The delayed time.
+    time: i64,
+    marker: Marker,
+    row: usize,
+}
+
+/// The channel of a marker, and its delay.
+struct MarkerChannel {
+    channel: u16,
+    marker: Marker,
+    delay: i64,
+}
+
+/// Returns the markers of a source, in order of delayed time.
+fn markers(image: &Image, source: &Source<'_>, execution: &Execution) -> Vec<FoundMarker> {
     let markers = image.markers;
     let channels = [
         (Some(markers.line), Marker::Start),
         (markers.line_end, Marker::End),
         (markers.frame, Marker::Frame),
     ];
-    let channels: Vec<(u16, Marker, i64)> = channels
+    let channels: Vec<MarkerChannel> = channels
         .into_iter()
-        .filter_map(|(channel, of)| channel.map(|channel| (channel, of)))
-        .map(|(channel, of)| (channel, of, image.scope.delay_of(channel)))
+        .filter_map(|(channel, marker)| {
+            let channel = channel?;
+            Some(MarkerChannel { channel, marker, delay: image.scope.delay_of(channel) })
+        })
         .collect();
     let starts: Vec<usize> = (0..source.tags.len()).step_by(COLUMN_ROWS).collect();
     let of_piece = |&start: &usize| {
         let rows = start..source.tags.len().min(start + COLUMN_ROWS);
-        markers_among(source, &channels, rows, execution)
+        match source.tags.channels {
+            Channels::U8(labels) => {
+                markers_among(source, labels.read(rows.clone()), &channels, rows.start, execution)
+            }
+            Channels::U16(labels) => {
+                markers_among(source, labels.read(rows.clone()), &channels, rows.start, execution)
+            }
+        }
     };
     let mut found = starts.par_iter().map(of_piece).collect::<Vec<_>>().concat();
     // Delays can change the order.
@@ -104,49 +129,34 @@ fn markers(image: &Image, source: &Source<'_>, execution: &Execution) -> Vec<(i6
     found
 }
 
-fn markers_among(
+fn markers_among<L: Copy + Eq + TryFrom<u16> + Into<u16>>(
     source: &Source<'_>,
-    channels: &[(u16, Marker, i64)],
-    rows: Range<usize>,
+    labels: &[L],
+    channels: &[MarkerChannel],
+    first_row: usize,
     execution: &Execution,
-) -> Vec<(i64, Marker)> {
+) -> Vec<FoundMarker> {
+    let narrow = |of: &MarkerChannel| L::try_from(of.channel).ok();
+    let wanted: Vec<L> = channels.iter().filter_map(narrow).collect();
     let mut found = Vec::new();
-    let mut buffer = Vec::new();
-    for start in rows.clone().step_by(SEARCHED) {
-        let rows = start..rows.end.min(start + SEARCHED);
-        if !has_any(source.tags.channels, channels, rows.clone()) {
+    for (number, labels) in labels.chunks(SEARCHED).enumerate() {
+        // Compares all labels without an early exit, so that the compiler can compare many at once.
+        let has = |of: &L| labels.iter().fold(0, |any, label| any | u8::from(label == of)) > 0;
+        if !wanted.iter().any(has) {
             continue;
         }
-        if !source.is_in_order(execution.simd, rows.clone()) {
+        let start = first_row + number * SEARCHED;
+        if !source.is_in_order(execution.simd, start..start + labels.len()) {
             continue;
         }
-        let times = source.tags.time.read(rows.clone(), &mut buffer);
-        let labels = source.tags.channels.read(rows);
-        for (row, &time) in times.iter().enumerate() {
-            let label = labels.label(row);
-            for &(channel, marker, delay) in channels {
-                if channel == label {
-                    found.push((time.wrapping_add(delay), marker));
-                }
+        for (row, &label) in (start..).zip(labels) {
+            for of in channels.iter().filter(|of| of.channel == label.into()) {
+                let time = source.tags.time.at(row).wrapping_add(of.delay);
+                found.push(FoundMarker { time, marker: of.marker, row });
             }
         }
     }
     found
-}
-
-/// Returns whether any of these rows is of one of the channels. Compares all labels without an early exit, so that
-/// the compiler can compare many at once.
-fn has_any(labels: Channels<'_>, channels: &[(u16, Marker, i64)], rows: Range<usize>) -> bool {
-    channels.iter().any(|&(channel, ..)| match labels {
-        Channels::U8(labels) => u8::try_from(channel).is_ok_and(|channel| {
-            labels.read(rows.clone()).iter().map(|&of| usize::from(of == channel)).sum::<usize>()
-                > 0
-        }),
-        Channels::U16(labels) => {
-            labels.read(rows.clone()).iter().map(|&of| usize::from(of == channel)).sum::<usize>()
-                > 0
-        }
-    })
 }
 
 /// A line that has begun.
@@ -154,6 +164,7 @@ struct OpenLine {
     start: i64,
     number: u64,
     frame: usize,
+    row: usize,
 }
 
 /// Makes lines of markers that arrive in order.
@@ -183,7 +194,7 @@ impl<'a> LineMaker<'a> {
         }
     }
 
-    fn take(&mut self, time: i64, marker: Marker) {
+    fn take(&mut self, time: i64, marker: Marker, row: usize) {
         let in_range = u64::from(self.range.contains(time));
         let has_ends = self.image.markers.line_end.is_some();
         match marker {
@@ -215,7 +226,7 @@ impl<'a> LineMaker<'a> {
                 }
                 let frame = self.first_frame + self.frames.len() - 1;
                 if let Some((_, of_frame)) = self.frames.last_mut() {
-                    self.open = Some(OpenLine { start: time, number: *of_frame, frame });
+                    self.open = Some(OpenLine { start: time, number: *of_frame, frame, row });
                     *of_frame += 1;
                 }
             }
@@ -224,9 +235,9 @@ impl<'a> LineMaker<'a> {
 
     /// Ends the open line, if there is one, at a time.
     fn close(&mut self, time: i64) {
-        let Some(OpenLine { start, number, frame }) = self.open.take() else { return };
+        let Some(OpenLine { start, number, frame, row }) = self.open.take() else { return };
         if start < time {
-            self.lines.push(Line { start, end: time, number, frame });
+            self.lines.push(Line { start, end: time, number, frame, row });
         } else {
             self.report.starts_without_end += u64::from(self.range.contains(start));
         }

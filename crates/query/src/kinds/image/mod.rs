@@ -1,10 +1,13 @@
 //! Images by markers: photons counted in the pixels of lines, which begin and end at marker tags.
 //!
-//! `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `count` walks through the photons.
+//! `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk` finds the photons of lines,
+//! `sums` adds them up, and `count` divides the work.
 
 mod count;
 mod lines;
 mod pixels;
+mod sums;
+mod walk;
 
 use std::f64::consts::FRAC_PI_2;
 

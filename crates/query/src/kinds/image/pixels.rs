@@ -1,9 +1,10 @@
 //! The pixel of a time in a line: ⌊d·N/L⌋ for the tick d of a line of L ticks and N pixels at constant speed.
 //!
-//! A division per photon is slow, so it is a product with a reciprocal: with L ≤ 2^b, k = 2b and m = ⌈N·2^k/L⌉ it is
-//! ⌊d·m/2^k⌋. Of 100 ticks and 4 pixels, ticks 24 and 25 are in pixels 0 and 1. Proof: m·L = N·2^k + r with 0 ≤ r <
-//! L, so d·m/2^k = d·N/L + d·r/(L·2^k). The fraction of d·N/L is at most (L − 1)/L, and d·r < L² ≤ 2^k, so the second
-//! term is below 1/L: the whole part is that of d·N/L. m fits in 64 bits if N·2^(b+1) ≤ 2^64.
+//! A division per photon is slow, so it is a product with a reciprocal: with L ≤ 2^b, k = max(2b, 64) and m = ⌈N·2^k/L⌉
+//! it is ⌊d·m/2^k⌋, the upper half of a product of 128 bits, moved by k − 64. Of 100 ticks and 4 pixels, ticks 24 and 25
+//! are in pixels 0 and 1. Proof: m·L = N·2^k + r with 0 ≤ r < L, so d·m/2^k = d·N/L + d·r/(L·2^k). The fraction of d·N/L
+//! is at most (L − 1)/L, and d·r < L² ≤ 2^k, so the second term is below 1/L: the whole part is that of d·N/L. m fits in
+//! 64 bits if N·2^(k − 64) < L and the quotient is not rounded up to 2^64.
 
 use super::Raster;
 
@@ -13,8 +14,8 @@ const ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Finds the pixels of the ticks of lines of one length.
 #[derive(Debug, Clone)]
 pub(super) enum LinePixels {
-    /// ⌊d·m/2^k⌋.
-    Reciprocal { m: u64, k: u32 },
+    /// ⌊d·m/2^(64 + shift)⌋.
+    Reciprocal { m: u64, shift: u32 },
     /// Lines so long that the reciprocal does not fit: ⌊d·N/L⌋.
     Division { pixels: u64, length: u64 },
     /// The first tick of each pixel, and the length of the line.
@@ -55,21 +56,23 @@ impl LinePixels {
             return Self::Edges(edges.iter().map(tick).collect());
         }
         let pixels = u64::from(raster.pixels);
-        let b = length.next_power_of_two().trailing_zeros();
-        if length > 1 << 62 || u128::from(pixels) << (b + 1) > 1 << 64 {
-            return Self::Division { pixels, length };
+        let division = Self::Division { pixels, length };
+        if length > 1 << 62 {
+            return division;
         }
-        let k = 2 * b;
-        let m = (u128::from(pixels) << k).div_ceil(length.into());
-        // m ≤ N·2^(b+1), see above; if it is equal to 2^64, N·2^k/L was not below it.
-        u64::try_from(m).map_or(Self::Division { pixels, length }, |m| Self::Reciprocal { m, k })
+        let shift = (2 * length.next_power_of_two().trailing_zeros()).saturating_sub(64);
+        if u128::from(pixels) << shift >= u128::from(length) {
+            return division;
+        }
+        let m = (u128::from(pixels) << (64 + shift)).div_ceil(length.into());
+        u64::try_from(m).map_or(division, |m| Self::Reciprocal { m, shift })
     }
 
     /// Returns the pixel of a tick of the line; those of later ticks are not before it.
     #[cfg(test)]
     fn at(&self, tick: u64) -> u64 {
         match self {
-            Self::Reciprocal { m, k } => by_reciprocal(tick, *m, *k),
+            Self::Reciprocal { m, shift } => by_reciprocal(tick, *m, *shift),
             Self::Division { pixels, length } => by_division(tick, *pixels, *length),
             Self::Edges(edges) => edges.partition_point(|&edge| edge <= tick) as u64 - 1,
         }
@@ -78,8 +81,8 @@ impl LinePixels {
 
 #[expect(clippy::cast_possible_truncation, reason = "a pixel is below 65,535")]
 #[inline]
-pub(super) fn by_reciprocal(tick: u64, m: u64, k: u32) -> u64 {
-    ((u128::from(tick) * u128::from(m)) >> k) as u64
+pub(super) fn by_reciprocal(tick: u64, m: u64, shift: u32) -> u64 {
+    ((u128::from(tick) * u128::from(m)) >> 64) as u64 >> shift
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a pixel is below 65,535")]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tagq_query::{Recording, Source};
 use tagq_store::{
     Block, ChannelRows, Channels, MicroColumn, Tags,
-    format::{MICRO_NONE_U16, PerFile},
+    format::{MICRO_NONE, MICRO_NONE_U16, PerFile},
 };
 
 /// The (time, channel) pairs of each source.
@@ -67,18 +67,23 @@ fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
         Channels::U16((&*tags.iter().map(|&(_, label)| label).collect::<Vec<_>>().leak()).into())
     };
     let mut source = Recording::from_tags(Tags { time: time.into(), channels }).sources.remove(0);
-    let micro = |&(time, label): &(i64, u16)| {
-        micro_of(time, label).and_then(|micro| u16::try_from(micro).ok()).unwrap_or(MICRO_NONE_U16)
-    };
-    source.micro =
-        Some(MicroColumn::U16((&*tags.iter().map(micro).collect::<Vec<_>>().leak()).into()));
+    let micro = || tags.iter().map(|&(time, label)| micro_of(time, label));
+    let is_short = |micro: Option<u32>| micro.is_none_or(|micro| micro < MICRO_NONE_U16.into());
+    source.micro = Some(if micro().all(is_short) {
+        let short = micro().map(|micro| micro.map_or(Ok(MICRO_NONE_U16), u16::try_from).unwrap());
+        MicroColumn::U16((&*short.collect::<Vec<_>>().leak()).into())
+    } else {
+        let wide = micro().map(|micro| micro.unwrap_or(MICRO_NONE));
+        MicroColumn::U32((&*wide.collect::<Vec<_>>().leak()).into())
+    });
     source
 }
 
-/// Returns the micro time of a tag.
+/// Returns the micro time of a tag: some of channel 2 are longer than two bytes.
 pub(crate) fn micro_of(time: i64, label: u16) -> Option<u32> {
     let micro = u32::try_from(7 * time.rem_euclid(50) % 50).ok()? + u32::from(label % 3);
-    (micro % 10 != 9).then_some(micro)
+    let is_long = label == 2 && micro % 4 == 0;
+    (micro % 10 != 9).then_some(if is_long { micro * 50_000_017 } else { micro })
 }
 
 /// Returns blocks over all sources; block borders are independent of source borders.
