@@ -58,6 +58,7 @@ fn make(folder: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
         light: Light::Pairs { rate: pair_rate, pulse_period: None, beam_splitter: false },
         detectors: (1..=CHANNELS).map(detector).collect(),
         drift: None,
+        clock: None,
         start: 0,
         duration,
         seed: 1,

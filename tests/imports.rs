@@ -78,9 +78,11 @@ const FLOORS: [Floors; 16] = [
     Floors {
         of: "simulate",
         floors: &[
-            &["error", "simulation", "moment", "seeds"],
-            &["check", "comb"],
-            &["process"],
+            &["error", "moment", "scan", "seeds"],
+            &["comb", "simulation"],
+            &["raster"],
+            &["signal"],
+            &["check", "process"],
             &["lane"],
             &["plan"],
             &["tags"],
@@ -144,6 +146,7 @@ const FLOORS: [Floors; 16] = [
             &["destination"],
             &["new_file", "new_store", "recorder"],
             &["recorded"],
+            &["fluorescence"],
             &["simulate"],
             &["details", "setup"],
             &["convert", "derive", "merge"],

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use tagq::{Appended, Event, Progress as _, SimulationOptions};
+use tagq::{Appended, Event, FluorescenceOptions, Progress as _, SimulationOptions};
 use tagq_export::{PreferredForm, TagFormat, report::table::quantities::counted};
 
 use crate::{args::SimulateArgs, progress::Reporter};
@@ -44,7 +44,18 @@ impl SimulateArgs {
             rate: args.rate,
             coherent: args.coherent,
             emitter: args.emitter,
+            fluorescence: FluorescenceOptions {
+                lifetimes: args.fluorescence.fluorescence,
+                scan: args.fluorescence.scan,
+                dwell: args.fluorescence.dwell,
+                two_way: args.fluorescence.two_way,
+                sine: args.fluorescence.sine,
+                disc: args.fluorescence.disc,
+                disc_rate: args.fluorescence.disc_rate,
+            },
             pulsed: args.pulsed,
+            clock: args.clock,
+            clock_divider: args.clock_divider,
             beam_splitter: args.beam_splitter,
             efficiency: args.efficiency,
             dark: args.dark,

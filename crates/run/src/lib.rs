@@ -38,6 +38,7 @@ mod recorded;
 mod recorder;
 
 mod details;
+mod fluorescence;
 mod setup;
 mod simulate;
 
@@ -57,6 +58,7 @@ pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::{Error, RequestError};
 pub use escape::{escaped, is_shown};
+pub use fluorescence::{FluorescenceOptions, LifetimePart, ScanSize};
 pub use follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter};
 pub use input::Input;
 pub use left_out::LeftOut;

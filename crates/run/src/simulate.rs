@@ -13,19 +13,20 @@ use std::{
 
 use tagq_ingest::{
     RunFile,
-    write::{Content, Form, Packing, TagForm},
+    write::{Content, Form, Packing, TagForm, Times},
 };
 use tagq_simulate::{
-    Detector, Light, Simulation, WriteError,
+    Clock, Detector, Light, Simulation, WriteError,
     live::{self, Appended},
     write,
 };
-use tagq_store::{Duration, Recording, Tick, units::Frequency};
+use tagq_store::{Duration, Tick, units::Frequency};
 
 use crate::{
     destination::Destination,
     destination::folder_of,
     error::{Error, RequestError},
+    fluorescence::{self, FluorescenceOptions, micro_times},
     new_file::NewFile,
     progress::Progress,
     recorded::write_run_file,
@@ -36,6 +37,8 @@ use crate::{
 const FRAME_INTERVAL: time::Duration = time::Duration::from_millis(250);
 /// The form of a recorder.
 const RECORDED: Form = Form { content: Content::Messages, packing: Packing::Zstd };
+/// The name of the format whose header states a scan.
+const PTU: &str = "ptu";
 /// The largest number of files or of frames.
 const FILES_MAX: u64 = 1_000_000;
 
@@ -69,8 +72,8 @@ impl<T: FromStr<Err: Display>> FromStr for ForChannel<T> {
 #[expect(clippy::struct_excessive_bools, reason = "they are options of a user")]
 #[derive(Debug, Clone)]
 pub struct SimulationOptions {
-    /// Recording time of each file.
-    pub duration: Duration,
+    /// Recording time of each file; one second, or that of a scan, by default.
+    pub duration: Option<Duration>,
     /// Tick of the files.
     pub tick: Tick,
     /// Time of the first recorded tick.
@@ -86,8 +89,14 @@ pub struct SimulationOptions {
     pub coherent: bool,
     /// The light is that of one quantum emitter with this lifetime.
     pub emitter: Option<Duration>,
+    /// The light is fluorescence, if it has lifetimes.
+    pub fluorescence: FluorescenceOptions,
     /// Time between pulses.
     pub pulsed: Option<Duration>,
+    /// A channel with the pulses.
+    pub clock: Option<u16>,
+    /// Of so many pulses one is recorded.
+    pub clock_divider: u32,
     /// Whether there is one source, whose light a beam splitter divides.
     pub beam_splitter: bool,
     /// Probability that a photon is detected.
@@ -128,7 +137,7 @@ impl SimulationOptions {
     pub fn of_texts(given: &[(String, String)]) -> Result<Self, Error> {
         let texts = Texts { given };
         Ok(Self {
-            duration: texts.one("duration", "1s")?,
+            duration: texts.optional("duration")?,
             tick: texts.one("tick", "156.25ps")?,
             start: texts.one("start", "0t")?,
             seed: texts.one("seed", "1")?,
@@ -136,7 +145,18 @@ impl SimulationOptions {
             rate: texts.one("rate", "100kHz")?,
             coherent: texts.one("coherent", "false")?,
             emitter: texts.optional("emitter")?,
+            fluorescence: FluorescenceOptions {
+                lifetimes: texts.each("fluorescence")?,
+                scan: texts.optional("scan")?,
+                dwell: texts.one("dwell", "10us")?,
+                two_way: texts.one("two_way", "false")?,
+                sine: texts.optional("sine")?,
+                disc: texts.each("disc")?,
+                disc_rate: texts.optional("disc_rate")?,
+            },
             pulsed: texts.optional("pulsed")?,
+            clock: texts.optional("clock")?,
+            clock_divider: texts.one("clock_divider", "1")?,
             beam_splitter: texts.one("beam_splitter", "false")?,
             efficiency: texts.each("efficiency")?,
             dark: texts.each("dark")?,
@@ -165,7 +185,10 @@ impl SimulationOptions {
         // Not rounded to ticks: jitter and pulse period belong to light and detector, not to the recorder.
         let pulse_period = self.pulsed.as_ref().map(|period| period.ticks(tick)).transpose()?;
         let beam_splitter = self.beam_splitter;
-        let light = if let Some(lifetime) = &self.emitter {
+        let fluorescence = self.fluorescence.light(rate, pulse_period, tick)?;
+        let light = if let Some(light) = fluorescence {
+            light
+        } else if let Some(lifetime) = &self.emitter {
             let missing = || RequestError::missing("pulsed", ": an emitter is excited by pulses");
             let pulse_period = pulse_period.ok_or_else(missing)?;
             Light::Emitter { rate, pulse_period, lifetime: lifetime.ticks(tick)? }
@@ -188,14 +211,22 @@ impl SimulationOptions {
                 dead_time: dead_time.map_or(Ok(0), |duration| duration.nearest(tick))?,
             })
         };
-        Ok(Simulation {
+        let clock = self.clock.map(|of| Clock { channel: of.into(), divider: self.clock_divider });
+        let mut simulation = Simulation {
             light,
             detectors: self.channels.iter().map(detector).collect::<Result<_, _>>()?,
             drift: None,
+            clock,
             start: self.start.nearest(tick)?,
-            duration: self.duration.nearest(tick)?,
+            duration: 1,
             seed: self.seed,
-        })
+        };
+        simulation.duration = match (&self.duration, simulation.scan_duration()) {
+            (Some(duration), _) => duration.nearest(tick)?,
+            (None, Some(duration)) => duration,
+            (None, None) => Duration::from_str("1s")?.nearest(tick)?,
+        };
+        Ok(simulation)
     }
 
     /// Writes the tags to the file `out` in `form`, the one that its name selects, if any, or to files in the folder
@@ -245,11 +276,16 @@ impl SimulationOptions {
         /// Tags that are made and compressed in a second.
         const TAGS_PER_S: f64 = 1e7;
         let rate = match first.light {
-            Light::Coherent { rate, .. } | Light::Pairs { rate, .. } => rate,
+            Light::Coherent { .. } | Light::Pairs { .. } | Light::Fluorescence { .. } => {
+                first.light.rate()
+            }
             Light::Emitter { rate, .. } => rate / first.detectors.len() as f64,
         };
+        let pulses = self.pulsed.as_ref().map(|period| period.ticks(self.tick)).transpose()?;
+        let clock = first.clock.zip(pulses);
+        let clock = clock.map_or(0.0, |(of, period)| 1.0 / (period * f64::from(of.divider)));
         let of_detector = |detector: &Detector| rate * detector.efficiency + detector.dark_rate;
-        let per_tick: f64 = first.detectors.iter().map(of_detector).sum();
+        let per_tick = clock + first.detectors.iter().map(of_detector).sum::<f64>();
         let files = self.files.unwrap_or(1) as f64;
         let tags = per_tick * first.duration as f64 * files;
         work::check(tags / TAGS_PER_S, &format!("{tags:.1e} tags"), self.long, progress)
@@ -264,6 +300,17 @@ impl SimulationOptions {
                 &["emitter"],
                 "an emitter is neither `coherent` nor needs a `beam_splitter`: all channels share its photons",
             );
+        }
+        let lifetimes = &self.fluorescence.lifetimes;
+        if !lifetimes.is_empty() && (self.coherent || self.beam_splitter || self.emitter.is_some())
+        {
+            return refuse(
+                &["fluorescence", "coherent", "beam_splitter", "emitter"],
+                "`fluorescence` excludes `coherent`, `beam_splitter` and `emitter`",
+            );
+        }
+        if self.fluorescence.scan.is_some() && self.duration.is_some() {
+            return refuse(&["scan", "duration"], "a `scan` has its own `duration`");
         }
         for (name, number) in [("frames", Some(self.frames)), ("files", self.files)] {
             if number.is_some_and(|number| !(1..=FILES_MAX).contains(&number)) {
@@ -342,15 +389,16 @@ impl SimulationOptions {
         let written = fresh.file()?;
         let bytes = written.metadata().map_err(io_error(path, "read the length of"))?.len();
         fresh.keep(&written)?;
-        self.keep_tick((path, other), Some(bytes), progress)?;
+        self.keep_facts(&simulation.light, (path, other), Some(bytes), progress)?;
         wrote(path, tags);
         Ok(tags)
     }
 
-    /// Writes a run file beside a file of this length that does not state the tick; `None` if it grows. The usual tick
-    /// is left out where readers take it by default.
-    fn keep_tick(
+    /// Writes a run file beside a file of this length that does not state the tick or the scan; `None` if it grows. The
+    /// usual tick is left out where readers take it by default.
+    fn keep_facts(
         &self,
+        light: &Light,
         (path, other): (&Path, Option<&dyn TagForm>),
         bytes: Option<u64>,
         progress: &dyn Progress,
@@ -359,7 +407,11 @@ impl SimulationOptions {
         let keeps = form.keeps();
         let is_known = keeps.tick || keeps.assumes_tick && self.tick == Tick::DEFAULT;
         let tick = (!is_known).then_some(self.tick);
-        let recording = Recording { format: form.format_name().into(), ..Recording::default() };
+        let mut recording = fluorescence::recording(light, form.format_name(), None);
+        // A file that states names states the scan, too.
+        if keeps.facts || form.format_name() == PTU {
+            (recording.channel_names, recording.facts) = (Vec::new(), Vec::new());
+        }
         let run_file = RunFile { bytes, tick, recording, ..RunFile::default() };
         write_run_file(path, &run_file, progress).map(drop)
     }
@@ -374,20 +426,39 @@ impl SimulationOptions {
     ) -> Result<u64, Error> {
         let of_io = io_error(path, "write");
         let mut tags = simulation.tags().map_err(|error| refused(&error))?;
-        let times = form.times(self.tick.into());
+        let period = self.period(simulation)?;
+        let (micro_tick, sync_period) = (period.map(|_| self.tick), period);
+        let times = form.times(Times { tick: self.tick, micro_tick, sync_period });
         let needs = form.needs();
         let times = times.ok_or(Error::TickForm { tick: self.tick, needs })?;
         let mut writer = form.start(Box::new(file), times, 0).map_err(&of_io)?;
+        let pulses = times.micro_tick.and(period);
+        writer.describe(&fluorescence::recording(&simulation.light, form.format_name(), pulses));
+        let period = pulses.and(self.pulsed.as_ref());
+        let period = period.map(|period| period.fraction(self.tick)).transpose()?;
+        let mut micro = period.and_then(|period| micro_times(simulation, period));
         let mut written = 0;
         while let Some(slab) = tags.next_slab() {
             if progress.is_cancelled() {
                 return Err(cancelled());
             }
-            writer.push(slab, &[]).map_err(&of_io)?;
+            let (tags, micro) = match &mut micro {
+                Some(micro) => micro.of(slab),
+                None => (slab, &[][..]),
+            };
+            writer.push(tags, micro).map_err(&of_io)?;
             written += slab.len() as u64;
         }
         writer.finish().map_err(&of_io)?;
         Ok(written)
+    }
+
+    /// The period of the pulses, if an instrument would measure the times of photons after them: if it gets the pulses on
+    /// no channel.
+    fn period(&self, simulation: &Simulation) -> Result<Option<Tick>, Error> {
+        let has_micro = !self.fluorescence.lifetimes.is_empty() && simulation.clock.is_none();
+        let period = self.pulsed.as_ref().filter(|_| has_micro);
+        Ok(period.map(|period| period.unit(self.tick)).transpose()?)
     }
 
     /// Appends the frames in real time. All frames are prepared before the first one is due.
@@ -428,7 +499,8 @@ impl SimulationOptions {
         synced.map_err(io_error(out, "write the frames aside"))?;
         let faults = self.faults.then_some(simulation.seed);
         let open = |number| {
-            self.keep_tick((&name(number), None), None, progress).map_err(io::Error::other)?;
+            self.keep_facts(&simulation.light, (&name(number), None), None, progress)
+                .map_err(io::Error::other)?;
             let mut options = OpenOptions::new();
             options.write(true).truncate(true).create(self.force).create_new(!self.force);
             options.open(name(number))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::error::Error;
+use crate::signal::Signal;
 use crate::simulation::{Light, Simulation};
 
 /// Start, end, delay and jitter keep this far from the ends of `i64`, so that their sums need no checks.
@@ -11,12 +12,14 @@ const TICK_MAX: i64 = 1 << 62;
 const DELAY_MAX: f64 = (1_i64 << 60) as f64;
 /// 12 of them fit into the time field of a key with room for a batch.
 const JITTER_MAX: f64 = (1_i64 << 40) as f64;
-/// A detector is named by 16 bits of a key.
-const DETECTORS_MAX: usize = 1 << 16;
+/// A detector, or one of four signals, is named by 16 bits of a key.
+const DETECTORS_MAX: usize = (1 << 16) - 4;
+const SPECIES_MAX: usize = 64;
 
 /// Checks every field on its own, and the number of detectors. Gives the end of the recording.
 pub(crate) fn check(simulation: &Simulation) -> Result<i64, Error> {
     check_light(simulation)?;
+    check_fluorescence(simulation)?;
     check_detectors(simulation)?;
     check_channels(simulation)?;
     let &Simulation { start, duration, .. } = simulation;
@@ -61,10 +64,52 @@ fn check_light(simulation: &Simulation) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks species, scan and clock.
+fn check_fluorescence(simulation: &Simulation) -> Result<(), Error> {
+    let field = |field, found, range: RangeInclusive<f64>, expected| {
+        if range.contains(&found) { Ok(()) } else { Err(Error::Field { field, found, expected }) }
+    };
+    let light = &simulation.light;
+    let species = light.species();
+    for of in species {
+        field("species.rate", of.rate, 0.0..=f64::MAX, "finite and at least 0 per tick")?;
+        field("species.lifetime", of.lifetime, 0.0..=JITTER_MAX / 8.0, "from 0 to 2^37 ticks")?;
+    }
+    if matches!(light, Light::Fluorescence { .. }) {
+        let species = species.len() as f64;
+        field("species", species, 1.0..=SPECIES_MAX as f64, "1 to 64 species")?;
+    }
+    if let Some(scan) = light.scan() {
+        let sides = [
+            ("scan.pixels", scan.pixels),
+            ("scan.lines", scan.lines),
+            ("scan.frames", scan.frames),
+            ("scan.dwell", scan.dwell),
+        ];
+        for (name, side) in sides {
+            field(name, side.into(), 1.0..=f64::from(u32::MAX), "at least 1")?;
+        }
+        field("scan.sine", scan.sine.unwrap_or(1.0), f64::MIN_POSITIVE..=1.0, "above 0, up to 1")?;
+        if simulation.scan_duration().is_none() {
+            let found = f64::from(scan.lines) * f64::from(scan.frames);
+            let expected = "fewer lines, or shorter ones, for times of 64 bits";
+            return Err(Error::Field { field: "scan", found, expected });
+        }
+    }
+    if let Some(clock) = simulation.clock {
+        field("clock.divider", clock.divider.into(), 1.0..=f64::from(u32::MAX), "at least 1")?;
+        if light.pulse_period().is_none() {
+            let expected = "none without light.pulse_period: only pulsed light has a clock";
+            return Err(Error::Field { field: "clock", found: clock.channel as f64, expected });
+        }
+    }
+    Ok(())
+}
+
 fn check_detectors(simulation: &Simulation) -> Result<(), Error> {
     let found = simulation.detectors.len();
     let (works, light, expected) = match simulation.light {
-        _ if found > DETECTORS_MAX => (false, "a simulation", "at most 65,536"),
+        _ if found > DETECTORS_MAX => (false, "a simulation", "at most 65,532"),
         Light::Pairs { beam_splitter: false, .. } => (
             found > 0 && found.is_multiple_of(2),
             "a pair source without beam splitter",
@@ -80,6 +125,7 @@ fn check_detectors(simulation: &Simulation) -> Result<(), Error> {
             (found > 1, "coherent light with beam splitter", "2 or more")
         }
         Light::Emitter { .. } => (found > 0, "an emitter", "1 or more"),
+        Light::Fluorescence { .. } => (found > 0, "fluorescence", "1 or more"),
     };
     if !works {
         return Err(Error::Detectors { light, found, expected });
@@ -111,6 +157,11 @@ fn check_channels(simulation: &Simulation) -> Result<(), Error> {
     for (second, detector) in simulation.detectors.iter().enumerate() {
         if let Some(first) = seen.insert(detector.channel, second) {
             return Err(Error::DuplicateChannel { channel: detector.channel, first, second });
+        }
+    }
+    for (channel, signal) in Signal::channels(simulation) {
+        if seen.insert(channel, usize::MAX).is_some() {
+            return Err(Error::SignalChannel { channel, signal });
         }
     }
     Ok(())

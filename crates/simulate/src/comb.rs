@@ -52,6 +52,19 @@ impl Comb {
         // The period is at least a tick, so that there are no more pulses than ticks.
         i64::try_from(pulse).unwrap_or(tick)
     }
+
+    /// The last pulse whose time is `tick` or before, rounded down to ticks.
+    pub(crate) fn pulse_at(self, tick: i64) -> i64 {
+        let before = self.pulse_before(tick);
+        let is_in_tick = self.time(before + 1).tick <= tick;
+        if is_in_tick { before + 1 } else { before }
+    }
+
+    /// The first pulse whose time is `tick` or after, rounded down to ticks.
+    pub(crate) fn pulse_from(self, tick: i64) -> i64 {
+        let before = self.pulse_before(tick);
+        if self.time(before).tick >= tick { before } else { before + 1 }
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +104,12 @@ mod tests {
             [(0, 0), (7, 0), (8, 1), (15, 2), (-1, -1), (-8, -2), (-15, -2), (-16, -3)]
         {
             assert_eq!(comb.pulse_before(tick), expected, "{tick}");
+        }
+        // Pulses 1 to 3 are in ticks 7, 15 and 22.
+        for (tick, at, from) in
+            [(6, 0, 1), (7, 1, 1), (8, 1, 2), (15, 2, 2), (21, 2, 3), (22, 3, 3)]
+        {
+            assert_eq!((comb.pulse_at(tick), comb.pulse_from(tick)), (at, from), "{tick}");
         }
         let pulse = comb.pulse_before(i64::MAX);
         assert!(comb.time(pulse).tick > i64::MAX - 8);

@@ -50,6 +50,14 @@ pub enum Error {
         /// The second detector that has it.
         second: usize,
     },
+    /// A signal has the channel of a detector or of another signal.
+    #[error("channel {channel} is that of {signal}, and of something else; give each its own")]
+    SignalChannel {
+        /// The channel.
+        channel: u64,
+        /// What the signal is.
+        signal: &'static str,
+    },
     /// The recording, or the light that reaches it, does not fit into 64-bit times.
     #[error(
         "start {start} + duration {duration} ticks (with the delays and jitters) passes the 64-bit range of times; \

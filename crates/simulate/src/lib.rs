@@ -23,6 +23,7 @@
 //!     light: Light::Pairs { rate: 1e5 / second, pulse_period: None, beam_splitter: false },
 //!     detectors: vec![detector(1, 0.0), detector(2, 12.0)],
 //!     drift: None,
+//!     clock: None,
 //!     start: 0,
 //!     duration: 64_000_000,
 //!     seed: 7,
@@ -52,10 +53,14 @@
 //! detectors are three processes (both photons detected, only the first, only the second) at the product of
 //! the rates, and the cost is that of the tags, not of the lost photons. The law is exactly the same.
 //!
+//! The photons of a scan are those of the pulses that light the area of their species. A photon that comes after its pixel
+//! was left is in the next one, as in a recording.
+//!
 //! Pulsed light with a Poisson number of photons in each pulse is the same process with each event moved to
 //! the start of its pulse period; empty pulses cost nothing.
 
 mod error;
+mod scan;
 mod simulation;
 
 pub mod live;
@@ -67,11 +72,14 @@ mod lane;
 mod moment;
 mod plan;
 mod process;
+mod raster;
 mod seeds;
+mod signal;
 mod tags;
 
 pub use error::Error;
-pub use simulation::{Detector, Drift, Light, Simulation};
+pub use scan::{Area, Markers, Pixel, Scan};
+pub use simulation::{Clock, Detector, Drift, Light, Simulation, Species};
 pub use tagq_store::Tag;
 pub use tags::{SLAB_TAGS, SimulatedTags};
 pub use write::{WriteError, write};

@@ -238,6 +238,7 @@ mod tests {
             light: Light::Pairs { rate: 1e-3, pulse_period: None, beam_splitter: false },
             detectors: vec![detector(1), detector(2)],
             drift: None,
+            clock: None,
             start: 0,
             duration: 20_000_000,
             seed: 5,

@@ -7,9 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::Error;
 use crate::lane::{Lane, Response};
-use crate::process::{Emission, Process};
+use crate::process::{Emission, Lit, Process};
 use crate::seeds::{Purpose, Seeds};
-use crate::simulation::{Light, Simulation};
+use crate::simulation::{Light, Simulation, Species};
 
 /// Beyond this many detections per tick, whole ticks say little about when they were.
 const RATE_MAX: f64 = 0.5;
@@ -83,7 +83,24 @@ impl LanePlan<'_> {
                 }
             }
             Light::Emitter { rate, .. } => self.emitter(rate / count as f64),
+            Light::Fluorescence { ref species, .. } => {
+                for index in 0..count {
+                    for (number, of) in species.iter().enumerate() {
+                        self.fluorescence(index, number, of);
+                    }
+                }
+            }
         }
+    }
+
+    /// The light of a species on one detector.
+    fn fluorescence(&mut self, index: usize, number: usize, of: &Species) {
+        let detector = &self.simulation.detectors[index];
+        let response = Response::new(detector.delay, detector.jitter, of.lifetime);
+        let lit = self.simulation.raster().map(|raster| Lit { raster, area: of.area });
+        let emission = Emission { lit, ..self.emission(of.rate * detector.efficiency, response) };
+        let (rng, jitter_rng) = self.seeds[index].of_species(number);
+        self.push(index, &emission, response, rng, jitter_rng);
     }
 
     /// Light of which a pulse has one photon at most, at `rate` for each detector before its efficiency.
@@ -192,7 +209,7 @@ impl LanePlan<'_> {
         let detector = &self.simulation.detectors[index];
         let lifetime = match self.simulation.light {
             Light::Emitter { lifetime, .. } => lifetime,
-            Light::Pairs { .. } | Light::Coherent { .. } => 0.0,
+            Light::Pairs { .. } | Light::Coherent { .. } | Light::Fluorescence { .. } => 0.0,
         };
         Response::new(detector.delay, detector.jitter, lifetime)
     }
@@ -203,6 +220,7 @@ impl LanePlan<'_> {
             rate,
             comb: self.simulation.light.pulse_period(),
             share: None,
+            lit: None,
             drift: self.simulation.drift,
             from: self.simulation.start - response.delay.tick - response.reach,
             until: self.end - response.delay.tick + response.reach,

@@ -10,6 +10,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::comb::Comb;
 use crate::moment::Moment;
+use crate::raster::Raster;
+use crate::scan::Area;
 use crate::simulation::Drift;
 
 /// The events of a Poisson process, in time order. A clone gives the same events again.
@@ -23,6 +25,8 @@ pub(crate) struct Process {
     comb: Option<Comb>,
     /// See [`Emission::share`].
     share: Option<[f64; 2]>,
+    /// See [`Emission::lit`].
+    lit: Option<Lit>,
     drift: Option<Drift>,
     /// Events at or after this tick are of no interest: they need not be thinned.
     until: i64,
@@ -36,10 +40,26 @@ pub(crate) struct Emission {
     pub(crate) comb: Option<f64>,
     /// A pulse has one event at most, and those of them are taken for which a number from 0 to 1 is in this range.
     pub(crate) share: Option<[f64; 2]>,
+    /// The pulses that have events.
+    pub(crate) lit: Option<Lit>,
     pub(crate) drift: Option<Drift>,
     /// The ticks in which all events are wanted; some before and after come with them.
     pub(crate) from: i64,
     pub(crate) until: i64,
+}
+
+/// The pulses of a scan that light an area of its sample.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lit {
+    pub(crate) raster: Raster,
+    pub(crate) area: Area,
+}
+
+impl Lit {
+    fn holds(&self, pulse: i64) -> bool {
+        let Self { raster, area } = self;
+        raster.pixel(pulse).is_some_and(|at| raster.scan.is_in(*area, at.line, at.pixel))
+    }
 }
 
 impl Process {
@@ -61,6 +81,7 @@ impl Process {
             mean_gap,
             comb,
             share: emission.share,
+            lit: emission.lit,
             drift: emission.drift,
             until: emission.until,
         }
@@ -85,6 +106,14 @@ impl Process {
                 Some(comb) => comb.time(self.position.tick),
                 None => self.position,
             };
+            if let Some(lit) = &self.lit {
+                if self.position.tick >= lit.raster.end {
+                    return Moment::END;
+                }
+                if !lit.holds(self.position.tick) {
+                    continue;
+                }
+            }
             if let Some(drift) = self.drift
                 && event.tick < self.until
                 && !drift.keeps(event, &mut self.rng)
@@ -126,8 +155,15 @@ mod tests {
         Process::new(emission, Xoshiro256PlusPlus::seed_from_u64(1))
     }
 
-    const STEADY: Emission =
-        Emission { rate: 0.01, comb: None, share: None, drift: None, from: 0, until: i64::MAX };
+    const STEADY: Emission = Emission {
+        rate: 0.01,
+        comb: None,
+        share: None,
+        lit: None,
+        drift: None,
+        from: 0,
+        until: i64::MAX,
+    };
 
     #[test]
     fn gaps_are_exponential() {

@@ -44,8 +44,18 @@ impl Seeds {
 
     /// The random sequence for a purpose.
     pub(crate) fn rng(&self, purpose: Purpose) -> Xoshiro256PlusPlus {
+        self.after(purpose as usize)
+    }
+
+    /// The random sequences for the light of a species and for its decay and jitter.
+    pub(crate) fn of_species(&self, number: usize) -> (Xoshiro256PlusPlus, Xoshiro256PlusPlus) {
+        let first = Purpose::LaterApart as usize + 1 + 2 * number;
+        (self.after(first), self.after(first + 1))
+    }
+
+    fn after(&self, jumps: usize) -> Xoshiro256PlusPlus {
         let mut rng = self.0.clone();
-        for _ in 0..purpose as u8 {
+        for _ in 0..jumps {
             rng.jump();
         }
         rng

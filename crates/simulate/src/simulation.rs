@@ -1,5 +1,7 @@
 //! The light, the detectors and the recording to simulate.
 
+use crate::scan::{Area, Scan};
+
 /// A recording to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
@@ -9,6 +11,8 @@ pub struct Simulation {
     pub detectors: Vec<Detector>,
     /// A slow change of the light's rate; dark counts do not drift.
     pub drift: Option<Drift>,
+    /// A channel with the pulses of the laser; the light must be pulsed.
+    pub clock: Option<Clock>,
     /// The tick at which the recording starts. Pulses and drift are fixed to tick 0, not to this one.
     pub start: i64,
     /// How long the recording lasts, in ticks, at least 1: tags have `start <= time < start + duration`.
@@ -18,6 +22,15 @@ pub struct Simulation {
     /// Each source and each detector draws from its own part of the random sequence, so that dark rates and
     /// dead times can be changed without moving the light.
     pub seed: u64,
+}
+
+/// The pulses of a laser, recorded as a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The label of its tags.
+    pub channel: u64,
+    /// Each so many pulses have a tag, counted from tick 0; at least 1.
+    pub divider: u32,
 }
 
 /// One detector, recorded as one channel.
@@ -76,14 +89,52 @@ pub enum Light {
         /// Mean time from the pulse to the photon, in ticks, exponentially distributed; redrawn beyond 40 of them.
         lifetime: f64,
     },
+    /// Fluorescence of many molecules after the pulses of a laser: a Poisson number of photons of each species after each
+    /// pulse. Each detector sees its own light.
+    Fluorescence {
+        /// The species of molecules, 1 to 64. A decay of two lifetimes is that of two species in one place.
+        species: Vec<Species>,
+        /// Ticks between pulses, at least 1.
+        pulse_period: f64,
+        /// The scan of a sample; without it the light falls on all species all the time.
+        scan: Option<Scan>,
+    },
+}
+
+/// Molecules with one lifetime.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Species {
+    /// Photons per tick on each detector while the laser is on the species.
+    pub rate: f64,
+    /// Mean time from the pulse to the photon, in ticks, exponentially distributed; redrawn beyond 40 of them.
+    pub lifetime: f64,
+    /// Where in the sample it is, if that is scanned.
+    pub area: Area,
 }
 
 impl Light {
-    pub(crate) fn rate(&self) -> f64 {
-        match *self {
+    /// Photons or pairs per tick; of fluorescence those of all species on one detector.
+    pub fn rate(&self) -> f64 {
+        match self {
             Light::Pairs { rate, .. }
             | Light::Coherent { rate, .. }
-            | Light::Emitter { rate, .. } => rate,
+            | Light::Emitter { rate, .. } => *rate,
+            Light::Fluorescence { species, .. } => species.iter().map(|of| of.rate).sum(),
+        }
+    }
+
+    pub(crate) fn species(&self) -> &[Species] {
+        match self {
+            Light::Fluorescence { species, .. } => species,
+            Light::Pairs { .. } | Light::Coherent { .. } | Light::Emitter { .. } => &[],
+        }
+    }
+
+    /// The scan of a sample.
+    pub fn scan(&self) -> Option<Scan> {
+        match self {
+            Light::Fluorescence { scan, .. } => *scan,
+            Light::Pairs { .. } | Light::Coherent { .. } | Light::Emitter { .. } => None,
         }
     }
 
@@ -92,7 +143,9 @@ impl Light {
             Light::Pairs { pulse_period, .. } | Light::Coherent { pulse_period, .. } => {
                 pulse_period
             }
-            Light::Emitter { pulse_period, .. } => Some(pulse_period),
+            Light::Emitter { pulse_period, .. } | Light::Fluorescence { pulse_period, .. } => {
+                Some(pulse_period)
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::check::check;
 use crate::error::Error;
 use crate::lane::Lane;
 use crate::plan;
+use crate::signal::Signal;
 use crate::simulation::Simulation;
 use tagq_store::Tag;
 
@@ -18,13 +19,14 @@ const DETECTOR_BITS: u32 = 16;
 /// Leaves room above it for the longest jitter in the 48 bits of a key's time.
 const BATCH_TICKS_MAX: f64 = (1_i64 << 46) as f64;
 
-/// The tags of a [`Simulation`] in time order; at equal times in the order of the detectors.
+/// The tags of a [`Simulation`] in time order; at equal times in the order of the detectors, then clock and markers.
 ///
 /// Memory is a few megabytes, plus about 100 bytes for each detection that jitter keeps in flight (rate times 12
 /// standard deviations, refused beyond a million), however long the recording and the delays are.
 #[derive(Clone, Debug)]
 pub struct SimulatedTags {
     lanes: Vec<Lane>,
+    signals: Vec<Signal>,
     outputs: Vec<Output>,
     end: i64,
     /// Ticks of a batch, so that it holds about a slab.
@@ -41,7 +43,7 @@ pub struct SimulatedTags {
     slab: Vec<Tag>,
 }
 
-/// The channel and the dead time of a detector, applied to its detections in time order.
+/// The channel and the dead time of a detector, applied to its detections in time order; or the channel of a signal.
 #[derive(Clone, Copy, Debug)]
 struct Output {
     channel: u64,
@@ -70,18 +72,17 @@ impl SimulatedTags {
     fn new(simulation: &Simulation) -> Result<SimulatedTags, Error> {
         let end = check(simulation)?;
         let lanes = plan::lanes(simulation, end)?;
-        let outputs = simulation
-            .detectors
-            .iter()
-            .map(|detector| Output {
-                channel: detector.channel,
-                dead_time: detector.dead_time,
-                ready: i64::MIN,
-            })
+        let signals = Signal::all(simulation, simulation.detectors.len());
+        let of_signals = Signal::channels(simulation).into_iter().map(|(channel, _)| (channel, 0));
+        let outputs = simulation.detectors.iter().map(|of| (of.channel, of.dead_time));
+        let outputs = outputs
+            .chain(of_signals)
+            .map(|(channel, dead_time)| Output { channel, dead_time, ready: i64::MIN })
             .collect();
         Ok(SimulatedTags {
-            batch_ticks: batch_ticks(&lanes),
+            batch_ticks: batch_ticks(&lanes, &signals),
             lanes,
+            signals,
             outputs,
             end,
             from: simulation.start,
@@ -127,7 +128,8 @@ impl SimulatedTags {
         if self.keys.is_empty() {
             // Nothing happens before the first lane's next detection: a rare event costs one batch,
             // however long it took.
-            let earliest = self.lanes.iter().map(Lane::earliest).min();
+            let signals = self.signals.iter().map(Signal::next);
+            let earliest = self.lanes.iter().map(Lane::earliest).chain(signals).min();
             from = from.max(earliest.unwrap_or(self.end));
         }
         if from >= self.end {
@@ -147,6 +149,10 @@ impl SimulatedTags {
                     keys.push(key(tick - from, detector));
                 }
             });
+        }
+        for signal in &mut self.signals {
+            let (keys, output) = (&mut self.keys, signal.output);
+            signal.before(self.until, |tick| keys.push(key(tick - from, output)));
         }
         self.sort();
         let end = key(self.until - from, 0);
@@ -176,8 +182,9 @@ fn unpack(key: u64) -> (i64, usize) {
 
 /// Returns the ticks of a batch: about a slab of detections, or several times the detections that jitter carries over
 /// to the next batch, so that sorting those again costs little.
-fn batch_ticks(lanes: &[Lane]) -> i64 {
-    let rate: f64 = lanes.iter().map(|lane| lane.rate).sum();
+fn batch_ticks(lanes: &[Lane], signals: &[Signal]) -> i64 {
+    let signals = signals.iter().map(|signal| signal.rate);
+    let rate: f64 = lanes.iter().map(|lane| lane.rate).chain(signals).sum();
     let carry: f64 = lanes.iter().map(Lane::carry).sum();
     let ticks = (SLAB_TAGS as f64).max(4.0 * carry) / rate;
     #[expect(
@@ -205,6 +212,7 @@ mod tests {
                 .map(|(channel, &delay)| detector(channel, delay))
                 .collect(),
             drift: None,
+            clock: None,
             start: -20_000,
             duration: 100_000,
             seed: 3,

@@ -113,6 +113,7 @@ mod tests {
             light: Light::Pairs { rate: 1e-3, pulse_period: None, beam_splitter: false },
             detectors: vec![detector(1), detector(2)],
             drift: None,
+            clock: None,
             start: -1_000_000,
             duration: 80_000_000,
             seed: 3,

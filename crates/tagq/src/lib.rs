@@ -28,13 +28,13 @@ pub use tagq_ask::{
 };
 pub use tagq_run::{
     Alignment, Bounds, Caching, ChannelSettings, Converted, Derivation, Destination, Drift,
-    Error as RunError, FollowChange, FollowLoop, Follower, ForChannel, HOLD_BACK, Input, KeptView,
-    LeftFile, LeftOut, Merged, NewFile, NewStore, Notes, OpenOptions, OutForm, Progress,
-    Projection, Recorded, Recorder, RequestError, RowsDone, Run, Silent, SimulationOptions,
-    Singles, StoreChanges, StoreSizes, Stretch, TagOrigin, TagSelection, TagsOfRun, Treatment,
-    Verified, Waiter, Wrote, are, change_store, convert, counted, derive, escaped, grouped, ingest,
-    ingest_sources, is_shown, merge, open, open_input, recorded_remarks, remarks, stretches,
-    thousands, write, write_run_file,
+    Error as RunError, FluorescenceOptions, FollowChange, FollowLoop, Follower, ForChannel,
+    HOLD_BACK, Input, KeptView, LeftFile, LeftOut, LifetimePart, Merged, NewFile, NewStore, Notes,
+    OpenOptions, OutForm, Progress, Projection, Recorded, Recorder, RequestError, RowsDone, Run,
+    ScanSize, Silent, SimulationOptions, Singles, StoreChanges, StoreSizes, Stretch, TagOrigin,
+    TagSelection, TagsOfRun, Treatment, Verified, Waiter, Wrote, are, change_store, convert,
+    counted, derive, escaped, grouped, ingest, ingest_sources, is_shown, merge, open, open_input,
+    recorded_remarks, remarks, stretches, thousands, write, write_run_file,
 };
 pub use tagq_study::{
     Difference, Division, Error, FIT_TYPES, Fit, FitType, OwnModel, Part, PartOptions, Parts, Plan,

@@ -25,6 +25,7 @@ fn coherent(rate: f64, pulse_period: Option<f64>, seconds: f64, seed: u64) -> Si
         light: Light::Coherent { rate: rate / SECOND, pulse_period, beam_splitter: false },
         detectors: vec![detector(1), detector(2)],
         drift: None,
+        clock: None,
         start: 0,
         duration,
         seed,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 use tagq::{
-    ForChannel,
+    ForChannel, LifetimePart, ScanSize,
     store::{Duration, Tick, units::Frequency},
 };
 
@@ -20,15 +20,17 @@ use super::values::channel;
   tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
   tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
   tagq simulate --emitter 1ns --pulsed 12.5ns --rate 1MHz emitter.tags.zst
+  tagq simulate --fluorescence 0.5ns=0.3,3ns=0.7 --pulsed 25ns --clock 0 --channels 1 decay.tags.zst
+  tagq simulate --fluorescence 3ns --disc 1ns --scan 64x64x5 --pulsed 25ns --channels 1 scan.ptu
   tagq simulate --live 1MHz --rate 400kHz --duration 60s live.tags.zst")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct SimulateArgs {
     /// The file to write; with --files, a folder
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// Recording time of each file
-    #[arg(long, value_name = "D", default_value = "1s")]
-    pub duration: Duration,
+    /// Recording time of each file; that of a scan by default, else 1s
+    #[arg(long, value_name = "D", conflicts_with = "scan")]
+    pub duration: Option<Duration>,
     /// Tick of the file
     #[arg(long, value_name = "TICK", default_value = "156.25ps")]
     pub tick: Tick,
@@ -41,7 +43,8 @@ pub(crate) struct SimulateArgs {
     /// Channels of the detectors
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2], value_parser = channel)]
     pub channels: Vec<u16>,
-    /// Pairs per second of each pair source; with --coherent, photons per second on each detector or on the beam splitter
+    /// Pairs per second of each pair source; with --coherent, photons per second on each detector or on the beam splitter;
+    /// with --fluorescence, on each detector
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     pub rate: Frequency,
     /// Simulate laser light instead of photon pairs
@@ -54,6 +57,14 @@ pub(crate) struct SimulateArgs {
     /// Emit light only in pulses, one each PERIOD
     #[arg(long, value_name = "PERIOD")]
     pub pulsed: Option<Duration>,
+    #[command(flatten)]
+    pub fluorescence: FluorescenceArgs,
+    /// Record the pulses of --pulsed as channel CH
+    #[arg(long, value_name = "CH", requires = "pulsed", value_parser = channel)]
+    pub clock: Option<u16>,
+    /// Record one of N pulses as the clock
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "clock")]
+    pub clock_divider: u32,
     /// Use one source: a herald on the first channel, its partner on the second or third; with --coherent one
     /// beam shared by all channels
     #[arg(long)]
@@ -104,6 +115,34 @@ pub(crate) struct SimulateArgs {
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Fluorescence and its scan.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct FluorescenceArgs {
+    /// Simulate fluorescence with these lifetimes after the pulses of --pulsed, with PART of the photons each (equal parts by
+    /// default); --jitter and --delay are the width and the place of the instrument's response
+    #[arg(long, value_name = "TAU[=PART],…", value_delimiter = ',', requires = "pulsed", conflicts_with_all = ["coherent", "beam_splitter", "emitter"])]
+    pub fluorescence: Vec<LifetimePart>,
+    /// Scan a sample, a disc on a background, with so many pixels, lines and frames; the markers of lines, ends of lines and
+    /// frames are channels 101, 102 and 103, and a .ptu has mode T3
+    #[arg(long, value_name = "PIXELSxLINES[xFRAMES]", requires = "fluorescence")]
+    pub scan: Option<ScanSize>,
+    /// Time of a pixel, rounded to whole pulses
+    #[arg(long, value_name = "D", default_value = "10us", requires = "scan")]
+    pub dwell: Duration,
+    /// Scan every other line backwards
+    #[arg(long, requires = "scan")]
+    pub two_way: bool,
+    /// Move the mirror as a sine, of whose amplitude a line covers so many percent
+    #[arg(long, value_name = "PERCENT", requires = "scan")]
+    pub sine: Option<f64>,
+    /// Lifetimes in the disc [default: those of --fluorescence]
+    #[arg(long, value_name = "TAU[=PART],…", value_delimiter = ',', requires = "scan")]
+    pub disc: Vec<LifetimePart>,
+    /// Photons per second on each detector in the disc [default: --rate]
+    #[arg(long, value_name = "RATE", requires = "scan")]
+    pub disc_rate: Option<Frequency>,
 }
 
 /// Write two small simulated recordings, and show what to type next

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flate2::write::GzEncoder;
-use tagq_store::{Tag, Tick};
+use tagq_store::{ScanFacts, Tag, Tick};
 
 use super::{
     form::{Content, Form, Packing},
@@ -34,6 +34,8 @@ pub(super) struct Unit {
     /// The micro times of the tags, for files with pulses; else empty.
     pub micro: Vec<u32>,
     pub is_first: bool,
+    /// The scan of an image, for the header of a PTU file.
+    pub scan: ScanFacts,
     /// Time of the tag before the first one.
     pub before: Option<i64>,
     pub reply: SyncSender<io::Result<Vec<u8>>>,
@@ -71,14 +73,14 @@ impl Form {
 
 impl Content {
     fn encode<W: Write>(self, times: Times, unit: &Unit, mut out: W) -> io::Result<W> {
-        let Unit { tags, edges, micro, is_first, before, .. } = unit;
+        let Unit { tags, edges, micro, is_first, scan, before, .. } = unit;
         match self {
             Self::Messages => out.write_all(&encode::message(tags)?)?,
             Self::Tabs | Self::Commas => return self.lines(tags, *is_first, out),
             Self::Ptu => {
                 let ptu = ptu(times).ok_or_else(|| no_tick(times.tick))?;
                 if *is_first {
-                    out.write_all(&ptu.header())?;
+                    out.write_all(&ptu.header(scan))?;
                 }
                 out.write_all(&ptu.records(tags, micro, *before)?)?;
             }

@@ -13,7 +13,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use tagq_store::{Recording, Tag, format::MICRO_NONE};
+use tagq_store::{Recording, ScanFacts, Tag, format::MICRO_NONE};
 
 use super::{
     encode::{Unit, no_tick, ptu},
@@ -52,6 +52,8 @@ pub struct TagWriter<W> {
     /// The columns of a file of arrays.
     columns: Option<SpilledColumns>,
     about: About,
+    /// The scan of an image, for the header of a PTU file.
+    scan: ScanFacts,
     tags: Vec<Tag>,
     edges: Vec<(usize, Edge)>,
     /// Edges that come after the tags so far.
@@ -104,6 +106,7 @@ impl<W: Output> TagWriter<W> {
             times,
             columns,
             about: About::default(),
+            scan: ScanFacts::default(),
             tags: Vec::new(),
             edges: Vec::new(),
             later: VecDeque::new(),
@@ -152,6 +155,13 @@ impl<W: Output> TagWriter<W> {
         self.about.channel_names = names.to_vec();
     }
 
+    /// Takes the scan of an image, which a PTU file states in its header. It has no effect after the first tags.
+    pub fn state_scan(&mut self, scan: ScanFacts) {
+        if self.is_first {
+            self.scan = scan;
+        }
+    }
+
     /// Takes a time during which nothing was recorded, see [`TagSink::dead`].
     pub fn dead(&mut self, first: i64, last: i64) {
         if self.form.keeps().dead {
@@ -191,7 +201,7 @@ impl<W: Output> TagWriter<W> {
         if self.form == (Form { content: Content::Ptu, packing: Packing::Plain })
             && let Some(ptu) = ptu(self.times)
         {
-            let (at, records) = ptu.records_in_header(bytes);
+            let (at, records) = ptu.records_in_header(&self.scan, bytes);
             out.patch(at, &records)?;
         }
         Ok(out)
@@ -217,12 +227,16 @@ impl<W: Output> TagWriter<W> {
         let micro = std::mem::take(&mut self.micro);
         let edges = std::mem::take(&mut self.edges);
         let is_first = std::mem::take(&mut self.is_first);
+        let scan = if is_first { self.scan.clone() } else { ScanFacts::default() };
         let before = self.before;
         self.before = tags.last().map_or(before, |last| Some(last.time));
         let (reply, bytes) = sync_channel(1);
         let is_sent = self.pipes.as_ref().is_some_and(|pipes| {
             pipes.announce.send(bytes).is_ok()
-                && pipes.units.send(Unit { tags, edges, micro, is_first, before, reply }).is_ok()
+                && pipes
+                    .units
+                    .send(Unit { tags, edges, micro, is_first, scan, before, reply })
+                    .is_ok()
         });
         if is_sent {
             return Ok(());
@@ -310,6 +324,7 @@ impl TagSink for TagWriter<Box<dyn Output>> {
 
     fn describe(&mut self, recording: &Recording) {
         self.name_channels(&recording.channel_names);
+        self.state_scan(ScanFacts::of(recording));
     }
 
     fn finish(self: Box<Self>) -> io::Result<Box<dyn Output>> {

@@ -15,6 +15,7 @@ fn example() -> Simulation {
         light: Light::Pairs { rate: 0.02, pulse_period: Some(90.25), beam_splitter: false },
         detectors: vec![detector(2, 0.0), detector(1, 12.5)],
         drift: Some(Drift { relative_amplitude: 0.2, period: 1e6 }),
+        clock: None,
         start: -1_000_000,
         duration: 8_000_000,
         seed: 11,
@@ -231,7 +232,7 @@ fn detectors_must_fit_the_light() {
     assert!(with(coherent(true), 1).contains("2 or more"));
     let emitter = Light::Emitter { rate, pulse_period: 10.0, lifetime: 1.0 };
     assert!(with(emitter, 0).contains("1 or more"));
-    assert!(with(coherent(false), 65_537).contains("at most 65,536"));
+    assert!(with(coherent(false), 65_533).contains("at most 65,532"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn detector(channel: u64) -> Detector {
 }
 
 fn simulation(light: Light, detectors: Vec<Detector>, duration: i64) -> Simulation {
-    Simulation { light, detectors, drift: None, start: 0, duration, seed: 2 }
+    Simulation { light, detectors, drift: None, clock: None, start: 0, duration, seed: 2 }
 }
 
 const fn pairs(rate: f64) -> Light {
@@ -97,6 +97,7 @@ fn rates_are_even_from_the_first_tick_to_the_last() {
             ];
             let tags = collect(&Simulation {
                 drift,
+                clock: None,
                 start: -12_345,
                 ..simulation(light, detectors, 400_000)
             });

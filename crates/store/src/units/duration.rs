@@ -159,6 +159,16 @@ impl Duration {
         Ok(*exact.numer() as f64 / *exact.denom() as f64)
     }
 
+    /// The duration as the unit of other times.
+    ///
+    /// # Errors
+    /// A length of zero or below, or one out of range.
+    pub fn unit(&self, tick: Tick) -> Result<Tick, UnitError> {
+        let out_of_range = || UnitError::OutOfRange { text: self.text.clone() };
+        let length = self.exact(tick)?.checked_mul(&tick.0).ok_or_else(out_of_range)?;
+        Tick::new(length, &self.text)
+    }
+
     /// Whether the duration is a whole number of ticks.
     pub fn is_whole(&self, tick: Tick) -> Result<bool, UnitError> {
         Ok(self.exact(tick)?.is_integer())

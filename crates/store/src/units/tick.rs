@@ -56,7 +56,7 @@ impl Tick {
     /// 156.25 ps, the tick of the 16-channel instrument that writes `.tags.zst`.
     pub const DEFAULT: Self = Self(Ratio::new_raw(156_250_000, 1));
 
-    fn new(attoseconds: Attoseconds, text: &str) -> Result<Self, UnitError> {
+    pub(super) fn new(attoseconds: Attoseconds, text: &str) -> Result<Self, UnitError> {
         if attoseconds <= Zero::zero() {
             return Err(UnitError::TickNotPositive { text: text.into() });
         }

@@ -9,6 +9,8 @@ pub(super) const SYNC: u64 = 0;
 pub(super) const MARKER_OFFSET: u64 = 100;
 /// Inputs of the largest instrument.
 pub(super) const INPUTS_MAX: u16 = 64;
+/// The name of marker k is this with k.
+pub(super) const MARKER_NAME: &str = "marker";
 /// Markers of an instrument.
 pub(super) const MARKERS: u16 = 4;
 
@@ -22,6 +24,6 @@ pub(super) fn pulses(period: Tick) -> SyncPulses {
 pub(super) fn names(inputs: Option<i64>) -> Vec<(u16, String)> {
     let inputs = u16::try_from(inputs.unwrap_or(0)).unwrap_or(0).min(INPUTS_MAX);
     let inputs = (1..=inputs).map(|input| (input, format!("input{input}")));
-    let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
+    let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("{MARKER_NAME}{marker}")));
     [(0, "sync".to_owned())].into_iter().chain(inputs).chain(markers).collect()
 }

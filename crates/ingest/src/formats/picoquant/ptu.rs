@@ -183,7 +183,8 @@ fn facts(tags: &HeaderTags, instrument: &str, is_t3: bool) -> Vec<(String, Strin
 /// Returns the scan of an image.
 fn scan(tags: &HeaderTags) -> ScanFacts {
     let positive = |name: &str| tags.int(name).filter(|&value| value > 0);
-    let marker = |name: &str| positive(name).map(|marker| format!("marker{marker}"));
+    let marker =
+        |name: &str| positive(name).map(|marker| format!("{}{marker}", labels::MARKER_NAME));
     let side = |name: &str| positive(name).and_then(|side| u32::try_from(side).ok());
     let line = marker("ImgHdr_LineStart");
     let number = |name: &str| {

@@ -16,7 +16,7 @@ const TAG_BYTES: usize = 48;
 const NAME_BYTES: usize = 32;
 const LAST_TAG: &str = "Header_End";
 
-const BOOL: u32 = 0x0000_0008;
+pub(super) const BOOL: u32 = 0x0000_0008;
 pub(super) const INT: u32 = 0x1000_0008;
 const BITS: u32 = 0x1100_0008;
 pub(super) const FLOAT: u32 = 0x2000_0008;

@@ -6,12 +6,12 @@
 
 use std::io;
 
-use tagq_store::{Tag, Tick, format::MICRO_NONE};
+use tagq_store::{ScanFacts, Tag, Tick, format::MICRO_NONE};
 
 use super::{
-    labels::{INPUTS_MAX, MARKER_OFFSET, MARKERS, SYNC},
+    labels::{INPUTS_MAX, MARKER_NAME, MARKER_OFFSET, MARKERS, SYNC},
     records::Pulses,
-    tags::{FLOAT, INT, MAGIC, TEXT},
+    tags::{BOOL, FLOAT, INT, MAGIC, TEXT},
 };
 
 /// Bits of the counter in mode T2, and of the number of the pulse in mode T3.
@@ -25,6 +25,8 @@ const RECORDS: &str = "TTResult_NumberOfRecords";
 const RECORD_BYTES: u64 = 4;
 const SPECIAL: u32 = 1 << 31;
 const OVERFLOW: u32 = SPECIAL | 63 << CHANNEL_SHIFT;
+/// The submode of images.
+const IMAGE: i64 = 3;
 const T2: i64 = 0x0101_0204;
 const T3: i64 = 0x0101_0304;
 
@@ -59,8 +61,8 @@ impl PtuTimes {
     }
 
     /// Returns the number of records of a file of so many bytes, and where it stands in its header.
-    pub(crate) fn records_in_header(&self, bytes: u64) -> (u64, [u8; 8]) {
-        let header = self.header();
+    pub(crate) fn records_in_header(&self, scan: &ScanFacts, bytes: u64) -> (u64, [u8; 8]) {
+        let header = self.header(scan);
         let name = RECORDS.as_bytes();
         let at = header.windows(name.len()).position(|window| window == name).unwrap_or(0);
         let records = bytes.saturating_sub(header.len() as u64) / RECORD_BYTES;
@@ -68,8 +70,8 @@ impl PtuTimes {
         ((at + 32 + 4 + 4) as u64, records.to_le_bytes())
     }
 
-    /// Returns the header of a file. The number of records is not known before, and 0.
-    pub(crate) fn header(&self) -> Vec<u8> {
+    /// Returns the header of a file, with the scan of its image. The number of records is not known before, and 0.
+    pub(crate) fn header(&self, scan: &ScanFacts) -> Vec<u8> {
         let mut bytes = [MAGIC, b"1.0.00\0\0"].concat();
         let mut add = |name: &str, kind: u32, value: [u8; 8], long: &[u8]| {
             let mut field = [0; 32];
@@ -84,7 +86,8 @@ impl PtuTimes {
         let (mode, record_type) = if self.pulses.is_some() { (3, T3) } else { (2, T2) };
         add("CreatorSW_Name", TEXT, int(8), b"tagq\0\0\0\0");
         add("Measurement_Mode", INT, int(mode), b"");
-        add("Measurement_SubMode", INT, int(0), b"");
+        let image = image(scan);
+        add("Measurement_SubMode", INT, int(if image.is_empty() { 0 } else { IMAGE }), b"");
         add("TTResultFormat_TTTRRecType", INT, int(record_type), b"");
         add("TTResultFormat_BitsPerRecord", INT, int(32), b"");
         add("HW_InpChannels", INT, int(INPUTS_MAX.into()), b"");
@@ -92,6 +95,9 @@ impl PtuTimes {
         add("MeasDesc_Resolution", FLOAT, self.tick.seconds().to_le_bytes(), b"");
         add("TTResult_SyncRate", INT, int(self.sync_rate), b"");
         add(RECORDS, INT, int(0), b"");
+        for (name, kind, value) in image {
+            add(name, kind, value, b"");
+        }
         add("Header_End", 0xffff_0008, int(0), b"");
         bytes
     }
@@ -163,6 +169,34 @@ impl PtuTimes {
     fn is_recorded(&self, channel: u64) -> bool {
         self.pulses.is_none() || channel != SYNC
     }
+}
+
+/// Returns the fields of a header that state a scan: none if its lines have no marker.
+fn image(scan: &ScanFacts) -> Vec<(&'static str, u32, [u8; 8])> {
+    let marker = |name: &Option<String>| {
+        let number = name.as_deref()?.strip_prefix(MARKER_NAME)?.parse::<i64>().ok();
+        number.filter(|number| (1..=i64::from(MARKERS)).contains(number))
+    };
+    let Some(line) = marker(&scan.line) else { return Vec::new() };
+    let int = |name, value: i64| (name, INT, value.to_le_bytes());
+    let float = |name, value: f64| (name, FLOAT, value.to_le_bytes());
+    // Of the period in files of Leica; other files state the part of the amplitude.
+    let of_amplitude = |percent: f64| {
+        let part = percent / 100.0 * std::f64::consts::FRAC_PI_2;
+        if scan.is_sine_of_period { 100.0 * libm::sin(part) } else { percent }
+    };
+    let fields = [
+        Some(int("ImgHdr_Dimensions", 3)),
+        scan.pixels.map(|pixels| int("ImgHdr_PixX", pixels.into())),
+        scan.lines.map(|lines| int("ImgHdr_PixY", lines.into())),
+        Some(int("ImgHdr_LineStart", line)),
+        marker(&scan.line_end).map(|marker| int("ImgHdr_LineStop", marker)),
+        marker(&scan.frame).map(|marker| int("ImgHdr_Frame", marker)),
+        scan.is_two_way.map(|is| ("ImgHdr_BiDirect", BOOL, i64::from(is).to_le_bytes())),
+        scan.sine_percent.map(|percent| float("ImgHdr_SinCorrection", of_amplitude(percent))),
+        scan.pixel_um.map(|side| float("ImgHdr_PixResol", side)),
+    ];
+    fields.into_iter().flatten().collect()
 }
 
 fn no_micro(channel: u64, micro: u32) -> String {
