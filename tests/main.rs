@@ -71,6 +71,7 @@ mod sdt_writer;
 mod serve;
 mod setup;
 mod simulated;
+mod simulated_scans;
 mod sources;
 mod spellings;
 mod stores;

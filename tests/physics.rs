@@ -26,6 +26,7 @@ fn coherent(channels: u64, seconds: f64, seed: u64) -> Simulation {
         light: Light::Coherent { rate: 1e6 / SECOND, pulse_period: None, beam_splitter: false },
         detectors: (1..=channels).map(detector).collect(),
         drift: None,
+        clock: None,
         start: 0,
         duration,
         seed,

@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 def simulate(
     out: str | os.PathLike[str],
     *,
-    duration: Duration = "1s",
+    duration: Duration | None = None,
     rate: str = "100kHz",
     channels: int | Iterable[int] = (1, 2),
     coherent: bool = False,
     emitter: Duration | None = None,
+    fluorescence: Duration | Mapping[Duration, float] | None = None,
+    scan: tuple[int, int] | tuple[int, int, int] | None = None,
+    dwell: Duration | None = None,
+    two_way: bool = False,
+    sine: float | None = None,
+    disc: Duration | Mapping[Duration, float] | None = None,
+    disc_rate: str | None = None,
     pulsed: Duration | None = None,
+    clock: int | None = None,
+    clock_divider: int | None = None,
     beam_splitter: bool = False,
     efficiency: float | Mapping[int, float] = 1.0,
     dark: str | Mapping[int, str] = "0Hz",
@@ -49,10 +58,11 @@ def simulate(
     format, as in ``tagq.convert``: .tags.zst is that of a recorder. The same options give the same file.
 
     duration, start, tick
-        Recording time of each file, time of the first recorded tick, and unit of the times.
+        Recording time of each file (1 s, or that of a scan, by default), time of the first recorded tick, and unit of the
+        times.
     rate
         Pairs per second of each pair source; with ``coherent``, photons per second on each detector or on the
-        beam splitter; with ``emitter``, on all detectors together.
+        beam splitter; with ``emitter``, on all detectors together; with ``fluorescence``, on each detector.
     channels
         Channels of the detectors. Photon pairs go to them two by two.
     coherent
@@ -60,8 +70,19 @@ def simulate(
     emitter
         One quantum emitter with this lifetime, excited by the pulses of ``pulsed``: at most one photon a pulse; ``rate`` is that
         of its photons, which the channels share.
+    fluorescence
+        Fluorescence with this lifetime after the pulses of ``pulsed``, or a dict of lifetimes with the part of the photons of
+        each. ``jitter`` and ``delays`` are the width and the place of the instrument's response.
+    scan, dwell, two_way, sine
+        Scan a sample, a disc on a background: pixels, lines and frames; the time of a pixel (10 µs by default), rounded to whole
+        pulses; whether every other line runs backwards; and the percentage of the amplitude of a sine that a line covers. The
+        markers of lines, ends of lines and frames are channels 101, 102 and 103. A .ptu has mode T3.
+    disc, disc_rate
+        Of a scan: lifetimes and photons per second in the disc; those of the background by default.
     pulsed
         Emit light only in pulses, one each period.
+    clock, clock_divider
+        Channel on which the pulses of ``pulsed`` are recorded, and of how many pulses one is.
     beam_splitter
         One source: a herald on the first channel, its partner on the second or third; with ``coherent`` one beam that all
         channels share.
@@ -90,22 +111,33 @@ def simulate(
     if unknown:
         raise unexpected("simulate", unknown, simulate.__kwdefaults__ or ())
     options: list[tuple[str, str]] = []
-    for name, text, example in (("rate", rate, "100kHz"), ("tick", tick, "156.25ps"), ("live", live, "1MHz")):
+    for name, text, example in (("rate", rate, "100kHz"), ("tick", tick, "156.25ps"), ("live", live, "1MHz"), ("disc_rate", disc_rate, "1MHz")):
         if text is not None:
             options.append((name, _text(name, text, example)))
-    for name, number in (("seed", seed), ("frames", frames), ("files", files)):
+    for name, number in (("seed", seed), ("frames", frames), ("files", files), ("clock_divider", clock_divider)):
         if number is not None:
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**64:
                 raise WrongTypeError(f"{name}: a whole number from 0 to 2^64 - 1 is wanted, not {number!r}")
             options.append((name, str(number)))
-    flags = {"coherent": coherent, "beam_splitter": beam_splitter, "checksum": checksum, "faults": faults}
+    flags = {"coherent": coherent, "beam_splitter": beam_splitter, "checksum": checksum, "faults": faults, "two_way": two_way}
     flags |= {"force": replace, "long": long}
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise WrongTypeError(f"{name.replace('force', 'replace')}: True or False is wanted, not {flag!r}")
         options.append((name, str(flag).lower()))
     durations = {"duration": duration, "start": start, "gap": gap, "emitter": emitter, "pulsed": pulsed, "late": late}
+    durations |= {"dwell": dwell}
     options += [(name, _duration(name, of)) for name, of in durations.items() if of is not None]
+    for name, lifetimes in (("fluorescence", fluorescence), ("disc", disc)):
+        if lifetimes is not None:
+            parts = lifetimes if isinstance(lifetimes, Mapping) else {lifetimes: 1.0}
+            options += [(name, f"{_duration(name, of)}={float(part)!r}") for of, part in parts.items()]
+    if scan is not None:
+        options.append(("scan", "x".join(map(str, scan))))
+    if sine is not None:
+        options.append(("sine", repr(float(sine))))
+    if clock is not None:
+        options.append(("clock", str(_label(clock))))
     labels = _labels(channels)
     options += [("channels", str(label)) for label in labels]
     for name, values, text_of_value in (

@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
+mod fluorescence;
 mod sequence;
 mod statistics;
