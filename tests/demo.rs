@@ -26,6 +26,14 @@ fn every_command_of_the_demo_shows_what_it_says() {
     let zero = peaks.as_array().unwrap().iter().find(|of| of["peak"] == 0).unwrap();
     let (g2, err) = (zero["g2"].as_f64().unwrap(), zero["g2_err"].as_f64().unwrap());
     assert!(g2.abs() < 4.0 * err && err < 0.05, "{zero}");
+    let pixels = row("image --lifetime");
+    let pixels = pixels.as_array().unwrap();
+    // The corner is background, the middle is in the disc.
+    for (line, truth) in [(0, 3e-9), (16, 1e-9)] {
+        let pixel = pixels.iter().find(|of| of["line"] == line && of["pixel"] == line).unwrap();
+        let [tau, err] = ["lifetime_s", "lifetime_s_err"].map(|key| pixel[key].as_f64().unwrap());
+        assert!((tau - truth).abs() < 4.5 * err && err < 0.3e-9, "{pixel}");
+    }
     // A folder with other files, as that of a run, gets none.
     std::fs::create_dir(place.path("night")).unwrap();
     std::fs::write(place.path("night/1.tags"), "").unwrap();

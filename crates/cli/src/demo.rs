@@ -1,4 +1,4 @@
-//! `tagq demo`: two small simulated recordings, their stories, and what to type next.
+//! `tagq demo`: three small simulated recordings, their stories, and what to type next.
 //!
 //! A test types every command that is printed.
 
@@ -22,7 +22,7 @@ struct Demo {
     commands: &'static [(&'static str, &'static str)],
 }
 
-const DEMOS: [Demo; 2] = [
+const DEMOS: [Demo; 3] = [
     Demo {
         name: "pairs.tags.zst",
         options: &[
@@ -60,6 +60,29 @@ const DEMOS: [Demo; 2] = [
         commands: &[
             ("g2 1,2 --pulsed auto RUN", "g2(0) is 0 within its error: a single emitter"),
             ("g2 1,2 --pulsed auto --plot RUN", "the missing peak, in this terminal"),
+        ],
+    },
+    Demo {
+        name: "cells.ptu",
+        options: &[
+            ("fluorescence", "3ns"),
+            ("disc", "1ns"),
+            ("rate", "2MHz"),
+            ("disc_rate", "4MHz"),
+            ("scan", "32x32x4"),
+            ("dwell", "40us"),
+            ("pulsed", "25ns"),
+            ("tick", "50ps"),
+            ("channels", "1"),
+            ("dark", "2kHz"),
+            ("jitter", "80ps"),
+            ("delays", "1=2ns"),
+        ],
+        story: "A fluorescence microscope scans a sample four times: a disc with a lifetime of 1 ns on a background of 3 ns. The \
+                file is one of a PicoQuant instrument in mode T3, with markers for lines and frames on channels 101 to 103.",
+        commands: &[
+            ("image --lifetime RUN", "the lifetime of each pixel"),
+            ("image --lifetime --plot RUN", "the lifetime map, in this terminal"),
         ],
     },
 ];

@@ -196,6 +196,21 @@ def test_a_real_image_is_that_of_ptufile(tmp_path: Path) -> None:
     assert numpy.array_equal(image.counts, known.sum(axis=-1))
 
 
+@pytest.mark.parametrize("two_way", [False, True])
+def test_a_simulated_scan_is_that_of_ptufile(tmp_path: Path, two_way: bool) -> None:
+    ptufile = pytest.importorskip("ptufile")
+    file = tmp_path / "scan.ptu"
+    words = dict(fluorescence="3ns", disc="1ns", rate="2MHz", pulsed="25ns", delays={1: "2ns"}, channels=1, tick="50ps")
+    tagq.simulate(file, scan=(12, 8, 3), dwell="20us", two_way=two_way, **words)
+    with ptufile.PtuFile(file) as ptu:
+        assert ptu.is_image and ptu.is_bidirectional == two_way
+        known = ptu.decode_image(channel=0, keepdims=False)
+    image = tagq.ingest(file).image(micro=True, frames="apart", range=("0t", f"{known.shape[-1]}t"))
+    assert numpy.array_equal(image.cube, known)
+    # 3 frames of 96 pixels of 20 us at 2 MHz: 11,520, give or take the square root.
+    assert abs(int(known.sum()) - 11_520) < 540
+
+
 @pytest.mark.parametrize("each", [2.4, 8, 40, 120])
 def test_errors_of_pixels_cover(each: float) -> None:
     """4,096 pixels of one truth: counts and mean micro times scatter by their errors."""

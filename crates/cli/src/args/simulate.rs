@@ -145,9 +145,10 @@ pub(crate) struct FluorescenceArgs {
     pub disc_rate: Option<Frequency>,
 }
 
-/// Write two small simulated recordings, and show what to type next
+/// Write three small simulated recordings, and show what to type next
 ///
-/// Photon pairs with a delay between their channels, and one quantum emitter under a pulsed laser. Recordings that are there
+/// Photon pairs with a delay between their channels, one quantum emitter under a pulsed laser, and a
+/// scan of fluorescence. Recordings that are there
 /// already stay as they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
