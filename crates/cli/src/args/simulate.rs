@@ -20,8 +20,8 @@ use super::values::channel;
   tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
   tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
   tagq simulate --emitter 1ns --pulsed 12.5ns --rate 1MHz emitter.tags.zst
-  tagq simulate --fluorescence 0.5ns=0.3,3ns=0.7 --pulsed 25ns --clock 0 --channels 1 decay.tags.zst
-  tagq simulate --fluorescence 3ns --disc 1ns --scan 64x64x5 --pulsed 25ns --channels 1 scan.ptu
+  tagq simulate --fluorescence 3ns --pulsed 25ns --clock 0 decay.tags.zst
+  tagq simulate --fluorescence 3ns --pulsed 25ns --scan 32x32 --disc 1ns a.ptu
   tagq simulate --live 1MHz --rate 400kHz --duration 60s live.tags.zst")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct SimulateArgs {
