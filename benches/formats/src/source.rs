@@ -70,6 +70,7 @@ impl Source {
             light: Light::Pairs { rate: pair_rate, pulse_period: None, beam_splitter: false },
             detectors: (1..=CHANNELS).map(detector).collect(),
             drift: None,
+            clock: None,
             start: 0,
             duration,
             seed: 1,

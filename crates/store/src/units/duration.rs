@@ -161,6 +161,14 @@ impl Duration {
 
     /// The duration as the unit of other times.
     ///
+    /// ```
+    /// use tagq_store::{Duration, Tick};
+    ///
+    /// assert_eq!("25ns".parse::<Duration>()?.unit(Tick::DEFAULT)?, "25ns".parse()?);
+    /// assert_eq!("160t".parse::<Duration>()?.unit(Tick::DEFAULT)?, "25ns".parse()?);
+    /// # Ok::<(), tagq_store::UnitError>(())
+    /// ```
+    ///
     /// # Errors
     /// A length of zero or below, or one out of range.
     pub fn unit(&self, tick: Tick) -> Result<Tick, UnitError> {
