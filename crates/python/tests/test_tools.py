@@ -202,8 +202,8 @@ SIMULATED = [
         [*"--duration 50ms --dark 2=1kHz --jitter 100ps --dead-time 0t --dead-time 1=20ns --delay 2=-5ns --pulsed 10ns --start 1s --tick 4ps".split(), "--efficiency", "1", "--efficiency", "1=0.2", "--dark", "0Hz"],
     ),
     (
-        dict(duration="5ms", rate="1MHz", fluorescence={"0.5ns": 0.3, "3ns": 0.7}, pulsed="25ns", clock=0, clock_divider=4, tick="50ps"),
-        [*"--duration 5ms --rate 1MHz --fluorescence 0.5ns=0.3,3ns=0.7 --pulsed 25ns --clock 0 --clock-divider 4 --tick 50ps".split()],
+        dict(duration="5ms", rate="1MHz", fluorescence={"0.5ns": 0.3, "3ns": 0.7}, pulsed="25ns", clock=0, clock_divider=4, tick="4ps"),
+        [*"--duration 5ms --rate 1MHz --fluorescence 0.5ns=0.3,3ns=0.7 --pulsed 25ns --clock 0 --clock-divider 4 --tick 4ps".split()],
     ),
     (
         dict(fluorescence="3ns", scan=(8, 6, 2), dwell="20us", two_way=True, sine=80, disc="1ns", disc_rate="2MHz", pulsed="25ns"),
