@@ -82,6 +82,9 @@ pub struct RunFacts {
     pub live_s: f64,
     /// Last time minus first time of the run, in seconds.
     pub elapsed_s: f64,
+    /// The period of the light pulses in seconds, if all files state one and the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulse_period_s: Option<f64>,
     /// Remarks about its sources: files that were cut, and headers that contradict the tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -91,6 +94,9 @@ pub struct RunFacts {
     #[serde(skip)]
     pub names: Vec<(u16, String)>,
 }
+
+/// Periods of pulses that differ by no more than this part are one: their rates are measured.
+pub(crate) const SAME_PERIOD: f64 = 1e-3;
 
 /// The tags of one channel of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -138,6 +144,7 @@ impl RunFacts {
             sources: manifest.sources.len(),
             live_s: tick.seconds_of(run.live_ticks()),
             elapsed_s: tick.seconds_of(run.elapsed_ticks()),
+            pulse_period_s: run.pulse_period_s(),
             remarks: manifest.sources.iter().flat_map(|source| of_source(source, tick)).collect(),
             channels: channels.collect(),
             names: Vec::new(),
@@ -163,6 +170,11 @@ impl RunFacts {
             sum.sources += more.sources;
             sum.live_s += more.live_s;
             sum.elapsed_s += more.elapsed_s;
+            let is_same = |period: &f64| {
+                let other = more.pulse_period_s.unwrap_or(0.0);
+                (other - period).abs() <= SAME_PERIOD * period
+            };
+            sum.pulse_period_s = sum.pulse_period_s.filter(is_same);
             sum.remarks.extend(more.remarks);
             for ChannelFacts { channel, name, count } in more.channels {
                 match sum.channels.iter_mut().find(|of| of.channel == channel) {

@@ -197,6 +197,7 @@ mod tests {
             sources: 1,
             live_s: 0.5,
             elapsed_s: 0.5,
+            pulse_period_s: None,
             remarks: Vec::new(),
             channels: vec![ChannelFacts { channel: 3, name: None, count: 3 }],
             names: Vec::new(),

@@ -28,11 +28,19 @@ pub enum Error {
         "a TIFF holds one image: what `tagq image` counts in one run or in a sum of runs; write another format"
     )]
     NoImage,
+    /// An image without frames has no pages.
+    #[error("a TIFF holds frames, and no line begins in this image; write another format")]
+    NoFrame,
     /// A count is too large for a pixel of a TIFF.
     #[error(
-        "a pixel counts {0}, and pixels of a TIFF hold numbers below 2^32; write .arrow or .parquet"
+        "a pixel counts {count}, and pixels of this TIFF hold counts below 2^{bits}; write .arrow or .parquet"
     )]
-    Pixel(u64),
+    Pixel {
+        /// The count.
+        count: u64,
+        /// The digits of the largest count, in binary.
+        bits: u32,
+    },
     /// A count is too large for a column of Arrow.
     #[error("a count is {0}, and columns of counts hold numbers below 2^63")]
     Count(u64),

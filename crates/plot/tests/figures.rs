@@ -18,6 +18,7 @@ fn answer(figure: FigureKind, rows: Table) -> Answer {
         sources: 1,
         live_s: 2.0,
         elapsed_s: 2.0,
+        pulse_period_s: None,
         remarks: Vec::new(),
         channels: Vec::new(),
         names: vec![(15, "Bob".into())],

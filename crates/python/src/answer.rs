@@ -428,25 +428,47 @@ impl Answer {
         self.content.query.to_string()
     }
 
-    /// Returns a column of lists of counts, all of one length: their bytes as 64-bit integers one after the other, and the
-    /// length.
-    fn count_lists<'py>(
+    /// Returns the facts of the run, as JSON.
+    fn run_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.content.run).map_err(errors::of_run)
+    }
+
+    /// Returns the names of the columns that tell rows apart.
+    fn keys(&self) -> Vec<&str> {
+        let keys = self.content.rows.columns().iter().filter(|column| column.shown.is_key);
+        keys.map(|column| &*column.key).collect()
+    }
+
+    /// Returns a column of lists of counts or measures, all of one length: a NumPy type, the bytes of the values one after
+    /// the other, and the length. Undefined measures are NaN. `None` for other columns.
+    fn lists<'py>(
         &self,
         py: Python<'py>,
         name: &str,
-    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
-        let mut values: Vec<i64> = Vec::new();
-        let mut length = 0;
-        for cell in self.content.rows.get(name).into_iter().flat_map(|column| column.cells.iter()) {
-            let Cell::List(items) = cell else { continue };
-            length = items.len();
-            for item in items {
-                let Cell::Count(count) = item else { continue };
-                let count = i64::try_from(count).map_err(|_| tagq_export::Error::Count(count));
-                values.push(count.map_err(errors::of_export)?);
-            }
+    ) -> PyResult<Option<(&'static str, Bound<'py, PyBytes>, usize)>> {
+        let column = self.content.rows.get(name).filter(|column| column.is_list);
+        let Some(column) = column else { return Ok(None) };
+        let kind = match column.of {
+            CellType::Count => "<i8",
+            CellType::Float => "<f8",
+            _ => return Ok(None),
+        };
+        let length = |cell: &Cell| if let Cell::List(items) = cell { items.len() } else { 0 };
+        let mut lengths = column.cells.iter().map(|cell| length(&cell));
+        let first = lengths.next().unwrap_or(0);
+        if first == 0 || lengths.any(|length| length != first) {
+            return Ok(None);
         }
-        Ok((PyBytes::new(py, bytemuck::cast_slice(&values)), length))
+        let bytes = PyBytes::new_with(py, 8 * first * column.cells.len(), |bytes| {
+            for (row, cell) in bytes.chunks_exact_mut(8 * first).zip(column.cells.iter()) {
+                let Cell::List(items) = cell else { continue };
+                for (place, item) in row.chunks_exact_mut(8).zip(items) {
+                    place.copy_from_slice(&value_of(&item)?);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Some((kind, bytes, first)))
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -470,12 +492,24 @@ impl Answer {
     }
 }
 
-/// Converts a cell to a Python value: a number, a text, a list of them, or `None`.
+/// Returns a count or a measure as NumPy has it in memory.
+fn value_of(cell: &Cell) -> PyResult<[u8; 8]> {
+    match *cell {
+        Cell::Count(count) => {
+            let count = i64::try_from(count).map_err(|_| tagq_export::Error::Count(count));
+            Ok(count.map_err(errors::of_export)?.to_le_bytes())
+        }
+        Cell::Float(value) => Ok(value.to_le_bytes()),
+        _ => Ok(f64::NAN.to_le_bytes()),
+    }
+}
+
 /// Returns the number of eight bytes, as NumPy has it in memory.
 fn f64_of(bytes: &[u8]) -> f64 {
     bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes)
 }
 
+/// Converts a cell to a Python value: a number, a text, a list of them, or `None`.
 fn object(py: Python<'_>, cell: Cell) -> PyResult<Bound<'_, PyAny>> {
     Ok(match cell {
         Cell::Missing => py.None().into_bound(py),

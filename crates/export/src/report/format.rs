@@ -23,7 +23,7 @@ pub enum Format {
     Arrow,
     /// Parquet.
     Parquet,
-    /// Pages of counts; of images alone.
+    /// OME-TIFF; of images alone.
     Tiff,
 }
 
@@ -39,7 +39,7 @@ impl Format {
             Self::Tiff,
             "tiff",
             "tif",
-            "TIFF of an image: a page for each frame, or bin of micro times",
+            "OME-TIFF of an image: counts of frames, or of bins of micro times, or lifetimes",
         ),
     ];
 

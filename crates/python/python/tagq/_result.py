@@ -17,10 +17,12 @@ from ._paths import path_of as _path
 from ._plot import look_of, plot
 from ._show import html_table, text_table
 from ._table import Table
+from ._xarray import to_xarray
 
 if TYPE_CHECKING:
     import numpy
     import pandas
+    import xarray
 
     from ._fit_options import Function, Values
     from ._types import Channel, Duration
@@ -48,8 +50,8 @@ class Result(Table):
 
     ``result["count"]`` is a column as a NumPy array, ``result[0]`` a row as a named tuple, and iterating gives the rows.
     ``numpy.asarray(result)`` is a structured array of all columns.
-    ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves:
-    it has the Arrow PyCapsule stream interface. docs/outputs.md describes the columns.
+    ``to_polars``, ``to_pandas`` and ``to_arrow`` make tables of other libraries, which also read the result themselves, and
+    ``to_xarray`` labelled arrays: it has the Arrow PyCapsule stream interface. docs/outputs.md describes the columns.
     """
 
     def __init__(self, answer: _tagq.Answer) -> None:
@@ -118,10 +120,9 @@ class Result(Table):
         sides = self._sides()
         if "micro_counts" not in self.columns:
             raise AttributeError("the image has no bins of micro times; count it with micro=True")
-        import numpy
-
-        values, bins = self._answer.count_lists("micro_counts")
-        return numpy.frombuffer(values, dtype="<i8").reshape(-1, *sides, bins)
+        values = self._lists("micro_counts")
+        assert values is not None, "each pixel has as many bins"
+        return values.reshape(-1, *sides, values.shape[1])
 
     @property
     def lifetimes(self) -> numpy.ndarray:
@@ -131,6 +132,17 @@ class Result(Table):
         if "lifetime_s" not in self.columns:
             raise AttributeError('the image has no lifetimes; count it with lifetime="auto"')
         return self["lifetime_s"].reshape(-1, *sides)
+
+    def _lists(self, name: str) -> numpy.ndarray | None:
+        """Returns a column of lists of numbers as an array, shape (rows, entries); None for other columns, and if lengths
+        differ."""
+        lists = self._answer.lists(name)
+        if lists is None:
+            return None
+        import numpy
+
+        kind, values, entries = lists
+        return numpy.frombuffer(values, dtype=kind).reshape(-1, entries)
 
     def _sides(self) -> tuple[int, int]:
         """Returns the lines and pixels of an image, in blocks if there are any."""
@@ -157,6 +169,27 @@ class Result(Table):
             raise MissingLibraryError("a pandas frame wants pandas: pip install pandas") from None
         return pandas.DataFrame({name: self[name] for name in self.columns})
 
+    def to_xarray(self) -> xarray.DataArray | xarray.Dataset:
+        """Returns the result as labelled arrays of xarray. Units are in the attribute ``units`` of variables and
+        coordinates; ``attrs`` has the ``header``, the ``path`` of the run and, where there are micro times, ``frequency``:
+        the rate of the pulses in MHz, if the files state it or the query gave a period.
+
+        Image
+            A DataArray of counts, int64, dims ("T", "Y", "X"), or with ``micro=True`` ("T", "Y", "X", "H"): the dims of
+            ptufile and phasorpy without "C", because an image adds up its channels. T is the number of the frame, Y and X are
+            in metres if the size of a pixel is known, H is where bins begin, in nanoseconds. With ``lifetime`` a Dataset of
+            the columns, dims ("T", "Y", "X"), and ``micro_counts`` with ``micro=True``.
+        Micro times
+            A DataArray of counts, dims ("C", "H"), of a trace ("T", "C", "H") with T in seconds.
+        Other queries
+            A Dataset of the columns. Its dims are those of "time" (start of the bin, seconds), "interval", "channel",
+            "group" ("1,2"), "delay", "delay_a" and "delay_b" (middle of the bin, seconds) that the query has; the first one
+            of a scan is what was scanned. A result whose rows are no grid has the dimension "row".
+
+        Raises MissingLibraryError without xarray.
+        """
+        return to_xarray(self)
+
     def save(
         self,
         path: str | os.PathLike[str],
@@ -172,7 +205,7 @@ class Result(Table):
         **unknown: NoReturn,
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
-        the rows, or .tif with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
+        the rows, or .tif (OME-TIFF) with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
         allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
         pixels, ``dark`` draws for a dark background, and without ``caption`` header and note are left out, and the title
         unless it is given."""

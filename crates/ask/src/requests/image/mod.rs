@@ -39,14 +39,12 @@ use super::{
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
 };
-use crate::{error::Error, figure::FigureKind};
+use crate::{answer::SAME_PERIOD, error::Error, figure::FigureKind};
 
 /// Bytes of a number while it is counted, in each thread.
 const NUMBER_BYTES: u64 = 8;
 /// The largest block of pixels.
 const BLOCK_MAX: u32 = 1_024;
-/// Periods of pulses that differ by no more than this part are one: their rates are measured.
-const SAME_PERIOD: f64 = 1e-3;
 /// Bytes of the lifetime of a pixel.
 const LIFETIME_BYTES: u64 = 128;
 /// The most bins of micro times of a lifetime, by default.

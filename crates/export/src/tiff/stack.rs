@@ -1,0 +1,165 @@
+//! The pages of an answer: counts, one page for each frame or for each bin of micro times, and lifetimes with all that
+//! belongs to them, one page for each column.
+//!
+//! A lifetime of 2.5 ns is the number 2.5 in the channel `lifetime_ns`: viewers show few digits of 2.5e-9.
+
+use std::ops::Range;
+
+use tagq::{Answer, Cell, CellType, Column};
+
+use super::layout::{Raster, StackShape};
+use crate::Error;
+
+/// The begin of the keys of lifetimes in seconds.
+const LIFETIME: &str = "lifetime_s";
+/// Whole numbers below 2^24 are floats of 32 bits.
+const FLOAT_BITS: u32 = 24;
+
+/// The bins of micro times, which have equal widths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MicroBins {
+    pub count: usize,
+    pub start_ps: f64,
+    pub width_ps: f64,
+}
+
+/// Pages of one kind of numbers.
+pub(super) struct Stack<'a> {
+    pub frames: usize,
+    pub planes: Planes<'a>,
+}
+
+/// The pages of a frame.
+pub(super) enum Planes<'a> {
+    /// Counts, of all micro times or of each bin.
+    Counts(&'a Column, Option<MicroBins>),
+    /// Columns as floats.
+    Channels(Vec<&'a Column>),
+}
+
+impl<'a> Stack<'a> {
+    /// Returns the counts of an image, or its lifetimes with its counts; counts of bins and lifetimes are apart.
+    pub fn of_answer(answer: &'a Answer, raster: Raster) -> Result<Vec<Self>, Error> {
+        let rows = &answer.rows;
+        let frames = rows.len() / (raster.pixels as usize * raster.lines as usize).max(1);
+        if frames == 0 {
+            return Err(Error::NoFrame);
+        }
+        let count = rows.get("count").ok_or(Error::NoImage)?;
+        let mut stacks = Vec::new();
+        if let Some(bins) = rows.get("micro_counts") {
+            let planes = Planes::Counts(bins, Some(micro_bins(answer, bins)?));
+            stacks.push(Self { frames, planes });
+        }
+        if rows.get(LIFETIME).is_some() {
+            let is_shown = |column: &&Column| {
+                column.of == CellType::Float && !column.is_list && column.key != "count_err"
+            };
+            let floats = rows.columns().iter().filter(is_shown);
+            let planes = Planes::Channels([count].into_iter().chain(floats).collect());
+            stacks.push(Self { frames, planes });
+        }
+        if stacks.is_empty() {
+            stacks.push(Self { frames, planes: Planes::Counts(count, None) });
+        }
+        Ok(stacks)
+    }
+
+    /// Returns the number of pages, with strips of at most so many bytes for all pages of a frame.
+    pub fn shape(&self, raster: Raster, strips_bytes: u64) -> StackShape {
+        let (planes, is_float) = match &self.planes {
+            Planes::Counts(_, bins) => (bins.map_or(1, |bins| bins.count), false),
+            Planes::Channels(columns) => (columns.len(), true),
+        };
+        let of_line = 4 * u64::from(raster.pixels) * planes as u64;
+        let lines = strips_bytes / of_line.max(1);
+        let strip_lines =
+            u32::try_from(lines).map_or(raster.lines, |lines| lines.clamp(1, raster.lines.max(1)));
+        StackShape { frames: self.frames, planes, strip_lines, is_float }
+    }
+
+    /// Returns the strips with these lines of all pages of a frame, page by page.
+    pub fn strips(
+        &self,
+        raster: Raster,
+        frame: usize,
+        lines: Range<u32>,
+    ) -> Result<Vec<u8>, Error> {
+        let row =
+            |line: u32| (frame * raster.lines as usize + line as usize) * raster.pixels as usize;
+        let rows = row(lines.start)..row(lines.end);
+        match &self.planes {
+            Planes::Counts(column, bins) => counts(column, rows, bins.map_or(1, |of| of.count)),
+            Planes::Channels(columns) => {
+                let mut values = Vec::with_capacity(4 * rows.len() * columns.len());
+                for column in columns {
+                    let factor = channel(column).1;
+                    for row in rows.clone() {
+                        let value = float(&column.cells.at(row))? * factor;
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            reason = "pages have floats of 32 bits"
+                        )]
+                        let value = value as f32;
+                        values.extend(value.to_le_bytes());
+                    }
+                }
+                Ok(values)
+            }
+        }
+    }
+}
+
+/// Returns the name of the page of a column, and the factor of its values.
+pub(super) fn channel(column: &Column) -> (String, f64) {
+    match column.key.strip_prefix(LIFETIME) {
+        Some(rest) => (format!("lifetime_ns{rest}"), 1e9),
+        None => (column.key.clone().into_owned(), 1.0),
+    }
+}
+
+/// Returns the value of a cell; a count is a whole number.
+fn float(cell: &Cell) -> Result<f64, Error> {
+    match *cell {
+        Cell::Count(count) => match u32::try_from(count) {
+            Ok(small) if small < 1 << FLOAT_BITS => Ok(f64::from(small)),
+            _ => Err(Error::Pixel { count, bits: FLOAT_BITS }),
+        },
+        Cell::Float(value) => Ok(value),
+        _ => Ok(f64::NAN),
+    }
+}
+
+/// Returns the counts of rows: those of each bin one after the other.
+fn counts(column: &Column, rows: Range<usize>, bins: usize) -> Result<Vec<u8>, Error> {
+    let pixels = rows.len();
+    let mut values = vec![0; 4 * pixels * bins];
+    let mut put = |at: usize, count: &Cell| {
+        let &Cell::Count(count) = count else { return Ok(()) };
+        let small = u32::try_from(count).map_err(|_| Error::Pixel { count, bits: 32 })?;
+        values[4 * at..4 * at + 4].copy_from_slice(&small.to_le_bytes());
+        Ok::<_, Error>(())
+    };
+    for (pixel, row) in rows.enumerate() {
+        match column.cells.at(row) {
+            Cell::List(of_bins) => {
+                for (bin, count) in of_bins.iter().enumerate() {
+                    put(bin * pixels + pixel, count)?;
+                }
+            }
+            count => put(pixel, &count)?,
+        }
+    }
+    Ok(values)
+}
+
+/// Returns the bins as the query of an answer states them.
+fn micro_bins(answer: &Answer, column: &Column) -> Result<MicroBins, Error> {
+    let Some(Cell::List(first)) = column.cells.iter().next() else { return Err(Error::NoImage) };
+    let number = |value: &serde_json::Value| value.as_f64().ok_or(Error::NoImage);
+    let query = &answer.query;
+    let width_ps = number(&query["bin_s"])? * 1e12;
+    let unit_ps = width_ps / number(&query["bin_ticks"])?;
+    let start_ps = number(&query["range_ticks"][0])? * unit_ps;
+    Ok(MicroBins { count: first.len(), start_ps, width_ps })
+}

@@ -1,0 +1,186 @@
+"""Results as arrays of xarray, with names and units of their axes."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._arrays import plain
+from ._errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    import numpy
+    import xarray
+
+    from ._result import Result
+
+
+class Axis(NamedTuple):
+    """A dimension: its name, the column of its coordinate, and columns that have one value for each of its places."""
+
+    dimension: str
+    coordinate: str
+    others: tuple[str, ...] = ()
+
+
+#: The axes of tables, by the column that tells their places apart.
+AXES = {
+    "interval": Axis("interval", "interval", ("start_s", "start_ticks", "length_s", "length_ticks")),
+    "start_s": Axis("time", "start_s", ("start_ticks",)),
+    "channel": Axis("channel", "channel", ("name",)),
+    "channels": Axis("group", "channels", ("names",)),
+    "first_tick": Axis("delay", "delay_s", ("first_tick", "width_ticks")),
+    "first_tick_a": Axis("delay_a", "delay_a_s", ("first_tick_a",)),
+    "first_tick_b": Axis("delay_b", "delay_b_s", ("first_tick_b",)),
+}
+#: Columns that go with the values of a scan.
+OF_SCAN = ("run", "live_s")
+#: Ends of the names of columns, and their units. Of a phasor, s is no unit.
+UNITS = {"_s": "s", "_s_err": "s", "_hz": "Hz", "_ticks": "tick", "_tick": "tick", "_tick_a": "tick", "_tick_b": "tick"}
+UNITLESS = ("phasor_s", "phasor_s_err")
+
+
+def to_xarray(result: Result) -> xarray.DataArray | xarray.Dataset:
+    """Returns a result as ``Result.to_xarray`` does."""
+    try:
+        import xarray  # noqa: F401
+    except ImportError:
+        raise MissingLibraryError("labelled arrays want xarray: pip install xarray") from None
+    query = json.loads(result._answer.query_json())
+    run = json.loads(result._answer.run_json())
+    attrs: dict[str, Any] = {"header": result.header, "path": run["path"]}
+    period = query.get("lifetime", {}).get("period_s") if query["kind"] == "image" else None
+    period = period or run.get("pulse_period_s")
+    if query["kind"] == "image":
+        return _image(result, query, attrs, period)
+    if query["kind"] == "micro":
+        return _micro(result, query, attrs, period)
+    return _table(result, attrs)
+
+
+def _frequency(period: float | None) -> dict[str, float]:
+    return {} if period is None else {"frequency": 1e-6 / period}
+
+
+def _micro_bins(query: dict[str, Any], bins: int) -> Any:
+    """Returns the coordinate H: where the bins of micro times begin, in nanoseconds."""
+    import numpy
+
+    unit = query["bin_s"] / query["bin_ticks"] * 1e9
+    starts = (query["range_ticks"][0] + numpy.arange(bins) * query["bin_ticks"]) * unit
+    return "H", starts, {"units": "ns", "long_name": "start of the bin of micro times"}
+
+
+def _image(
+    result: Result, query: dict[str, Any], attrs: dict[str, Any], period: float | None
+) -> xarray.DataArray | xarray.Dataset:
+    import numpy
+    import xarray
+
+    counts = result.counts
+    frames, lines, pixels = counts.shape
+    first = result["frame"][:1] if "frame" in result.columns else numpy.zeros(1, int)
+    numbers = first + numpy.arange(frames) if frames else numpy.empty(0, int)
+    coords: dict[str, Any] = {"T": ("T", numbers, {"long_name": "frame"})}
+    if query.get("pixel_um") is not None:
+        side = query["pixel_um"] * query.get("bin_pixels", 1) * 1e-6
+        for axis, size in (("Y", lines), ("X", pixels)):
+            coords[axis] = (axis, numpy.arange(size) * side, {"units": "m"})
+    dims = ("T", "Y", "X")
+    cube = result.cube if "micro_counts" in result.columns else None
+    if cube is not None:
+        coords["H"] = _micro_bins(query, cube.shape[-1])
+    if "lifetime_s" not in result.columns:
+        values, axes = (counts, dims) if cube is None else (cube, (*dims, "H"))
+        attrs = {**attrs, **_frequency(period if cube is not None else None)}
+        return xarray.DataArray(values, coords, axes, name="counts", attrs=attrs)
+    shown = [name for name in result.columns if name not in ("frame", "line", "pixel", "micro_counts")]
+    variables: dict[str, Any] = {name: (dims, result[name].reshape(counts.shape), _units(name)) for name in shown}
+    if cube is not None:
+        variables["micro_counts"] = ((*dims, "H"), cube)
+    attrs = {**attrs, **_frequency(period)}
+    if query["lifetime"].get("harmonic") is not None:
+        attrs["harmonic"] = query["lifetime"]["harmonic"]
+    return xarray.Dataset(variables, coords, attrs)
+
+
+def _micro(result: Result, query: dict[str, Any], attrs: dict[str, Any], period: float | None) -> xarray.DataArray:
+    import xarray
+
+    table = _table(result, {})
+    bins = table.sizes["delay"]
+    values = table["count"].rename(time="T") if "time" in table.dims else table["count"]
+    coords: dict[str, Any] = {"C": ("C", table["channel"].values), "H": _micro_bins(query, bins)}
+    dims = [{"time": "T", "channel": "C", "delay": "H"}.get(str(of), str(of)) for of in table["count"].dims]
+    if "T" in dims:
+        coords["T"] = ("T", table["time"].values, {"units": "s"})
+    return xarray.DataArray(values.values, coords, dims, name="counts", attrs={**attrs, **_frequency(period)})
+
+
+def _table(result: Result, attrs: dict[str, Any]) -> xarray.Dataset:
+    """Returns the columns with a dimension for each column that tells rows apart, or with the dimension ``row`` if a row is
+    missing or double."""
+    import numpy
+    import xarray
+
+    names = result.columns
+    keys = result._answer.keys()
+    axes = {name: AXES.get(name, Axis(name, name, OF_SCAN)) for name in names if name in AXES or name in keys}
+    if "interval" in axes:
+        del axes["start_s"]
+    places = [_places(_labels(result, name)) for name in axes]
+    sizes = [len(first) for first, _ in places]
+    is_grid = math.prod(sizes) == len(result)
+    if is_grid and axes:
+        at = numpy.ravel_multi_index([inverse for _, inverse in places], sizes)
+        order = numpy.argsort(at, kind="stable")
+        is_grid = bool((at[order] == numpy.arange(len(result))).all())
+    else:
+        is_grid, order = is_grid and len(result) == 1, numpy.arange(len(result))
+    if not is_grid:
+        axes, places, sizes, order = {}, [], [len(result)], numpy.arange(len(result))
+    dims = [axis.dimension for axis in axes.values()] if is_grid else ["row"]
+    coords: dict[str, Any] = {}
+    taken: set[str] = set()
+    for axis, (first, _) in zip(axes.values(), places, strict=True):
+        for name in (axis.coordinate, *axis.others):
+            if name in names:
+                key = axis.dimension if name == axis.coordinate else name
+                coords[key] = (axis.dimension, _labels(result, name)[first], _units(name))
+                taken.add(name)
+    taken.update(axes)
+    variables = {
+        name: _variable(result, name, dims, sizes, order) for name in names if name not in taken
+    }
+    return xarray.Dataset(variables, coords, attrs)
+
+
+def _variable(result: Result, name: str, dims: list[str], sizes: list[int], order: numpy.ndarray) -> Any:
+    values = result._lists(name)
+    if values is None:
+        return dims, _labels(result, name)[order].reshape(sizes), _units(name)
+    # A covariance has a value for each other bin.
+    inner = f"{dims[-1]}_other" if name.endswith("_covariance") else f"{name}_entry"
+    return [*dims, inner], values[order].reshape(*sizes, -1), _units(name)
+
+
+def _places(column: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Returns the first row of each distinct value, in order of appearance, and the number of the value of each row."""
+    import numpy
+
+    _, first, inverse = numpy.unique(column, return_index=True, return_inverse=True)
+    order = numpy.argsort(first)
+    rank = numpy.empty_like(order)
+    rank[order] = numpy.arange(len(order))
+    return first[order], rank[inverse]
+
+
+def _labels(result: Result, name: str) -> numpy.ndarray:
+    """Returns a column as numbers, or as texts: a group of channels is "1,2"."""
+    return plain(result[name])
+
+
+def _units(name: str) -> dict[str, str]:
+    ends = [end for end in UNITS if name.endswith(end) and name not in UNITLESS]
+    return {"units": UNITS[ends[0]]} if ends else {}
