@@ -10,7 +10,7 @@ use crate::{emulate, faults, slurm, tools::can};
 use crate::{
     format_tests, fuzz,
     steps::Steps,
-    tests::{coverage, damage, notebooks, of_python, run_all},
+    tests::{coverage, damage, notebooks, of_python, recipes, run_all},
     validate, worked,
     workspace::cargo,
 };
@@ -29,6 +29,7 @@ pub(crate) fn run() -> ExitCode {
     steps.run("wheel, and the program without features of tests", || {
         of_python(&["--wheel".to_owned()])
     });
+    steps.run("recipes with napari", recipes);
     steps.run("tests of the comparison of formats", format_tests);
     steps.run("worked examples", worked::run);
     steps.run("coverage of errors: writes docs/coverage.md", || coverage("1000"));

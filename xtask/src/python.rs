@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Libraries for the tests and for comparison, also those of the tests in a browser and of notebooks.
-const LIBRARIES: [&str; 29] = [
+const LIBRARIES: [&str; 34] = [
     "anywidget>=0.9",
     "dask[array]>=2024.5",
     "dask-jobqueue>=0.9",
@@ -30,7 +30,9 @@ const LIBRARIES: [&str; 29] = [
     "nbmake>=1.5",
     "numpy>=2",
     "obstore>=0.8",
+    "ome-types>=0.5",
     "pandas>=3",
+    "phasorpy>=0.7",
     "phconvert>=0.10",
     "playwright>=1.50",
     "polars>=1.30",
@@ -43,6 +45,20 @@ const LIBRARIES: [&str; 29] = [
     "scipy>=1.14",
     "sdtfile>=2025.3",
     "swabian-timetagger>=2.20; sys_platform == 'linux' and platform_machine == 'x86_64'",
+    "tifffile>=2024.8",
+    "xarray>=2024.10",
+    "xmlschema>=3",
+];
+
+/// Those for the recipes with a viewer.
+const OF_VIEWER: [&str; 7] = [
+    "napari>=0.5",
+    "numpy>=2",
+    "phasorpy>=0.7",
+    "pytest>=8",
+    "pytest-xdist>=3.6",
+    "tifffile>=2024.8",
+    "xarray>=2024.10",
 ];
 
 /// Manifest of the package.
@@ -87,6 +103,12 @@ impl Environment {
         let libraries = output(Command::new(&self.interpreter).args(["-c", code]))?;
         let listed = Path::new(libraries.trim()).join("tagq.pth");
         fs::write(listed, format!("{}\n", package.display()))
+    }
+
+    /// Returns an environment with a viewer, in which the package that was placed is found.
+    pub(crate) fn with_viewer(self) -> io::Result<Self> {
+        let interpreter = environment(&program(), &self.home.join("viewer"), &OF_VIEWER)?;
+        Ok(Self { interpreter, wheel: Some(self.home.join("package")), ..self })
     }
 
     /// Builds the wheel and takes the package from it.

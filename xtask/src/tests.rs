@@ -168,6 +168,22 @@ pub(crate) fn of_python(args: &[String]) -> io::Result<()> {
     succeed(&mut environment.tests(args.iter().map(String::as_str)))
 }
 
+/// Runs the recipes of the book with a viewer, in an environment of its own: it has 70 packages, and its plugins of pytest
+/// warn.
+pub(crate) fn recipes() -> io::Result<()> {
+    let Some(package) = package()? else {
+        eprintln!("skipped: there is no python3, and the recipes are not tested");
+        return Ok(());
+    };
+    succeed(&mut package.with_viewer()?.tests([
+        "-p",
+        "no:napari",
+        "-p",
+        "no:npe2",
+        "tests/test_flim.py",
+    ]))
+}
+
 /// Builds the package and the program for its tests. `None` without python3.
 pub(crate) fn package() -> io::Result<Option<Environment>> {
     let environment = Environment::prepared()?;

@@ -453,22 +453,25 @@ impl Answer {
             CellType::Float => "<f8",
             _ => return Ok(None),
         };
-        let length = |cell: &Cell| if let Cell::List(items) = cell { items.len() } else { 0 };
-        let mut lengths = column.cells.iter().map(|cell| length(&cell));
-        let first = lengths.next().unwrap_or(0);
-        if first == 0 || lengths.any(|length| length != first) {
+        let items = |cell: Option<Cell>| {
+            if let Some(Cell::List(items)) = cell { items } else { Vec::new() }
+        };
+        let length = items(column.cells.iter().next()).len();
+        if length == 0 {
             return Ok(None);
         }
-        let bytes = PyBytes::new_with(py, 8 * first * column.cells.len(), |bytes| {
-            for (row, cell) in bytes.chunks_exact_mut(8 * first).zip(column.cells.iter()) {
-                let Cell::List(items) = cell else { continue };
+        let mut is_even = true;
+        let bytes = PyBytes::new_with(py, 8 * length * column.cells.len(), |bytes| {
+            for (row, cell) in bytes.chunks_exact_mut(8 * length).zip(column.cells.iter()) {
+                let items = items(Some(cell));
+                is_even &= items.len() == length;
                 for (place, item) in row.chunks_exact_mut(8).zip(items) {
                     place.copy_from_slice(&value_of(&item)?);
                 }
             }
             Ok(())
         })?;
-        Ok(Some((kind, bytes, first)))
+        Ok(is_even.then_some((kind, bytes, length)))
     }
 
     #[pyo3(signature = (requested_schema = None))]

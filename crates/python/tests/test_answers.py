@@ -18,6 +18,7 @@ import pyarrow
 import pyarrow.parquet
 import pypdf
 import pytest
+import xarray
 
 import tagq
 from conftest import cli, cli_json, needs_signals
@@ -296,6 +297,13 @@ def test_every_case_is_drawn_saved_pickled_and_streamed(dense: tagq.Run, kind: s
         table = pyarrow.table(one)
         assert table.column_names == result.columns
         assert table.to_pylist() == result.rows
+        labelled = one.to_xarray()
+        variables = [labelled] if isinstance(labelled, xarray.DataArray) else [labelled[name] for name in labelled.data_vars]
+        # Clusters of an interval are those that it has.
+        assert "row" not in labelled.dims or len(result) == 0 or "cluster" in words or kind == "delays", labelled.dims
+        if "count" in result.columns and "micro_counts" not in result.columns:
+            counts = variables[0] if isinstance(labelled, xarray.DataArray) else labelled["count"]
+            assert counts.values.ravel().tolist() == result["count"].tolist()
     drawn = [one.plot() for one in (result, again)] if is_drawn else []
     for axes in drawn:
         panels = axes if isinstance(axes, list) else [axes]

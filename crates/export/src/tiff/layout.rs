@@ -78,7 +78,7 @@ impl Layout {
     }
 
     /// Returns the bytes of the file.
-    fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         let strips = |shape: &StackShape| shape.frame_bytes(self.raster) * shape.frames as u64;
         self.strips_start() + self.shapes.iter().map(strips).sum::<u64>()
     }
@@ -147,5 +147,35 @@ impl Layout {
             fields.extend([282, 283].map(|tag| Field::rational(tag, [per_cm, 1_000_000])));
         }
         fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of 1,024 x 1,024 numbers has 4 MiB.
+    #[test]
+    fn a_file_of_4_gib_is_a_big_tiff() {
+        let raster = Raster { pixels: 1024, lines: 1024, pixel_um: None };
+        let layout = |frames, planes| {
+            let shape = StackShape { frames, planes, strip_lines: 16, is_float: false };
+            Layout::new(raster, String::new(), vec![shape])
+        };
+        for (frames, planes, is_big) in
+            [(1023, 1, false), (1024, 1, true), (3, 341, false), (2, 512, true)]
+        {
+            let layout = layout(frames, planes);
+            assert_eq!(layout.sizes.is_big, is_big, "{frames} x {planes}");
+            let mut directories = 0;
+            layout
+                .directories(|directory| {
+                    directories += directory.len() as u64;
+                    Ok::<_, ()>(())
+                })
+                .unwrap();
+            let pages = 4 * 1024 * 1024 * (frames * planes) as u64;
+            assert_eq!(layout.sizes.header() + directories + pages, layout.bytes());
+        }
     }
 }

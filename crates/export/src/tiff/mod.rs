@@ -16,7 +16,6 @@ use std::io::Write;
 use tagq::{Answer, FigureKind};
 
 use self::{
-    directory::TiffSizes,
     layout::{Layout, Raster},
     stack::Stack,
 };
@@ -58,4 +57,73 @@ fn write<W: Write + ?Sized>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        directory::TiffSizes,
+        stack::{MicroBins, Planes},
+        *,
+    };
+    use tagq::{Cells, Column};
+
+    /// The pages of a file, by the text of the formats TIFF and BigTIFF: the numbers of their strips.
+    fn pages(bytes: &[u8]) -> Vec<Vec<u64>> {
+        let at = |at: u64, len: u64| {
+            let of = &bytes[usize::try_from(at).unwrap()..usize::try_from(at + len).unwrap()];
+            of.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte))
+        };
+        let is_big = match at(0, 4) {
+            0x2a_4949 => false,
+            0x2b_4949 => true,
+            other => panic!("{other:x}"),
+        };
+        let (first, count_len, word) = if is_big { (8, 8, 8) } else { (4, 2, 4) };
+        let mut pages = Vec::new();
+        let mut page = at(first, word);
+        while page != 0 {
+            let (fields, each) = (at(page, count_len), 4 + 2 * word);
+            let list = |tag: u64| -> Vec<u64> {
+                let place = (0..fields).map(|n| page + count_len + each * n);
+                let field = place.into_iter().find(|&field| at(field, 2) == tag).unwrap();
+                assert_eq!(at(field + 2, 2), if is_big { 16 } else { 4 });
+                let count = at(field + 4, word);
+                let value = field + 4 + word;
+                let value = if count > 1 { at(value, word) } else { value };
+                (0..count).map(|n| at(value + n * word, word)).collect()
+            };
+            let strips = list(273).into_iter().zip(list(279));
+            let numbers = strips.flat_map(|(start, len)| (start..start + len).step_by(4));
+            pages.push(numbers.map(|place| at(place, 4)).collect());
+            page = at(page + count_len + each * fields, word);
+        }
+        pages
+    }
+
+    /// Three frames of 5 lines of 3 pixels with 4 bins, whose counts are their places in the table.
+    #[test]
+    fn pages_are_the_bins_of_frames_in_strips_of_any_height() {
+        let raster = Raster { pixels: 3, lines: 5, pixel_um: Some(0.5) };
+        let counts = Cells::made(45, |row| (0..4).map(|bin| row as u64 * 4 + bin).collect());
+        let column = Column::count_lists("micro_counts", counts);
+        let bins = MicroBins { count: 4, start_ps: 0.0, width_ps: 1.0 };
+        let stack = || Stack { frames: 3, planes: Planes::Counts(&column, Some(bins)) };
+        let expected: Vec<Vec<u64>> = (0..12)
+            .map(|page| (0..15).map(|pixel| (page / 4 * 15 + pixel) * 4 + page % 4).collect())
+            .collect();
+        // A line of all bins has 48 bytes: strips of one line, of two, and of all.
+        for (bytes, strip_lines) in [(1, 1), (100, 2), (STRIPS_BYTES, 5)] {
+            for is_big in [false, true] {
+                let shape = stack().shape(raster, bytes);
+                assert_eq!(shape.strip_lines, strip_lines);
+                let mut layout = Layout::new(raster, "long enough".into(), vec![shape]);
+                layout.sizes = TiffSizes { is_big };
+                let mut file = Vec::new();
+                write(&layout, &[stack()], &mut file).unwrap();
+                assert_eq!(file.len() as u64, layout.bytes());
+                assert_eq!(pages(&file), expected, "{strip_lines} lines, {is_big}");
+            }
+        }
+    }
 }

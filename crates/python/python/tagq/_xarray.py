@@ -26,6 +26,7 @@ class Axis(NamedTuple):
 
 #: The axes of tables, by the column that tells their places apart.
 AXES = {
+    "peak": Axis("peak", "peak", ("first_tick", "width_ticks", "delay_s")),
     "interval": Axis("interval", "interval", ("start_s", "start_ticks", "length_s", "length_ticks")),
     "start_s": Axis("time", "start_s", ("start_ticks",)),
     "channel": Axis("channel", "channel", ("name",)),
@@ -127,8 +128,9 @@ def _table(result: Result, attrs: dict[str, Any]) -> xarray.Dataset:
     names = result.columns
     keys = result._answer.keys()
     axes = {name: AXES.get(name, Axis(name, name, OF_SCAN)) for name in names if name in AXES or name in keys}
-    if "interval" in axes:
-        del axes["start_s"]
+    # A peak has one first tick, and an interval one start.
+    others = {other for name, axis in axes.items() for other in axis.others if other != name}
+    axes = {name: axis for name, axis in axes.items() if name not in others}
     places = [_places(_labels(result, name)) for name in axes]
     sizes = [len(first) for first, _ in places]
     is_grid = math.prod(sizes) == len(result)
