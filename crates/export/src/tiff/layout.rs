@@ -13,14 +13,14 @@ const SMALL_BYTES: u64 = 1 << 32;
 
 /// The size of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Raster {
+pub(super) struct PageSize {
     pub pixels: u32,
     pub lines: u32,
     /// The side of a pixel in micrometres.
     pub pixel_um: Option<f64>,
 }
 
-impl Raster {
+impl PageSize {
     /// Returns the bytes of so many lines of a page.
     fn bytes(self, lines: u32) -> u64 {
         4 * u64::from(self.pixels) * u64::from(lines)
@@ -40,46 +40,46 @@ pub(super) struct StackShape {
 
 impl StackShape {
     /// Returns the lines of each strip of a page.
-    pub fn groups(self, raster: Raster) -> impl Iterator<Item = Range<u32>> {
+    pub fn groups(self, page_size: PageSize) -> impl Iterator<Item = Range<u32>> {
         let step = self.strip_lines.max(1);
-        (0..raster.lines.div_ceil(step))
-            .map(move |strip| strip * step..raster.lines.min((strip + 1) * step))
+        (0..page_size.lines.div_ceil(step))
+            .map(move |strip| strip * step..page_size.lines.min((strip + 1) * step))
     }
 
-    fn frame_bytes(self, raster: Raster) -> u64 {
-        raster.bytes(raster.lines) * self.planes as u64
+    fn frame_bytes(self, page_size: PageSize) -> u64 {
+        page_size.bytes(page_size.lines) * self.planes as u64
     }
 
     /// Returns the places of the strips of a page after the first byte of its frame, with their sizes.
-    fn strips(self, raster: Raster, plane: usize) -> impl Iterator<Item = (u64, u64)> {
-        self.groups(raster).map(move |lines| {
-            let size = raster.bytes(lines.end - lines.start);
-            let before = raster.bytes(lines.start) * self.planes as u64;
+    fn strips(self, page_size: PageSize, plane: usize) -> impl Iterator<Item = (u64, u64)> {
+        self.groups(page_size).map(move |lines| {
+            let size = page_size.bytes(lines.end - lines.start);
+            let before = page_size.bytes(lines.start) * self.planes as u64;
             (before + size * plane as u64, size)
         })
     }
 }
 
 /// The places of a file.
-pub(super) struct Layout {
-    pub raster: Raster,
+pub(super) struct TiffLayout {
+    pub page_size: PageSize,
     description: String,
     pub shapes: Vec<StackShape>,
     pub sizes: TiffSizes,
 }
 
-impl Layout {
+impl TiffLayout {
     /// Chooses the layout; a file that would have 4 GiB or more is a BigTIFF.
-    pub fn new(raster: Raster, description: String, shapes: Vec<StackShape>) -> Self {
+    pub fn new(page_size: PageSize, description: String, shapes: Vec<StackShape>) -> Self {
         let sizes = TiffSizes { is_big: false };
-        let small = Self { raster, description, shapes, sizes };
+        let small = Self { page_size, description, shapes, sizes };
         let is_big = small.bytes() >= SMALL_BYTES;
         Self { sizes: TiffSizes { is_big }, ..small }
     }
 
     /// Returns the bytes of the file.
     pub fn bytes(&self) -> u64 {
-        let strips = |shape: &StackShape| shape.frame_bytes(self.raster) * shape.frames as u64;
+        let strips = |shape: &StackShape| shape.frame_bytes(self.page_size) * shape.frames as u64;
         self.strips_start() + self.shapes.iter().map(strips).sum::<u64>()
     }
 
@@ -110,7 +110,7 @@ impl Layout {
                     take(self.sizes.encoded(fields, at, if left > 0 { end } else { 0 }))?;
                     at = end;
                 }
-                frame_start += shape.frame_bytes(self.raster);
+                frame_start += shape.frame_bytes(self.page_size);
             }
         }
         Ok(())
@@ -118,8 +118,8 @@ impl Layout {
 
     /// Returns the fields of a page of the frame whose strips begin at a place.
     fn fields(&self, shape: StackShape, plane: usize, frame_start: u64) -> Vec<Field> {
-        let Raster { pixels, lines, pixel_um } = self.raster;
-        let strips = || shape.strips(self.raster, plane);
+        let PageSize { pixels, lines, pixel_um } = self.page_size;
+        let strips = || shape.strips(self.page_size, plane);
         let mut fields = vec![
             Field::long(256, pixels),
             Field::long(257, lines),
@@ -157,10 +157,10 @@ mod tests {
     /// A page of 1,024 x 1,024 numbers has 4 MiB.
     #[test]
     fn a_file_of_4_gib_is_a_big_tiff() {
-        let raster = Raster { pixels: 1024, lines: 1024, pixel_um: None };
+        let page_size = PageSize { pixels: 1024, lines: 1024, pixel_um: None };
         let layout = |frames, planes| {
             let shape = StackShape { frames, planes, strip_lines: 16, is_float: false };
-            Layout::new(raster, String::new(), vec![shape])
+            TiffLayout::new(page_size, String::new(), vec![shape])
         };
         for (frames, planes, is_big) in
             [(1023, 1, false), (1024, 1, true), (3, 341, false), (2, 512, true)]

@@ -16,7 +16,7 @@ use std::io::Write;
 use tagq::{Answer, FigureKind};
 
 use self::{
-    layout::{Layout, Raster},
+    layout::{PageSize, TiffLayout},
     stack::Stack,
 };
 use crate::Error;
@@ -34,16 +34,16 @@ pub fn write_tiff<W: Write + ?Sized>(answers: &[Answer], out: &mut W) -> Result<
     let Some(FigureKind::Image { pixels, lines, pixel_um, .. }) = answer.figure else {
         return Err(Error::NoImage);
     };
-    let raster = Raster { pixels, lines, pixel_um };
-    let stacks = Stack::of_answer(answer, raster)?;
-    let description = ome::xml(&answer.header, raster, &stacks);
-    let shapes = stacks.iter().map(|stack| stack.shape(raster, STRIPS_BYTES)).collect();
-    write(&Layout::new(raster, description, shapes), &stacks, out)
+    let page_size = PageSize { pixels, lines, pixel_um };
+    let stacks = Stack::of_answer(answer, page_size)?;
+    let description = ome::xml(&answer.header, page_size, &stacks);
+    let shapes = stacks.iter().map(|stack| stack.shape(page_size, STRIPS_BYTES)).collect();
+    write(&TiffLayout::new(page_size, description, shapes), &stacks, out)
 }
 
 /// Writes the directories of all pages, then their strips.
 fn write<W: Write + ?Sized>(
-    layout: &Layout,
+    layout: &TiffLayout,
     stacks: &[Stack<'_>],
     out: &mut W,
 ) -> Result<(), Error> {
@@ -51,8 +51,8 @@ fn write<W: Write + ?Sized>(
     layout.directories(|directory| out.write_all(&directory))?;
     for (stack, shape) in stacks.iter().zip(&layout.shapes) {
         for frame in 0..shape.frames {
-            for lines in shape.groups(layout.raster) {
-                out.write_all(&stack.strips(layout.raster, frame, lines)?)?;
+            for lines in shape.groups(layout.page_size) {
+                out.write_all(&stack.strips(layout.page_size, frame, lines)?)?;
             }
         }
     }
@@ -104,7 +104,7 @@ mod tests {
     /// Three frames of 5 lines of 3 pixels with 4 bins, whose counts are their places in the table.
     #[test]
     fn pages_are_the_bins_of_frames_in_strips_of_any_height() {
-        let raster = Raster { pixels: 3, lines: 5, pixel_um: Some(0.5) };
+        let page_size = PageSize { pixels: 3, lines: 5, pixel_um: Some(0.5) };
         let counts = Cells::made(45, |row| (0..4).map(|bin| row as u64 * 4 + bin).collect());
         let column = Column::count_lists("micro_counts", counts);
         let bins = MicroBins { count: 4, start_ps: 0.0, width_ps: 1.0 };
@@ -115,9 +115,9 @@ mod tests {
         // A line of all bins has 48 bytes: strips of one line, of two, and of all.
         for (bytes, strip_lines) in [(1, 1), (100, 2), (STRIPS_BYTES, 5)] {
             for is_big in [false, true] {
-                let shape = stack().shape(raster, bytes);
+                let shape = stack().shape(page_size, bytes);
                 assert_eq!(shape.strip_lines, strip_lines);
-                let mut layout = Layout::new(raster, "long enough".into(), vec![shape]);
+                let mut layout = TiffLayout::new(page_size, "long enough".into(), vec![shape]);
                 layout.sizes = TiffSizes { is_big };
                 let mut file = Vec::new();
                 write(&layout, &[stack()], &mut file).unwrap();

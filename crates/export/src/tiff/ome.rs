@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    layout::Raster,
+    layout::PageSize,
     stack::{MicroBins, Planes, Stack, channel},
 };
 
@@ -15,7 +15,7 @@ const MODULO: &str = "openmicroscopy.org/omero/dimension/modulo";
 const MODULO_SCHEMA: &str = "http://www.openmicroscopy.org/Schemas/Additions/2011-09";
 
 /// Returns the description of stacks of pages, which follow each other in the file.
-pub(super) fn xml(header: &str, raster: Raster, stacks: &[Stack<'_>]) -> String {
+pub(super) fn xml(header: &str, page_size: PageSize, stacks: &[Stack<'_>]) -> String {
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OME xmlns=\"{SCHEMA}\" \
          xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:schemaLocation=\"{SCHEMA} {SCHEMA}/ome.xsd\" \
@@ -24,7 +24,7 @@ pub(super) fn xml(header: &str, raster: Raster, stacks: &[Stack<'_>]) -> String 
     );
     let (mut first_page, mut annotations) = (0, String::new());
     for (number, stack) in stacks.iter().enumerate() {
-        let (pages, annotation) = image(&mut xml, (number, first_page), header, raster, stack);
+        let (pages, annotation) = image(&mut xml, (number, first_page), header, page_size, stack);
         first_page += pages;
         annotations.push_str(&annotation);
     }
@@ -41,10 +41,10 @@ fn image(
     xml: &mut String,
     (number, first_page): (usize, usize),
     header: &str,
-    raster: Raster,
+    page_size: PageSize,
     stack: &Stack<'_>,
 ) -> (usize, String) {
-    let Raster { pixels, lines, pixel_um } = raster;
+    let PageSize { pixels, lines, pixel_um } = page_size;
     let (name, of, names, bins) = match &stack.planes {
         Planes::Counts(column, bins) => ("counts", "uint32", vec![channel(column).0], *bins),
         Planes::Channels(columns) => {

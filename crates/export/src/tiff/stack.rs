@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use tagq::{Answer, Cell, CellType, Column};
 
-use super::layout::{Raster, StackShape};
+use super::layout::{PageSize, StackShape};
 use crate::Error;
 
 /// The begin of the keys of lifetimes in seconds.
@@ -39,9 +39,9 @@ pub(super) enum Planes<'a> {
 
 impl<'a> Stack<'a> {
     /// Returns the counts of an image, or its lifetimes with its counts; counts of bins and lifetimes are apart.
-    pub fn of_answer(answer: &'a Answer, raster: Raster) -> Result<Vec<Self>, Error> {
+    pub fn of_answer(answer: &'a Answer, page_size: PageSize) -> Result<Vec<Self>, Error> {
         let rows = &answer.rows;
-        let frames = rows.len() / (raster.pixels as usize * raster.lines as usize).max(1);
+        let frames = rows.len() / (page_size.pixels as usize * page_size.lines as usize).max(1);
         if frames == 0 {
             return Err(Error::NoFrame);
         }
@@ -66,27 +66,28 @@ impl<'a> Stack<'a> {
     }
 
     /// Returns the number of pages, with strips of at most so many bytes for all pages of a frame.
-    pub fn shape(&self, raster: Raster, strips_bytes: u64) -> StackShape {
+    pub fn shape(&self, page_size: PageSize, strips_bytes: u64) -> StackShape {
         let (planes, is_float) = match &self.planes {
             Planes::Counts(_, bins) => (bins.map_or(1, |bins| bins.count), false),
             Planes::Channels(columns) => (columns.len(), true),
         };
-        let of_line = 4 * u64::from(raster.pixels) * planes as u64;
+        let of_line = 4 * u64::from(page_size.pixels) * planes as u64;
         let lines = strips_bytes / of_line.max(1);
-        let strip_lines =
-            u32::try_from(lines).map_or(raster.lines, |lines| lines.clamp(1, raster.lines.max(1)));
+        let strip_lines = u32::try_from(lines)
+            .map_or(page_size.lines, |lines| lines.clamp(1, page_size.lines.max(1)));
         StackShape { frames: self.frames, planes, strip_lines, is_float }
     }
 
     /// Returns the strips with these lines of all pages of a frame, page by page.
     pub fn strips(
         &self,
-        raster: Raster,
+        page_size: PageSize,
         frame: usize,
         lines: Range<u32>,
     ) -> Result<Vec<u8>, Error> {
-        let row =
-            |line: u32| (frame * raster.lines as usize + line as usize) * raster.pixels as usize;
+        let row = |line: u32| {
+            (frame * page_size.lines as usize + line as usize) * page_size.pixels as usize
+        };
         let rows = row(lines.start)..row(lines.end);
         match &self.planes {
             Planes::Counts(column, bins) => counts(column, rows, bins.map_or(1, |of| of.count)),

@@ -21,7 +21,7 @@ def array_of(columns: Mapping[str, numpy.ndarray], dtype: Any, copy: bool | None
     if copy is False:
         raise ValueError("an array of a table is a copy; leave copy=False out, or take a column by its name")
     wanted = None if dtype is None else numpy.dtype(dtype)
-    plain = {name: plain(column) for name, column in columns.items()}
+    plain = {name: as_plain(column) for name, column in columns.items()}
     if wanted is not None and wanted.kind in "biufc":
         return _numbers(plain, wanted)
     rows = len(next(iter(plain.values()), ()))
@@ -45,7 +45,7 @@ def _numbers(columns: Mapping[str, numpy.ndarray], wanted: numpy.dtype) -> numpy
     return numpy.column_stack(list(columns.values())).astype(wanted)
 
 
-def plain(column: numpy.ndarray) -> numpy.ndarray:
+def as_plain(column: numpy.ndarray) -> numpy.ndarray:
     """Returns a column of objects as floats, if they are numbers or None, or else as texts."""
     import numpy
 

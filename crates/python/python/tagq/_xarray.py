@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arrays import plain
+from ._arrays import as_plain
 from ._errors import MissingLibraryError
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _places(column: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 def _labels(result: Result, name: str) -> numpy.ndarray:
     """Returns a column as numbers, or as texts: a group of channels is "1,2"."""
-    return plain(result[name])
+    return as_plain(result[name])
 
 
 def _units(name: str) -> dict[str, str]:
