@@ -137,6 +137,19 @@ fn a_header_that_states_the_scan_needs_no_options() {
     let cube = ask(folder.path(), "--micro --bin 5ns --range 0ns..10ns scan.ptu").json();
     assert_eq!(cube["rows"][0]["micro_counts"], json!([1, 1]));
     assert_eq!(cube["query"]["bin_ticks"], 5);
+    // A block of 2 by 2 pixels has a side of 1 µm.
+    for (words, side) in [("", "0.5"), ("--bin-pixels 2", "1")] {
+        assert_eq!(
+            ask(folder.path(), &format!("{words} -q --force -o scan.ome.tif scan.ptu")).code,
+            0
+        );
+        let file = fs::read(folder.path().join("scan.ome.tif")).unwrap();
+        let file = String::from_utf8_lossy(&file);
+        for axis in ["X", "Y"] {
+            let size = format!("PhysicalSize{axis}=\"{side}\" PhysicalSize{axis}Unit=\"&#181;m\"");
+            assert!(file.contains(&size), "{size}");
+        }
+    }
     // Options replace what the header says. A marker that is named is of another scan.
     let one_way = ask(folder.path(), "--scan one-way --pixels 2 scan.ptu").json();
     assert_eq!(column(&one_way, "count"), [2, 1, 1, 1]);
