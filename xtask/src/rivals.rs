@@ -1,8 +1,9 @@
-//! Comparison with other systems: `cargo xtask rivals`. They have their own Python environment, which no
+//! Comparison with other systems: `cargo xtask rivals`, and of images `cargo xtask rivals images`. They have their own Python environment, which no
 //! build of the workspace needs.
 
 use std::{
     fs, io,
+    path::Path,
     process::{Command, ExitCode, Stdio},
 };
 
@@ -29,6 +30,26 @@ fn try_run(args: &[String]) -> io::Result<()> {
     let programs = target().join("release");
     let build = ["build", "--release", "--bin", "tagq", "--bin", "tagq-timed"];
     succeed(cargo().args(build))?;
+    // Exactly these packages.
+    let required = fs::read_to_string(root().join("benches/rivals/requirements.txt"))?;
+    let required: Vec<&str> = required.lines().filter(|line| !line.starts_with('#')).collect();
+    let python = environment(&program(), &target().join("rivals"), &required)?;
+    let mut rivals = Command::new(python);
+    let rest = match args.split_first() {
+        Some((what, rest)) if what == "images" => {
+            rivals.arg(root().join("benches/rivals/images.py"));
+            rest
+        }
+        _ => {
+            rivals.arg(root().join("benches/rivals")).arg("--store").arg(store(&programs)?);
+            args
+        }
+    };
+    succeed(rivals.arg("--programs").arg(programs).args(rest))
+}
+
+/// Makes the run that is queried. Returns its store.
+fn store(programs: &Path) -> io::Result<String> {
     let made = Command::new(programs.join("tagq-timed"))
         .args(["make", ROWS])
         .stderr(Stdio::inherit())
@@ -36,12 +57,5 @@ fn try_run(args: &[String]) -> io::Result<()> {
     if !made.status.success() {
         return Err(io::Error::other("the run cannot be made"));
     }
-    let store = String::from_utf8_lossy(&made.stdout).trim().to_owned();
-    // Exactly these packages.
-    let required = fs::read_to_string(root().join("benches/rivals/requirements.txt"))?;
-    let required: Vec<&str> = required.lines().filter(|line| !line.starts_with('#')).collect();
-    let python = environment(&program(), &target().join("rivals"), &required)?;
-    let mut rivals = Command::new(python);
-    rivals.arg(root().join("benches/rivals")).arg("--store").arg(store);
-    succeed(rivals.arg("--programs").arg(programs).args(args))
+    Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
 }

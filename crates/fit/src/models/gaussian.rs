@@ -9,6 +9,9 @@ use libm::erf;
 
 use crate::{data::Bin, special::log_erfc};
 
+/// Standard deviations beyond which all of a Gaussian is on one side, in double precision.
+const FAR: f64 = 9.0;
+
 /// A response with this centre and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gaussian {
@@ -47,6 +50,9 @@ impl Gaussian {
 
     /// Returns the share of the photons that are emitted before a place.
     fn before(self, at: f64, tau: f64) -> f64 {
+        if (at - self.centre) / self.sigma < -FAR {
+            return 0.0;
+        }
         let excited = f64::midpoint(1.0, erf((at - self.centre) / self.sigma * FRAC_1_SQRT_2));
         excited - self.left(at, tau)
     }
@@ -54,6 +60,9 @@ impl Gaussian {
     /// Returns the share of the photons that are excited before a place and emitted after it.
     fn left(self, at: f64, tau: f64) -> f64 {
         let (z, s) = ((at - self.centre) / self.sigma, self.sigma / tau);
+        if z - s > FAR {
+            return libm::exp(s * (s / 2.0 - z));
+        }
         // By its logarithm, because one factor may overflow.
         0.5 * libm::exp(s * (s / 2.0 - z) + log_erfc((s - z) * FRAC_1_SQRT_2))
     }
