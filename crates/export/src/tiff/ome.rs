@@ -143,10 +143,16 @@ mod tests {
                     let [start, step, end] = read(MicroBins { count, start_ps, width_ps });
                     let n = count as f64;
                     let at = || format!("{count} bins of {width_ps} ps from {start_ps} ps");
-                    assert_eq!(((end - start) / step).floor() + 1.0, n, "{}", at());
-                    assert_eq!(((end - start) / step).ceil() + 1.0, n, "{}", at());
-                    // `numpy.arange(start, end + step, step)` has this length.
-                    assert_eq!(((end + step - start) / step).ceil(), n, "{}", at());
+                    let quotient = (end - start) / step;
+                    // The last one is the length of `numpy.arange(start, end + step, step)`.
+                    let by_range = ((end + step - start) / step).ceil();
+                    let counts = [quotient.floor() + 1.0, quotient.ceil() + 1.0, by_range];
+                    assert_eq!(
+                        counts.map(|of| of.to_string()),
+                        [(); 3].map(|()| count.to_string()),
+                        "{}",
+                        at()
+                    );
                     assert!((step / width_ps - 1.0).abs() < 1e-11, "{}", at());
                     assert!((start - start_ps).abs() < 1e-11 * width_ps * n.max(2e3), "{}", at());
                 }
