@@ -94,7 +94,8 @@ fn the_tags_and_the_pixels_of_a_file_are_those_that_were_simulated() {
             let rows = answer["rows"].as_array().unwrap();
             assert_eq!(rows.len(), 4 * 16 * 20, "{ending}");
             for row in rows {
-                let at = ["frame", "line", "pixel"].map(|key| row[key].as_u64().unwrap() as u32);
+                let at = ["frame", "line", "pixel"]
+                    .map(|key| u32::try_from(row[key].as_u64().unwrap()).unwrap());
                 let known = counts.get(&(at[0], at[1], at[2])).copied().unwrap_or(0);
                 assert_eq!(row["count"], known, "{ending}: {row}");
             }
@@ -118,7 +119,8 @@ fn lifetimes_of_pixels_are_those_of_the_sample() {
             let (mut pulls, mut disc) = (0.0, 0);
             let rows = answer["rows"].as_array().unwrap();
             for row in rows {
-                let at = ["line", "pixel"].map(|key| row[key].as_u64().unwrap() as u32);
+                let at =
+                    ["line", "pixel"].map(|key| u32::try_from(row[key].as_u64().unwrap()).unwrap());
                 let is_in_disc = scan.is_in_disc(at[0], at[1]);
                 disc += usize::from(is_in_disc);
                 let tau = if is_in_disc { 1e-9 } else { 3e-9 };

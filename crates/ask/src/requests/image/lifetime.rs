@@ -48,6 +48,13 @@ pub(super) struct Decays<'a> {
     pub frames: usize,
 }
 
+impl Decays<'_> {
+    /// Returns the area of all pixels.
+    fn area(&self) -> f64 {
+        self.areas.iter().sum::<f64>() * self.frames as f64
+    }
+}
+
 /// The lifetimes of all pixels.
 pub(super) struct PixelLifetimes {
     pixels: Arc<Vec<PixelLifetime>>,
@@ -118,7 +125,7 @@ impl Image {
         let period = self.period_of(resolved)?;
         let harmonic = self.harmonic.unwrap_or(1);
         let is_phasor = method == LifetimeMethod::Phasor;
-        let &Decays { counts, stride, ref areas, frames } = decays;
+        let &Decays { counts, stride, ref areas, .. } = decays;
         let pixels = || counts.chunks_exact(stride).map(PixelCounts);
         let pooled = pooled((bins, unit), pixels());
         let response = self.response(all, (bins, unit), &pooled)?;
@@ -140,8 +147,7 @@ impl Image {
             photons_after_period: None,
         };
         let stop = || context.progress.is_cancelled();
-        let whole = areas.iter().sum::<f64>() * frames as f64;
-        let found = match Lifetimes::new(&pooled, whole, &response, period, &stop) {
+        let found = match Lifetimes::new(&pooled, decays.area(), &response, period, &stop) {
             Ok(found) => found,
             // A response that does not fit is a mistake; a decay that tells nothing may still grow.
             Err(error @ (FitError::Model(_) | FitError::UnequalBins)) => {

@@ -79,7 +79,6 @@ impl LinePixels {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a pixel is below 65,535")]
 #[inline]
 pub(super) fn by_reciprocal(tick: u64, m: u64, shift: u32) -> u64 {
     ((u128::from(tick) * u128::from(m)) >> 64) as u64 >> shift

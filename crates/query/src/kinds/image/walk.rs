@@ -303,9 +303,9 @@ impl CountedLine<'_> {
         };
         let pixels = sums.iter_mut().zip(counts.chunks_exact_mut(self.stride));
         if self.is_backward {
-            pixels.rev().for_each(&mut take)
+            pixels.rev().for_each(&mut take);
         } else {
-            pixels.for_each(&mut take)
+            pixels.for_each(&mut take);
         }
         sum.photons()
     }
