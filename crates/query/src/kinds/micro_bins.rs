@@ -67,7 +67,7 @@ mod tests {
             Bins::linear(-5, 40, 7).unwrap(),
             Bins::linear(3, 100_000, 1_000).unwrap(),
             Bins::linear(70_000, 90_000, 10).unwrap(),
-            Bins::Edges(vec![2, 3, 50].into()),
+            Bins::Edges(vec![2, 3, 50]),
         ] {
             let table = BinTable::new(&bins);
             for micro in (0_u32..100).chain(60_000..100_100) {

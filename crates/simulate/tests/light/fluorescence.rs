@@ -67,7 +67,7 @@ fn a_decay_has_the_lifetimes_in_their_parts() {
     let mean = after.iter().map(|&of| if of < -20.0 { of + PERIOD } else { of }).sum::<f64>() / n;
     assert!((mean - 22.5).abs() < 4.5 * (1_448.0 / n).sqrt(), "{mean}");
     // Later than 100 ticks after the pulse: 0.25 * exp(-100 / 60) of all, and 0.75 * exp(-10).
-    let late = after.iter().filter(|&&of| of > 100.0 || of < -20.0).count() as f64;
+    let late = after.iter().filter(|of| !(-20.0..=100.0).contains(*of)).count() as f64;
     let expected = n * (0.25 * (-100.0_f64 / 60.0).exp() + 0.75 * (-10.0_f64).exp());
     assert!((late - expected).abs() < 4.5 * expected.sqrt(), "{late}, {expected} expected");
 }
