@@ -205,6 +205,27 @@ fn blocks_of_pixels_have_all_their_photons() {
 }
 
 #[test]
+fn a_sum_is_of_runs_whose_pulses_have_one_period() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, period) in [("a.ptu", "25ns"), ("b.ptu", "12.5ns")] {
+        let words = "simulate --fluorescence 3ns --scan 8x8 --dwell 40us --rate 2MHz --delay 1=2ns --channels 1 \
+                     --tick 50ps --quiet --pulsed";
+        let made = command()
+            .args(words.split_whitespace())
+            .args([period, name])
+            .current_dir(&folder)
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let refused = ask(folder.path(), "--sum --lifetime mean a.ptu b.ptu");
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("different periods; --pulse-period"), "{}", refused.stderr);
+    for words in ["--sum --lifetime mean --pulse-period 25ns a.ptu b.ptu", "--sum a.ptu b.ptu"] {
+        assert_eq!(ask(folder.path(), words).code, 0, "{words}");
+    }
+}
+
+#[test]
 fn a_map_of_lifetimes_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("scan.ptu"), scan()).unwrap();

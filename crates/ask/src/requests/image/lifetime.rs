@@ -378,9 +378,10 @@ impl PixelLifetimes {
         let with = self.pixels.iter().filter(|pixel| pixel.lifetime.is_some()).count();
         if enough > 0 && with < enough {
             note(&format!(
-                "{} of {} with at least {least} photons have no lifetime: none up to twice the period fits them",
+                "{} of {} with at least {} have no lifetime: none up to twice the period fits them",
                 enough - with,
-                counted(enough as u64, "pixel")
+                counted(enough as u64, "pixel"),
+                counted(least, "photon")
             ));
         }
     }

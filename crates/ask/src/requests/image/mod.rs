@@ -601,7 +601,7 @@ impl Image {
         let of = if self.lifetime.is_some() { "lifetimes" } else { "mean micro times" };
         let least = used
             .min_photons
-            .map_or(String::new(), |least| format!("; {of} from {least} photons on"));
+            .map_or(String::new(), |least| format!("; {of} from {} on", counted(least, "photon")));
         let blocks =
             used.bin_pixels.map_or(String::new(), |side| format!(" in blocks of {side} x {side}"));
         format!(
