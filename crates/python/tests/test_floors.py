@@ -12,7 +12,7 @@ FLOORS = (
     {"_tagq"},
     {"_errors", "_show", "_types"},
     {"_arrays", "_durations", "_paths"},
-    {"_catalogue", "_fit_options", "_opening", "_plot", "_scan", "_simulating", "_table"},
+    {"_catalogue", "_fit_options", "_opening", "_plot", "_scan", "_simulating", "_table", "_xarray"},
     {"_result", "_tools", "objects", "ttbin"},
     {"_live", "_reproduce", "_requests"},
     {"_fit"},

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arrays import as_plain
 from ._errors import MissingLibraryError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import numpy
     import xarray
 
-    from ._result import Result
+    from . import _tagq
+
+    class Columns(Protocol):
+        """The columns of a result."""
+
+        @property
+        def _answer(self) -> _tagq.Answer: ...
+        @property
+        def header(self) -> str: ...
+        @property
+        def columns(self) -> list[str]: ...
+        @property
+        def counts(self) -> numpy.ndarray: ...
+        @property
+        def cube(self) -> numpy.ndarray: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, key: str, /) -> numpy.ndarray: ...
+        def _lists(self, name: str) -> numpy.ndarray | None: ...
 
 
 class Axis(NamedTuple):
@@ -42,10 +62,10 @@ UNITS = {"_s": "s", "_s_err": "s", "_hz": "Hz", "_ticks": "tick", "_tick": "tick
 UNITLESS = ("phasor_s", "phasor_s_err")
 
 
-def to_xarray(result: Result) -> xarray.DataArray | xarray.Dataset:
+def to_xarray(result: Columns) -> xarray.DataArray | xarray.Dataset:
     """Returns a result as ``Result.to_xarray`` does."""
     try:
-        import xarray  # noqa: F401
+        import_module("xarray")
     except ImportError:
         raise MissingLibraryError("labelled arrays want xarray: pip install xarray") from None
     query = json.loads(result._answer.query_json())
@@ -74,7 +94,7 @@ def _micro_bins(query: dict[str, Any], bins: int) -> Any:
 
 
 def _image(
-    result: Result, query: dict[str, Any], attrs: dict[str, Any], period: float | None
+    result: Columns, query: dict[str, Any], attrs: dict[str, Any], period: float | None
 ) -> xarray.DataArray | xarray.Dataset:
     import numpy
     import xarray
@@ -106,7 +126,7 @@ def _image(
     return xarray.Dataset(variables, coords, attrs)
 
 
-def _micro(result: Result, query: dict[str, Any], attrs: dict[str, Any], period: float | None) -> xarray.DataArray:
+def _micro(result: Columns, query: dict[str, Any], attrs: dict[str, Any], period: float | None) -> xarray.DataArray:
     import xarray
 
     table = _table(result, {})
@@ -119,7 +139,7 @@ def _micro(result: Result, query: dict[str, Any], attrs: dict[str, Any], period:
     return xarray.DataArray(values.values, coords, dims, name="counts", attrs={**attrs, **_frequency(period)})
 
 
-def _table(result: Result, attrs: dict[str, Any]) -> xarray.Dataset:
+def _table(result: Columns, attrs: dict[str, Any]) -> xarray.Dataset:
     """Returns the columns with a dimension for each column that tells rows apart, or with the dimension ``row`` if a row is
     missing or double."""
     import numpy
@@ -158,7 +178,7 @@ def _table(result: Result, attrs: dict[str, Any]) -> xarray.Dataset:
     return xarray.Dataset(variables, coords, attrs)
 
 
-def _variable(result: Result, name: str, dims: list[str], sizes: list[int], order: numpy.ndarray) -> Any:
+def _variable(result: Columns, name: str, dims: list[str], sizes: list[int], order: numpy.ndarray) -> Any:
     values = result._lists(name)
     if values is None:
         return dims, _labels(result, name)[order].reshape(sizes), _units(name)
@@ -178,7 +198,7 @@ def _places(column: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     return first[order], rank[inverse]
 
 
-def _labels(result: Result, name: str) -> numpy.ndarray:
+def _labels(result: Columns, name: str) -> numpy.ndarray:
     """Returns a column as numbers, or as texts: a group of channels is "1,2"."""
     return as_plain(result[name])
 
