@@ -44,8 +44,8 @@ class Suite:
         self.seconds.setdefault(name, []).append(time.perf_counter() - start)
         return result
 
-    def image(self, name, *words, anew=False):
-        if anew:
+    def image(self, name, *words, is_new=False):
+        if is_new:
             shutil.rmtree(self.store, ignore_errors=True)
         out = self.folder / "out.tif"
         out.unlink(missing_ok=True)
@@ -59,8 +59,8 @@ class Suite:
             ("image", [], image),
             ("cube", self.bins, np.moveaxis(known, -1, 0)),
         ]:
-            for source, anew in [("file", True), ("store", False)]:
-                out = self.image(f"tagq, {source} to {kind}", *words, anew=anew)
+            for source, is_new in [("file", True), ("store", False)]:
+                out = self.image(f"tagq, {source} to {kind}", *words, is_new=is_new)
                 found = tifffile.imread(out)
                 assert np.array_equal(np.squeeze(found), np.squeeze(expected)), (kind, source)
         for method in ["mean", "phasor", "exp"]:

@@ -30,6 +30,16 @@ def test_an_image_has_the_axes_of_ptufile(tmp_path: Path) -> None:
     assert labelled["H"].attrs["units"] == "ns" and numpy.allclose(labelled["H"], [0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8])
 
 
+def test_an_image_without_frames_has_axes_of_no_length(tmp_path: Path) -> None:
+    time, channel, micro = scan(3)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    words = dict(line=LINE, line_end=LINE_END, pixels=PIXELS, lines=LINES, frames="apart")
+    with pytest.warns(tagq.TagqWarning):
+        image = run.image(micro=True, bin="2t", range=("6t", "20t"), from_="1h", **words)
+    assert image.cube.shape == (0, LINES, PIXELS, 7) and image.cube.dtype == "int64"
+    assert image.to_xarray().shape == (0, LINES, PIXELS, 7)
+
+
 def test_lifetimes_are_a_dataset(tmp_path: Path) -> None:
     time, channel, micro, _ = flim(50)
     run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")

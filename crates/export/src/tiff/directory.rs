@@ -88,7 +88,7 @@ impl TiffSizes {
         out
     }
 
-    /// Returns a directory at a place of the file; the next one is at `next`, or there is none if it is 0.
+    /// Returns a directory for this place of the file. The next directory begins at `next`; the last one has 0 there.
     pub fn encoded(self, mut fields: Vec<Field>, at: u64, next: u64) -> Vec<u8> {
         fields.sort_by_key(|field| field.tag);
         let mut out = Vec::new();

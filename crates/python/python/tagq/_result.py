@@ -121,7 +121,12 @@ class Result(Table):
         if "micro_counts" not in self.columns:
             raise AttributeError("the image has no bins of micro times; count it with micro=True")
         values = self._lists("micro_counts")
-        assert values is not None, "each pixel has as many bins"
+        if values is None:
+            # Without frames, no pixel says how many bins there are.
+            import numpy
+
+            begin, end = self.query["range_ticks"]
+            return numpy.zeros((0, *sides, (end - begin) // self.query["bin_ticks"]), dtype="<i8")
         return values.reshape(-1, *sides, values.shape[1])
 
     @property
@@ -184,7 +189,7 @@ class Result(Table):
         Other queries
             A Dataset of the columns. Its dims are those of "time" (start of the bin, seconds), "interval", "channel",
             "group" ("1,2"), "delay", "delay_a" and "delay_b" (middle of the bin, seconds) that the query has; the first one
-            of a scan is what was scanned. A result whose rows are no grid has the dimension "row".
+            of a scan is the option that was scanned. If rows are missing or double, the only dimension is "row".
 
         Raises MissingLibraryError without xarray.
         """

@@ -1,4 +1,4 @@
-//! What is counted of photons, as sums that grow from row to row.
+//! Running sums over photons.
 //!
 //! Micro times 3 and 4 after each other: 1 photon, 3 and 9, then 2 photons, 7 and 25.
 
@@ -59,8 +59,7 @@ impl RunningSums<u16> for NarrowMicro {
     #[inline]
     fn add_since(&self, before: &Self, counts: &mut [u64]) {
         // A square is below 2³², and so is the number of rows of a walk.
-        let since = self.0.iter().zip(before.0).map(|(sum, before)| sum - before);
-        counts.iter_mut().zip(since).for_each(|(count, more)| *count += more);
+        add_differences(&self.0, &before.0, counts);
     }
 }
 
@@ -88,7 +87,12 @@ impl RunningSums<u32> for WideMicro {
 
     #[inline]
     fn add_since(&self, before: &Self, counts: &mut [u64]) {
-        let since = self.0.iter().zip(before.0).map(|(sum, before)| sum - before);
-        counts.iter_mut().zip(since).for_each(|(count, more)| *count += more);
+        add_differences(&self.0, &before.0, counts);
     }
+}
+
+#[inline]
+fn add_differences(sums: &[u64], before: &[u64], counts: &mut [u64]) {
+    let since = sums.iter().zip(before).map(|(sum, before)| sum - before);
+    counts.iter_mut().zip(since).for_each(|(count, more)| *count += more);
 }
