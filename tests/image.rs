@@ -289,6 +289,7 @@ fn missing_and_double_markers_are_told() {
         "photons_outside_lines": 3,
         // The double beginning makes a fifth line.
         "photons_beyond_lines": 1,
+        "photons_skipped": 0,
         "line_starts": 6,
         "line_starts_without_end": 2,
         "line_ends_without_start": 1,

@@ -101,6 +101,49 @@ def test_tiff_is_read_by_others(tmp_path: Path) -> None:
     assert numpy.array_equal(pages, numpy.moveaxis(cube.cube, 3, 1))
 
 
+def test_detectors_are_apart(tmp_path: Path) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    time, channel, micro = scan(3)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    options = dict(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES, frames="apart", micro=True)
+    result = run.image(**options, detectors="apart")
+    each = [run.image(**options, channels=[of]) for of in (1, 2)]
+    assert result.counts.shape == (FRAMES, 2, LINES, PIXELS)
+    assert (result.counts == numpy.stack([of.counts for of in each], axis=1)).all()
+    array = result.to_xarray()
+    assert array.dims == ("T", "C", "Y", "X", "H")
+    assert array["C"].values.tolist() == [1, 2]
+    bins = min(of.cube.shape[-1] for of in each)
+    assert (array.values[..., :bins] == numpy.stack([of.cube[..., :bins] for of in each], axis=1)).all()
+    tiff = tmp_path / "detectors.tif"
+    run.image(**{**options, "micro": False}, detectors="apart").save(tiff)
+    with tifffile.TiffFile(tiff) as file:
+        pages = [series.asarray() for series in file.series]
+        assert [series.name for series in file.series] == ["counts of channel 1", "counts of channel 2"]
+    assert (numpy.stack(pages, axis=1) == result.counts).all()
+    # The first line and the first frame are left out.
+    later = run.image(**{**options, "lines": LINES - 1}, first_line=1, first_frame=1)
+    assert (later["frame"][:1] == [1]).all()
+    assert (later.counts == result.counts.sum(axis=1)[1:, 1:]).all()
+
+
+def test_a_lost_line_is_put_in(tmp_path: Path) -> None:
+    time, channel, micro = scan(4)
+    # The second line of the second frame has lost both of its markers.
+    lost = numpy.concatenate([numpy.flatnonzero(channel == of)[[LINES + 1]] for of in (LINE, LINE_END)])
+    kept = numpy.delete(numpy.arange(len(time)), lost)
+    run = tagq.from_arrays(time[kept], channel[kept], tick="1ns", store=tmp_path / "scan")
+    options = dict(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES, frames="apart")
+    shifted, repaired = run.image(**options), run.image(**options, repair=True)
+    assert repaired.query["seen"]["repaired"] == {
+        "line_starts_added": 1, "line_ends_added": 1, "frame_markers_added": 0, "double_markers_left_out": 0,
+    }
+    whole, _ = decoded(time, channel, micro, two_way=False, sine=None, edges=[0, 1])
+    others = [line for line in range(LINES) if line != 1]
+    assert (repaired.counts[:, others] == whole[:, others]).all()
+    assert (shifted.counts[1, 2:] != whole[1, 2:]).any()
+
+
 def test_an_image_is_drawn_from_the_top(tmp_path: Path) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     time, channel, micro = scan(5)

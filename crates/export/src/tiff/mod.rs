@@ -63,7 +63,7 @@ fn write<W: Write + ?Sized>(
 mod tests {
     use super::{
         directory::TiffSizes,
-        stack::{MicroBins, Planes},
+        stack::{Detector, MicroBins, Planes},
         *,
     };
     use tagq::{Cells, Column};
@@ -108,22 +108,33 @@ mod tests {
         let counts = Cells::made(45, |row| (0..4).map(|bin| row as u64 * 4 + bin).collect());
         let column = Column::count_lists("micro_counts", counts);
         let bins = MicroBins { count: 4, start_ps: 0.0, width_ps: 1.0 };
-        let stack = || Stack { frames: 3, planes: Planes::Counts(&column, Some(bins)) };
-        let expected: Vec<Vec<u64>> = (0..12)
-            .map(|page| (0..15).map(|pixel| (page / 4 * 15 + pixel) * 4 + page % 4).collect())
-            .collect();
+        let stack = |place, others| Stack {
+            frames: 3 / (1 + others),
+            detector: Detector { channel: None, place, others },
+            planes: Planes::Counts(&column, Some(bins)),
+        };
+        let page = |page: u64| -> Vec<u64> {
+            (0..15).map(|pixel| (page / 4 * 15 + pixel) * 4 + page % 4).collect()
+        };
+        let expected: Vec<Vec<u64>> = (0..12).map(page).collect();
         // A line of all bins has 48 bytes: strips of one line, of two, and of all.
         for (bytes, strip_lines) in [(1, 1), (100, 2), (STRIPS_BYTES, 5)] {
             for is_big in [false, true] {
-                let shape = stack().shape(page_size, bytes);
+                let shape = stack(0, 0).shape(page_size, bytes);
                 assert_eq!(shape.strip_lines, strip_lines);
                 let mut layout = TiffLayout::new(page_size, "long enough".into(), vec![shape]);
                 layout.sizes = TiffSizes { is_big };
                 let mut file = Vec::new();
-                write(&layout, &[stack()], &mut file).unwrap();
+                write(&layout, &[stack(0, 0)], &mut file).unwrap();
                 assert_eq!(file.len() as u64, layout.bytes());
                 assert_eq!(pages(&file), expected, "{strip_lines} lines, {is_big}");
             }
         }
+        // The second of three detectors in one frame.
+        let one = stack(1, 2);
+        let layout = TiffLayout::new(page_size, String::new(), vec![one.shape(page_size, 100)]);
+        let mut file = Vec::new();
+        write(&layout, &[one], &mut file).unwrap();
+        assert_eq!(pages(&file), expected[4..8]);
     }
 }

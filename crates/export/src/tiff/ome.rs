@@ -52,6 +52,10 @@ fn image(
             ("lifetimes", "float", names, None)
         }
     };
+    let name = match stack.detector.channel {
+        Some(channel) => format!("{name} of channel {channel}"),
+        None => name.to_owned(),
+    };
     let times = stack.frames * bins.map_or(1, |bins| bins.count);
     let size = pixel_um.filter(|size| *size > 0.0).map_or(String::new(), |size| {
         ["X", "Y"]

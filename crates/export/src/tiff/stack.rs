@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tagq::{Answer, Cell, CellType, Column};
+use tagq::{Answer, Cell, CellType, Column, Table};
 
 use super::layout::{PageSize, StackShape};
 use crate::Error;
@@ -26,7 +26,36 @@ pub(super) struct MicroBins {
 /// Pages of one kind of numbers.
 pub(super) struct Stack<'a> {
     pub frames: usize,
+    pub detector: Detector,
     pub planes: Planes<'a>,
+}
+
+/// The detector of the pages, if each has pages of its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Detector {
+    /// Its channel.
+    pub channel: Option<u16>,
+    /// Its place among all detectors, whose rows follow each other in a frame.
+    pub place: usize,
+    /// The other detectors.
+    pub others: usize,
+}
+
+impl Detector {
+    /// Returns all detectors of a table with so many rows a page.
+    fn all(rows: &Table, of_page: usize) -> Vec<Self> {
+        let Some(column) = rows.get("channel") else { return vec![Self::default()] };
+        let mut channels = Vec::new();
+        for row in (0..rows.len()).step_by(of_page.max(1)) {
+            match column.cells.at(row) {
+                Cell::Channel(channel) if !channels.contains(&channel) => channels.push(channel),
+                _ => break,
+            }
+        }
+        let others = channels.len().saturating_sub(1);
+        let detector = |(place, channel)| Self { channel: Some(channel), place, others };
+        channels.into_iter().enumerate().map(detector).collect()
+    }
 }
 
 /// The pages of a frame.
@@ -38,29 +67,35 @@ pub(super) enum Planes<'a> {
 }
 
 impl<'a> Stack<'a> {
-    /// Returns the counts of an image, or its lifetimes with its counts; counts of bins and lifetimes are apart.
+    /// Returns the counts of an image, of each detector if they are apart, or its lifetimes with its counts; counts of bins
+    /// and lifetimes are apart.
     pub fn of_answer(answer: &'a Answer, page_size: PageSize) -> Result<Vec<Self>, Error> {
         let rows = &answer.rows;
-        let frames = rows.len() / (page_size.pixels as usize * page_size.lines as usize).max(1);
+        let of_page = page_size.pixels as usize * page_size.lines as usize;
+        let detectors = Detector::all(rows, of_page);
+        let frames = rows.len() / (of_page * detectors.len()).max(1);
         if frames == 0 {
             return Err(Error::NoFrame);
         }
+        let each = |planes: &dyn Fn() -> Result<Planes<'a>, Error>| {
+            let of = |&detector: &Detector| Ok(Self { frames, detector, planes: planes()? });
+            detectors.iter().map(of).collect::<Result<Vec<_>, Error>>()
+        };
         let count = rows.get("count").ok_or(Error::NoImage)?;
         let mut stacks = Vec::new();
         if let Some(bins) = rows.get("micro_counts") {
-            let planes = Planes::Counts(bins, Some(micro_bins(answer, bins)?));
-            stacks.push(Self { frames, planes });
+            stacks.extend(each(&|| Ok(Planes::Counts(bins, Some(micro_bins(answer, bins)?))))?);
         }
         if rows.get(LIFETIME).is_some() {
             let is_shown = |column: &&Column| {
                 column.of == CellType::Float && !column.is_list && column.key != "count_err"
             };
-            let floats = rows.columns().iter().filter(is_shown);
-            let planes = Planes::Channels([count].into_iter().chain(floats).collect());
-            stacks.push(Self { frames, planes });
+            let floats = || rows.columns().iter().filter(is_shown);
+            let planes = || Planes::Channels([count].into_iter().chain(floats()).collect());
+            stacks.extend(each(&|| Ok(planes()))?);
         }
         if stacks.is_empty() {
-            stacks.push(Self { frames, planes: Planes::Counts(count, None) });
+            stacks.extend(each(&|| Ok(Planes::Counts(count, None)))?);
         }
         Ok(stacks)
     }
@@ -85,8 +120,10 @@ impl<'a> Stack<'a> {
         frame: usize,
         lines: Range<u32>,
     ) -> Result<Vec<u8>, Error> {
+        let Detector { place, others, .. } = self.detector;
+        let page = frame * (1 + others) + place;
         let row = |line: u32| {
-            (frame * page_size.lines as usize + line as usize) * page_size.pixels as usize
+            (page * page_size.lines as usize + line as usize) * page_size.pixels as usize
         };
         let rows = row(lines.start)..row(lines.end);
         match &self.planes {

@@ -496,7 +496,11 @@ class Requests:
         scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None = None,
         sine: int | None = None,
         sine_of: Literal["amplitude", "period"] | None = None,
+        first_line: int | None = None,
+        first_frame: int | None = None,
+        repair: bool = False,
         frames: Literal["together", "apart"] = "together",
+        detectors: Literal["together", "apart"] = "together",
         micro: bool = False,
         bin: Duration | None = None,
         bin_s: float | None = None,
@@ -554,10 +558,20 @@ class Requests:
             What that is a part of [default: as the header says, or amplitude].
             "amplitude": The amplitude, as PicoQuant counts it.
             "period": The half period in which a line lies, as Leica counts it.
+        first_line
+            The line of each frame that is the first of the image; those before it are left out [default: 0].
+        first_frame
+            The first frame that is counted; those before it are left out [default: 0].
+        repair
+            Put in lost markers by the median time of lines and frames, and leave out double ones.
         frames
             Whether frames are added up.
-            "together": All frames are added up.
-            "apart": Each frame has pixels of its own.
+            "together": All are added up.
+            "apart": Each has pixels of its own.
+        detectors
+            Whether the photons of all channels are added up.
+            "together": All are added up.
+            "apart": Each has pixels of its own.
         micro
             Also count the micro times of each pixel, in bins.
         bin
@@ -1075,7 +1089,11 @@ if TYPE_CHECKING:
         scan: Literal["one-way", "two-way", "sinusoidal", "two-way-sinusoidal"] | None
         sine: int | None
         sine_of: Literal["amplitude", "period"] | None
+        first_line: int | None
+        first_frame: int | None
+        repair: bool
         frames: Literal["together", "apart"]
+        detectors: Literal["together", "apart"]
         micro: bool
         bin: Duration | None
         bin_s: float | None

@@ -110,13 +110,14 @@ class Result(Table):
 
     @property
     def counts(self) -> numpy.ndarray:
-        """The photons of an image in each pixel: int64, shape (frames, lines, pixels). One frame if they are added up."""
+        """The photons of an image in each pixel: int64, shape (frames, lines, pixels), with ``detectors="apart"`` (frames,
+        detectors, lines, pixels). One frame if they are added up."""
         return self["count"].reshape(-1, *self._sides())
 
     @property
     def cube(self) -> numpy.ndarray:
         """The photons of an image, counted with ``micro=True``, in each pixel and bin of micro times: int64, shape (frames,
-        lines, pixels, bins)."""
+        lines, pixels, bins), with ``detectors="apart"`` (frames, detectors, lines, pixels, bins)."""
         sides = self._sides()
         if "micro_counts" not in self.columns:
             raise AttributeError("the image has no bins of micro times; count it with micro=True")
@@ -149,13 +150,14 @@ class Result(Table):
         kind, values, entries = lists
         return numpy.frombuffer(values, dtype=kind).reshape(-1, entries)
 
-    def _sides(self) -> tuple[int, int]:
-        """Returns the lines and pixels of an image, in blocks if there are any."""
+    def _sides(self) -> tuple[int, ...]:
+        """Returns the detectors of an image, if they are apart, its lines and its pixels, in blocks if there are any."""
         query = json.loads(self._answer.query_json())
         if query["kind"] != "image":
             raise AttributeError("only images have pixels; a column is result[NAME]")
         side = query.get("bin_pixels", 1)
-        return -(-query["lines"] // side), -(-query["pixels"] // side)
+        detectors = [len(query["photons"])] if query["detectors"] == "apart" else []
+        return *detectors, -(-query["lines"] // side), -(-query["pixels"] // side)
 
     def to_json(self) -> str:
         """Returns the JSON that the command line prints with ``--format json``."""

@@ -100,7 +100,7 @@ def _image(
     import xarray
 
     counts = result.counts
-    frames, lines, pixels = counts.shape
+    frames, *detectors, lines, pixels = counts.shape
     first = result["frame"][:1] if "frame" in result.columns else numpy.zeros(1, int)
     numbers = first + numpy.arange(frames) if frames else numpy.empty(0, int)
     coords: dict[str, Any] = {"T": ("T", numbers, {"long_name": "frame"})}
@@ -108,7 +108,9 @@ def _image(
         side = query["pixel_um"] * query.get("bin_pixels", 1) * 1e-6
         for axis, size in (("Y", lines), ("X", pixels)):
             coords[axis] = (axis, numpy.arange(size) * side, {"units": "m"})
-    dims = ("T", "Y", "X")
+    if detectors:
+        coords["C"] = ("C", numpy.array(query["photons"]), {"long_name": "channel"})
+    dims = ("T", "C", "Y", "X") if detectors else ("T", "Y", "X")
     cube = result.cube if "micro_counts" in result.columns else None
     if cube is not None:
         coords["H"] = _micro_bins(query, cube.shape[-1])

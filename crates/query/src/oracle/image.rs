@@ -1,6 +1,9 @@
 //! The reference for images: frames and lines from markers, and the pixel of each photon.
 
-use super::scope::{delayed, is_within};
+use super::{
+    image_repair::{MarkerTimes, repaired},
+    scope::{delayed, is_within},
+};
 use crate::kinds::{Markers, Raster};
 
 /// Where a photon is in an image.
@@ -10,13 +13,15 @@ pub enum ImagePlace {
     Pixel {
         /// The number of its frame in the run.
         frame: usize,
-        /// The number of its line in the frame.
+        /// The row of the image: the number of its line in the frame, without those that are left out.
         line: u64,
         /// The pixel of the line.
         pixel: u64,
     },
     /// In a line after the last one of a frame.
     Beyond,
+    /// In a line or a frame that is left out.
+    Skipped,
     /// In no line.
     Outside,
 }
@@ -59,22 +64,38 @@ fn times_of(
     times
 }
 
-/// Returns the frames of a source.
+/// Returns the markers of a source, repaired if that is asked for.
 ///
 /// `tags` holds the (time, channel, micro time) of every tag, `delays` the (channel, ticks) of the delayed channels.
+pub fn image_markers(
+    tags: &[(i64, u16, Option<u32>)],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+) -> MarkerTimes {
+    let found = MarkerTimes {
+        starts: times_of(tags, Some(markers.line), delays),
+        ends: times_of(tags, markers.line_end, delays),
+        frames: times_of(tags, markers.frame, delays),
+        ..MarkerTimes::default()
+    };
+    if markers.is_repaired { repaired(found, markers, raster) } else { found }
+}
+
+/// Returns the frames of a source. The arguments are those of [`image_markers`].
 pub fn image_frames(
     tags: &[(i64, u16, Option<u32>)],
     markers: Markers,
     raster: Raster,
     delays: &[(u16, i64)],
 ) -> Vec<ImageFrame> {
-    let starts = times_of(tags, Some(markers.line), delays);
+    let MarkerTimes { starts, frames: begins, .. } = image_markers(tags, markers, raster, delays);
     if markers.frame.is_none() {
         let of_frame =
             |starts: &[i128]| ImageFrame { begin: starts[0], lines: starts.len() as u64 };
-        return starts.chunks(raster.lines as usize).map(of_frame).collect();
+        let lines = raster.lines as usize + raster.first_line as usize;
+        return starts.chunks(lines).map(of_frame).collect();
     }
-    let begins = times_of(tags, markers.frame, delays);
     let mut frames = Vec::new();
     // Lines before the first marker are a frame of their own.
     let is_early = |start: &&i128| begins.first().is_none_or(|first| *start < first);
@@ -93,7 +114,7 @@ pub fn image_frames(
     frames
 }
 
-/// Returns the lines of each source. The arguments are those of [`image_frames`], for each source.
+/// Returns the lines of each source. The arguments are those of [`image_markers`], for each source.
 pub fn image_lines(
     sources: &[Vec<(i64, u16, Option<u32>)>],
     markers: Markers,
@@ -103,9 +124,8 @@ pub fn image_lines(
     let mut all = Vec::new();
     let mut frames_before = 0;
     for tags in sources {
-        let starts = times_of(tags, Some(markers.line), delays);
-        let ends = times_of(tags, markers.line_end, delays);
-        let frame_markers = times_of(tags, markers.frame, delays);
+        let MarkerTimes { starts, ends, frames: frame_markers, .. } =
+            image_markers(tags, markers, raster, delays);
         let mut lines = Vec::new();
         let mut at = 0;
         let frames = image_frames(tags, markers, raster, delays);
@@ -119,7 +139,9 @@ pub fn image_lines(
                     end.filter(|&end| next.is_none_or(|next| end <= next))
                 } else {
                     let frame = frame_markers.iter().copied().find(|&frame| frame > start);
-                    next.into_iter().chain(frame).min().filter(|&end| end > start)
+                    // An end that was put in is that of the last line.
+                    let last = ends.iter().copied().find(|&end| end > start);
+                    next.into_iter().chain(frame).chain(last).min().filter(|&end| end > start)
                 };
                 lines.push(ImageLine { frame: frames_before + frame, number, start, end });
             }
@@ -143,14 +165,14 @@ pub fn image_faults(
         return (0, 0);
     }
     for (tags, lines) in sources.iter().zip(image_lines(sources, markers, raster, delays)) {
-        let ends = times_of(tags, markers.line_end, delays);
+        let MarkerTimes { ends, frames, .. } = image_markers(tags, markers, raster, delays);
         let count = |times: &mut dyn Iterator<Item = i128>| {
             times.filter(|&time| is_within(time, from, to)).count() as u64
         };
         // Each line has at most one end; the others are outside.
         ends_outside += count(&mut ends.iter().copied());
         ends_outside -= count(&mut lines.iter().filter_map(|line| line.end));
-        for frame in times_of(tags, markers.frame, delays) {
+        for frame in frames {
             let last = lines.iter().rfind(|line| line.start < frame);
             let is_open =
                 last.is_some_and(|line| !ends.iter().any(|&end| line.start < end && end <= frame));
@@ -160,7 +182,7 @@ pub fn image_faults(
     (ends_outside, frames_inside)
 }
 
-/// Returns the place of each photon in a range, with its micro time. Photons are the tags of the channels `photons`.
+/// Returns the place of each photon in a range, with its channel and its micro time. Photons are the tags of the channels `photons`.
 pub fn image(
     sources: &[Vec<(i64, u16, Option<u32>)>],
     photons: &[u16],
@@ -168,7 +190,7 @@ pub fn image(
     raster: Raster,
     delays: &[(u16, i64)],
     [from, to]: [Option<i64>; 2],
-) -> Vec<(ImagePlace, Option<u32>)> {
+) -> Vec<(ImagePlace, u16, Option<u32>)> {
     let mut places = Vec::new();
     let lines = image_lines(sources, markers, raster, delays);
     for (tags, lines) in sources.iter().zip(lines) {
@@ -180,16 +202,20 @@ pub fn image(
             let mut place = ImagePlace::Outside;
             for ImageLine { frame, number, start, end } in &lines {
                 let Some(end) = end.filter(|&end| *start <= time && time < end) else { continue };
+                let skipped = u64::from(raster.first_line);
                 place = ImagePlace::Beyond;
-                if *number < u64::from(raster.lines) {
+                if *number < skipped || *frame < raster.first_frame as usize {
+                    place = ImagePlace::Skipped;
+                } else if number - skipped < u64::from(raster.lines) {
+                    let line = number - skipped;
                     let pixel = pixel_at(time - start, end - start, raster);
                     let is_backward = raster.is_two_way && number % 2 == 1;
                     let pixel =
                         if is_backward { u64::from(raster.pixels) - 1 - pixel } else { pixel };
-                    place = ImagePlace::Pixel { frame: *frame, line: *number, pixel };
+                    place = ImagePlace::Pixel { frame: *frame, line, pixel };
                 }
             }
-            places.push((place, micro));
+            places.push((place, channel, micro));
         }
     }
     places

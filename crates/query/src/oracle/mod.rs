@@ -4,11 +4,14 @@
 //! compute in `i128`, where nothing overflows.
 
 mod image;
+mod image_repair;
 mod scope;
 
 pub use image::{
     ImageFrame, ImageLine, ImagePlace, image, image_faults, image_frames, image_lines,
+    image_markers,
 };
+pub use image_repair::MarkerTimes;
 
 use self::scope::{delayed, is_within};
 use crate::rules::rule::Rule;

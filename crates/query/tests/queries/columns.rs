@@ -263,8 +263,20 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
     let width = (!random.one_in(3)).then(|| 1 + widest / random.between(1..40));
     all.push(question(&Rates { scope: scope.clone(), trace: width.map(TimeDivision::Width) }));
     let bins = Bins::linear(random.between(0..20), 90, random.between(1..7)).unwrap();
-    let markers = Markers { line: 2, line_end: (!random.one_in(3)).then_some(3), frame: None };
-    let raster = Raster { pixels: 5, lines: 9, is_two_way: random.one_in(2), sine: None };
+    let markers = Markers {
+        line: 2,
+        line_end: (!random.one_in(3)).then_some(3),
+        frame: None,
+        is_repaired: random.one_in(2),
+    };
+    let raster = Raster {
+        pixels: 5,
+        lines: 9,
+        first_line: u32::from(random.one_in(2)),
+        first_frame: 0,
+        is_two_way: random.one_in(2),
+        sine: None,
+    };
     // Frames that are added up need no place of their own; there are fewer than lines.
     all.push(question(&Image {
         markers,
@@ -272,6 +284,7 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         raster,
         micro: PixelMicro::Bins(bins.clone()),
         is_apart: false,
+        is_by_channel: random.one_in(2),
         frames: run.times.len(),
         scope: scope.clone(),
     }));

@@ -1,4 +1,4 @@
-//! Images equal the oracle: scans, frames, missing and double markers, level, threads, seams, delays, ranges.
+//! Images equal the oracle: scans, frames, channels, lost and double markers with and without repair, level, threads, seams, delays, ranges.
 
 use crate::support::{micro_of, recordings};
 use proptest::prelude::*;
@@ -16,11 +16,14 @@ const FRAME: u16 = 6;
 /// The pause before a line, its length, its photons, and faults of its markers.
 type LineDrawn = (i64, i64, Vec<(i64, u16)>, u8);
 
-/// Returns what a recording of a scan has, with markers missing and doubled: lines and frames of about equal lengths.
+/// Returns what a recording of a scan has, with markers missing and doubled: lines of any length, or of about the same.
 fn scans() -> impl Strategy<Value = Vec<Vec<(i64, u16)>>> {
-    let line = (0_i64..3, 1_i64..23, prop::collection::vec((0_i64..30, 0_u16..3), 0..9), 0_u8..24);
-    let source = prop::collection::vec(line, 0..24);
-    prop::collection::vec(source, 1..3).prop_map(|sources| {
+    let lines = |pause, length| {
+        let photons = prop::collection::vec((0_i64..30, 0_u16..3), 0..9);
+        let source = prop::collection::vec((pause, length, photons, 0_u8..24), 0..24);
+        prop::collection::vec(source, 1..3)
+    };
+    prop_oneof![lines(0_i64..3, 1_i64..23), lines(0_i64..2, 14_i64..17)].prop_map(|sources| {
         let mut time = -90;
         let of_source = |lines: Vec<LineDrawn>| {
             let mut tags = Vec::new();
@@ -79,14 +82,21 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
     let mut report = ImageReport::default();
     let places =
         oracle::image(&tags, &image.photons, markers, raster, &delays, [range.from, range.to]);
-    for (place, micro) in places {
+    for (place, channel, micro) in places {
         match place {
             ImagePlace::Outside => report.photons_outside += 1,
             ImagePlace::Beyond => report.photons_beyond += 1,
+            ImagePlace::Skipped => report.photons_skipped += 1,
             ImagePlace::Pixel { frame, line, pixel } => {
                 report.photons += 1;
                 let frame = if image.is_apart { frame as u64 } else { 0 };
-                let line = frame * u64::from(raster.lines) + line;
+                let plane = if image.is_by_channel {
+                    let of = image.photons.iter().position(|&of| of == channel).unwrap();
+                    frame * image.photons.len() as u64 + of as u64
+                } else {
+                    frame
+                };
+                let line = plane * u64::from(raster.lines) + line;
                 let at = usize::try_from(line * u64::from(raster.pixels) + pixel).unwrap() * stride;
                 counts[at] += 1;
                 let Some(micro) = micro.filter(|_| stride > 1) else { continue };
@@ -113,9 +123,16 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
     let mut lines = Vec::new();
     for tags in &tags {
         for frame in oracle::image_frames(tags, markers, raster, &delays) {
-            lines.push(if is_in(frame.begin) { frame.lines } else { 0 });
-            report.frames_empty += u64::from(is_in(frame.begin) && frame.lines == 0);
+            let is_counted = lines.len() >= raster.first_frame as usize && is_in(frame.begin);
+            lines.push(if is_counted { frame.lines } else { 0 });
+            report.frames_empty += u64::from(is_counted && frame.lines == 0);
         }
+        let mended = oracle::image_markers(tags, markers, raster, &delays);
+        let count = |times: Vec<i128>| times.into_iter().filter(|&of| is_in(of)).count() as u64;
+        report.starts_added += count(mended.starts_added);
+        report.ends_added += count(mended.ends_added);
+        report.frames_added += count(mended.frames_added);
+        report.doubles_left_out += count(mended.doubles);
     }
     lines.resize(image.frames, 0);
     Imaged { counts, stride, lines, report }
@@ -125,7 +142,7 @@ fn images() -> impl Strategy<Value = Image> {
     let channels = Just(vec![0_u16, 1, 2, 1_255]).prop_shuffle();
     let raster = (
         1_u32..9,
-        1_u32..6,
+        (1_u32..6, 0_u32..3, prop::sample::select(vec![0_u32, 0, 0, 1, 2])),
         any::<bool>(),
         prop::option::weighted(0.3, (1_u16..=1_000, any::<bool>())),
     );
@@ -134,25 +151,37 @@ fn images() -> impl Strategy<Value = Image> {
         Just(PixelMicro::Mean),
         Just(PixelMicro::Bins(Bins::Linear { low: 3, width: 7, count: 5 })),
     ];
-    let has = (any::<bool>(), any::<bool>(), any::<bool>());
+    let has = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let delays = prop::collection::vec(-9_i64..9, 0..7);
     let end = || prop::option::weighted(0.3, -90_i64..400);
     (channels, 0_usize..4, raster, micro, has, delays, (end(), end())).prop_map(
-        |(channels, of, (pixels, lines, is_two_way, sine), micro, has, delays, (from, to))| Image {
+        |(
+            channels,
+            of,
+            (pixels, (lines, first_line, first_frame), is_two_way, sine),
+            micro,
+            has,
+            delays,
+            (from, to),
+        )| Image {
             markers: Markers {
                 line: LINE,
                 line_end: has.0.then_some(LINE_END),
                 frame: has.1.then_some(FRAME),
+                is_repaired: has.3,
             },
             photons: channels[..of].to_vec(),
             raster: Raster {
                 pixels,
                 lines,
+                first_line,
+                first_frame,
                 is_two_way,
                 sine: sine.map(|(thousandths, is_of_period)| Sine { thousandths, is_of_period }),
             },
             micro,
             is_apart: has.2,
+            is_by_channel: has.4,
             frames: 0,
             scope: Scope {
                 channels: None,
@@ -179,7 +208,7 @@ proptest! {
     ) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for recording in recordings(&sources, Some(40)) {
-            let frames = Image::frames_max(&recording.facts(), image.markers, image.raster.lines);
+            let frames = Image::frames_max(&recording.facts(), image.markers, &image.raster);
             let image = Image { frames, ..image.clone() };
             let expected = expected(&image, &sources);
             for simd in Simd::available() {
@@ -232,11 +261,24 @@ fn pixels_lines_and_frames_by_arithmetic() {
         (51, LINE_END),
     ]];
     let image = Image {
-        markers: Markers { line: LINE, line_end: Some(LINE_END), frame: Some(FRAME) },
+        markers: Markers {
+            line: LINE,
+            line_end: Some(LINE_END),
+            frame: Some(FRAME),
+            is_repaired: false,
+        },
         photons: vec![0],
-        raster: Raster { pixels: 5, lines: 2, is_two_way: true, sine: None },
+        raster: Raster {
+            pixels: 5,
+            lines: 2,
+            first_line: 0,
+            first_frame: 0,
+            is_two_way: true,
+            sine: None,
+        },
         micro: PixelMicro::None,
         is_apart: true,
+        is_by_channel: false,
         frames: 3,
         scope: Scope::default(),
     };
@@ -253,4 +295,88 @@ fn pixels_lines_and_frames_by_arithmetic() {
     let report =
         ImageReport { photons: 5, photons_outside: 2, line_starts: 3, ..ImageReport::default() };
     assert_eq!(counted.report, report);
+}
+
+/// A scan of six frames of eight lines, with a photon in each tick, and without the markers that are lost.
+fn regular_scan(has_ends: bool, is_lost: impl Fn(u16, i64, i64) -> bool) -> Vec<(i64, u16)> {
+    let mut tags: Vec<(i64, u16)> = Vec::new();
+    let mut end = 0;
+    for frame in 0..6 {
+        let begin = frame * 1_057;
+        let mut put = |of, line, time| {
+            if !is_lost(of, frame, line) {
+                tags.push((time, of));
+            }
+        };
+        put(FRAME, -1, begin);
+        for line in 0..8 {
+            // Without ends, the last line of a frame ends with the next frame marker.
+            let start = begin + if has_ends { 7 } else { 0 } + 120 * line;
+            put(LINE, line, start);
+            if has_ends {
+                put(LINE_END, line, start + 100);
+            }
+            end = start + 120;
+        }
+    }
+    tags.extend((0..end).step_by(3).map(|time| (time, 0)));
+    tags.sort_by_key(|&(time, _)| time);
+    tags
+}
+
+#[test]
+fn a_repaired_scan_is_the_one_without_faults() {
+    let count = |tags: Vec<(i64, u16)>, line_end, is_repaired| {
+        let markers = Markers { line: LINE, line_end, frame: Some(FRAME), is_repaired };
+        let raster = Raster {
+            pixels: 5,
+            lines: 8,
+            first_line: 0,
+            first_frame: 0,
+            is_two_way: true,
+            sine: None,
+        };
+        let image = Image {
+            markers,
+            photons: vec![0],
+            raster,
+            micro: PixelMicro::None,
+            is_apart: true,
+            is_by_channel: false,
+            frames: 20,
+            scope: Scope::default(),
+        };
+        image.run(&recordings(&vec![tags], None)[0], &Execution::best()).unwrap()
+    };
+    // In the first frame the end of a line, in the second a line, in the third the beginnings of two lines, in the fourth
+    // the frame marker, in the fifth the first line, in the sixth an end.
+    let is_lost = |of, frame, line| {
+        matches!(
+            (of, frame, line),
+            (LINE_END, 0, 2)
+                | (LINE | LINE_END, 1, 5)
+                | (LINE, 2, 3 | 4)
+                | (FRAME, 3, _)
+                | (LINE, 4, 0)
+                | (LINE_END, 5, 7)
+        )
+    };
+    for line_end in [None, Some(LINE_END)] {
+        let whole = count(regular_scan(line_end.is_some(), |_, _, _| false), line_end, true);
+        let mut faulty = regular_scan(line_end.is_some(), is_lost);
+        assert_ne!(count(faulty.clone(), line_end, false).counts, whole.counts);
+        // A line and a frame that begin twice.
+        faulty.extend([(5 * 1_057 + 240 + 27, LINE), (2 * 1_057 + 300, FRAME)]);
+        faulty.sort_by_key(|&(time, _)| time);
+        let repaired = count(faulty, line_end, true);
+        assert_eq!((&repaired.counts, &repaired.lines), (&whole.counts, &whole.lines));
+        let ImageReport { starts_added, ends_added, frames_added, doubles_left_out, .. } =
+            repaired.report;
+        let ends = if line_end.is_some() { 3 } else { 1 };
+        assert_eq!(
+            (starts_added, ends_added, frames_added, doubles_left_out),
+            (4, ends, 1, 2),
+            "{line_end:?}"
+        );
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tagq_query::{ImageReport, Imaged, PixelCounts, Raster};
+use tagq_query::{Image as Query, ImageReport, Imaged, PixelCounts, Raster};
 use tagq_store::Tick;
 
 use super::lifetime::PixelLifetimes;
@@ -58,7 +58,7 @@ pub(crate) struct FramesSeen {
 impl ImageCounts {
     pub(super) fn of(imaged: Imaged, raster: Raster) -> Self {
         let Imaged { counts, stride, lines, report } = imaged;
-        let expected = u64::from(raster.lines);
+        let expected = raster.all_lines();
         let mut frames = FramesSeen::default();
         for (frame, &lines) in lines.iter().enumerate().filter(|(_, lines)| **lines > 0) {
             frames.count += 1;
@@ -89,7 +89,7 @@ impl ImageCounts {
         self
     }
 
-    /// Returns the frames that have rows: those from the first to the last with a line or a photon.
+    /// Returns the frames of so many pixels that have rows: those from the first to the last with a line or a photon.
     pub(super) fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
         let has = |frame: &usize| {
             let at = frame * of_frame * self.stride;
@@ -120,21 +120,27 @@ impl ImageCounts {
         (Self { counts, ..self }, blocks)
     }
 
-    /// Returns one row for each pixel: frame by frame if they are apart, line by line. Errors are those of counts,
-    /// √max(C, 1).
-    pub(super) fn table(self, raster: Raster, is_apart: bool, shown: &PixelsShown) -> Table {
+    /// Returns one row for each pixel: frame by frame and channel by channel if these are apart, line by line. Errors are
+    /// those of counts, √max(C, 1).
+    pub(super) fn table(self, query: &Query, raster: Raster, shown: &PixelsShown) -> Table {
         let side = raster.pixels as usize;
-        let of_frame = side * raster.lines as usize;
-        let frames = if is_apart { self.frames_shown(of_frame) } else { 0..1 };
+        let of_plane = side * raster.lines as usize;
+        let of_frame = of_plane * query.planes();
+        let frames = if query.is_apart { self.frames_shown(of_frame) } else { 0..1 };
         let rows = frames.len() * of_frame;
         let first = frames.start * of_frame;
         let stride = self.stride;
         let counts = Arc::new(self.counts);
         let number = move |of: usize| i64::try_from(of).unwrap_or(i64::MAX);
         let mut table = Table::default();
-        if is_apart {
+        if query.is_apart {
             let frame = move |row: usize| number((first + row) / of_frame);
             table = table.with(Column::integers("frame", Cells::made(rows, frame)).key());
+        }
+        if query.is_by_channel {
+            let photons = query.photons.clone();
+            let channel = move |row: usize| photons.get(row % of_frame / of_plane).copied();
+            table = table.with(Column::channels("channel", Cells::made(rows, channel)).key());
         }
         let of_row = move |row: usize| {
             let at = (first + row) * stride;
@@ -149,7 +155,7 @@ impl ImageCounts {
             .with(
                 Column::integers(
                     "line",
-                    Cells::made(rows, move |row| number(row % of_frame / side)),
+                    Cells::made(rows, move |row| number(row % of_plane / side)),
                 )
                 .key(),
             )
@@ -225,7 +231,14 @@ fn mean_of(pixel: PixelCounts<'_>, of_all: Option<f64>, unit: Tick) -> Option<(f
 mod tests {
     use super::*;
 
-    const RASTER: Raster = Raster { pixels: 5, lines: 3, is_two_way: false, sine: None };
+    const RASTER: Raster = Raster {
+        pixels: 5,
+        lines: 3,
+        first_line: 0,
+        first_frame: 0,
+        is_two_way: false,
+        sine: None,
+    };
 
     #[test]
     fn blocks_at_an_end_are_smaller() {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Nothing reads the markers of an image that a file holds.
-const NO_MARKERS: Markers = Markers { line: 0, line_end: None, frame: None };
+const NO_MARKERS: Markers = Markers { line: 0, line_end: None, frame: None, is_repaired: false };
 
 impl Image {
     /// Returns the query for the images of a file that have the size of the first one.
@@ -50,13 +50,15 @@ impl Image {
         } else {
             PixelMicro::Mean
         };
-        let raster = Raster { pixels, lines, is_two_way: false, sine: None };
+        let raster =
+            Raster { pixels, lines, first_line: 0, first_frame: 0, is_two_way: false, sine: None };
+        let is_by_channel = self.detectors.is_apart();
         let (markers, is_apart, frames) = (NO_MARKERS, false, 0);
-        Ok(Query { markers, photons, raster, micro, is_apart, frames, scope })
+        Ok(Query { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope })
     }
 }
 
-/// Adds up the images of the channels of a query.
+/// Adds up the images of the channels of a query, or puts them one after the other.
 pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Error> {
     let every = Bins::linear(0, counts.bins().into(), 1)?;
     let bins = if let PixelMicro::Bins(bins) = &query.micro { bins } else { &every };
@@ -65,10 +67,10 @@ pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Er
     let has_bins = matches!(query.micro, PixelMicro::Bins(_));
     let mut numbers = vec![0_u64; query.size().0 * stride];
     let mut photons = 0;
+    let of_plane = query.raster.pixels as usize * query.raster.lines as usize;
     counts.read(|label, pixel, curve| {
-        if places.of(label).is_none() {
-            return;
-        }
+        let Some(place) = places.of(label) else { return };
+        let pixel = pixel + if query.is_by_channel { place * of_plane } else { 0 };
         let numbers = &mut numbers[pixel * stride..(pixel + 1) * stride];
         for (micro, (&count, bin)) in (0_u64..).zip(curve.iter().zip(&places.bins)) {
             let count = u64::from(count);

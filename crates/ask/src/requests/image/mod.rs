@@ -10,7 +10,7 @@ mod lifetime;
 mod notes;
 mod request;
 
-pub use request::{Frames, IMAGE, Image, PixelResponse, ScanPath, SineOf};
+pub use request::{IMAGE, Image, PixelResponse, ScanPath, SineOf, Together};
 
 use std::{fmt::Write as _, str::FromStr};
 
@@ -69,8 +69,15 @@ pub(super) struct Used {
     sine_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sine_of: Option<SineOf>,
+    #[serde(skip_serializing_if = "is_zero")]
+    first_line: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    first_frame: u32,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    repaired: bool,
     /// `together` or `apart`.
     frames: &'static str,
+    detectors: &'static str,
     /// The side of a pixel in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pixel_um: Option<f64>,
@@ -104,6 +111,7 @@ struct Seen {
     photons_in_pixels: u64,
     photons_outside_lines: u64,
     photons_beyond_lines: u64,
+    photons_skipped: u64,
     line_starts: u64,
     line_starts_without_end: u64,
     line_ends_without_start: u64,
@@ -112,14 +120,30 @@ struct Seen {
     frames_with_more_lines: u64,
     frames_without_lines: u64,
     frame_markers_inside_lines: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<RepairedSeen>,
     /// The number of a frame with another number of lines, and these: the first 100.
     frames_of_other_lines: Vec<(usize, u64)>,
+}
+
+/// The markers that were put in and left out.
+#[derive(Debug, Serialize)]
+struct RepairedSeen {
+    line_starts_added: u64,
+    line_ends_added: u64,
+    frame_markers_added: u64,
+    double_markers_left_out: u64,
+}
+
+fn is_zero(of: &u32) -> bool {
+    *of == 0
 }
 
 impl RequestKind for Image {
     const TYPES: &'static [&'static RequestType] = &[&IMAGE];
     const OF_COUNTS: &'static [&'static str] = &[
         "channels",
+        "detectors",
         "micro",
         "bin",
         "exact_bins",
@@ -157,6 +181,10 @@ impl RequestKind for Image {
         if let Some((option, _)) = given.iter().find(|(_, is)| *is && !self.has_bins()) {
             let (option, other) = ((*option).into(), "micro".into());
             return Err(RequestError::Needs { option, other }.into());
+        }
+        if self.lifetime.is_some() && self.detectors.is_apart() {
+            let reason = "detectors differ in their response: ask for `lifetime` of one after the other, with `channels`";
+            return Err(RequestError::options(&["detectors", "lifetime"], reason.to_owned()).into());
         }
         if self.bin_pixels.is_some_and(|side| !(1..=BLOCK_MAX).contains(&side)) {
             let reason = format!("a whole number from 1 to {BLOCK_MAX} is wanted");
@@ -213,9 +241,9 @@ impl RequestKind for Image {
         } else {
             PixelMicro::None
         };
-        let frames = Query::frames_max(&facts, markers, raster.lines);
-        let is_apart = self.frames == Frames::Apart;
-        Ok(Query { markers, photons, raster, micro, is_apart, frames, scope })
+        let frames = Query::frames_max(&facts, markers, &raster);
+        let (is_apart, is_by_channel) = (self.frames.is_apart(), self.detectors.is_apart());
+        Ok(Query { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope })
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
@@ -228,13 +256,30 @@ impl RequestKind for Image {
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
         // Without `..`: a new field must be compared or ignored on purpose.
         let alike = |query: &Query| {
-            let Query { markers, photons: _, raster, micro, is_apart, frames: _, scope } = query;
-            (*markers, *raster, micro.clone(), *is_apart, scope.delays.clone())
+            let Query {
+                markers,
+                photons: _,
+                raster,
+                micro,
+                is_apart,
+                is_by_channel,
+                frames: _,
+                scope,
+            } = query;
+            (*markers, *raster, micro.clone(), *is_apart, *is_by_channel, scope.delays.clone())
         };
         alike(one) == alike(other)
     }
 
     fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
+        if self.detectors.is_apart() {
+            // A channel may have photons in some of the runs.
+            let mut photons: Vec<u16> =
+                all.iter().flat_map(|of| of.query.photons.iter().copied()).collect();
+            photons.sort_unstable();
+            photons.dedup();
+            all.iter_mut().for_each(|of| of.query.photons.clone_from(&photons));
+        }
         let Some((first, others)) = all.split_first() else { return Ok(()) };
         let unit = |run: &Run| micro_tick(run).ok();
         if others.iter().any(|other| unit(other.run) != unit(first.run)) {
@@ -319,7 +364,7 @@ impl RequestKind for Image {
         } else {
             format!(" of {}", counted(counts.frames.count, "frame"))
         };
-        used.seen = (!is_held).then(|| Seen::of(&counts));
+        used.seen = (!is_held).then(|| Seen::of(&counts, self.repair));
         let has_micro = !matches!(query.micro, PixelMicro::None);
         let unit = has_micro.then(|| micro_tick(first.run)).transpose()?;
         let (counts, raster) = match self.bin_pixels {
@@ -329,7 +374,11 @@ impl RequestKind for Image {
         let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
         if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
             let areas = block_areas(self.bin_pixels.unwrap_or(1), query.raster);
-            let frames = if query.is_apart { counts.frames_shown(areas.len()).len() } else { 1 };
+            let frames = if query.is_apart {
+                counts.frames_shown(areas.len() * query.planes()).len()
+            } else {
+                1
+            };
             let decays = Decays { counts: &counts.counts, stride: counts.stride, areas, frames };
             shown.lifetimes = self.lifetimes(all, (bins, unit), &decays)?;
         }
@@ -351,7 +400,7 @@ impl RequestKind for Image {
             pixel_um: used.pixel_um.map(|size| size * f64::from(self.bin_pixels.unwrap_or(1))),
             value,
         };
-        let rows = counts.table(raster, query.is_apart, &shown);
+        let rows = counts.table(query, raster, &shown);
         used.lifetime = shown.lifetimes.map(|of| of.used);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
@@ -424,8 +473,9 @@ impl Image {
             line: line.or(stated.line).ok_or_else(missing)?,
             line_end: given(&self.line_end)?.or(or(stated.line_end)),
             frame: given(&self.frame)?.or(or(stated.frame)),
+            is_repaired: self.repair,
         };
-        let Markers { line, line_end, frame } = markers;
+        let Markers { line, line_end, frame, .. } = markers;
         if line_end == Some(line) || frame == Some(line) || (frame.is_some() && frame == line_end) {
             return Err(RequestError::options(
                 &["line", "line_end", "frame"],
@@ -465,6 +515,8 @@ impl Image {
         Ok(Raster {
             pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
             lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
+            first_line: self.first_line.unwrap_or(0),
+            first_frame: self.first_frame.unwrap_or(0),
             is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
             sine: is_sinusoidal.then_some(Sine { thousandths, is_of_period }),
         })
@@ -551,7 +603,11 @@ impl Image {
             two_way: raster.is_two_way,
             sine_percent: raster.sine.map(|sine| f64::from(sine.thousandths) / 10.0),
             sine_of: raster.sine.map(|sine| SineOf::of(sine.is_of_period)),
+            first_line: raster.first_line,
+            first_frame: raster.first_frame,
+            repaired: markers.is_repaired,
             frames: self.frames.name(),
+            detectors: self.detectors.name(),
             pixel_um,
             micro_tick: unit.map(Tick::fraction),
             bin_ticks: bin,
@@ -584,7 +640,17 @@ impl Image {
             None => (" as the file holds it".to_owned(), String::new()),
         };
         let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
+        let apart = if self.detectors.is_apart() { " apart" } else { "" };
         let mut scan = String::new();
+        if used.first_line > 0 {
+            let _ = write!(scan, "; from line {}", used.first_line);
+        }
+        if used.first_frame > 0 {
+            let _ = write!(scan, "; from frame {}", used.first_frame);
+        }
+        if used.repaired {
+            scan.push_str("; markers repaired");
+        }
         if used.two_way {
             scan.push_str("; two-way");
         }
@@ -605,7 +671,7 @@ impl Image {
         let blocks =
             used.bin_pixels.map_or(String::new(), |side| format!(" in blocks of {side} x {side}"));
         format!(
-            "image of {} x {} pixels{blocks}{lines}{scan}{frames}; photons of {}{micro}{least}{}",
+            "image of {} x {} pixels{blocks}{lines}{scan}{frames}; photons of {}{apart}{micro}{least}{}",
             used.pixels,
             used.lines,
             if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
@@ -615,13 +681,14 @@ impl Image {
 }
 
 impl Seen {
-    fn of(counts: &ImageCounts) -> Self {
+    fn of(counts: &ImageCounts, is_repaired: bool) -> Self {
         let (report, frames) = (&counts.report, &counts.frames);
         let FramesSeen { count, fewer, more, other } = frames;
         Self {
             photons_in_pixels: report.photons,
             photons_outside_lines: report.photons_outside,
             photons_beyond_lines: report.photons_beyond,
+            photons_skipped: report.photons_skipped,
             line_starts: report.line_starts,
             line_starts_without_end: report.starts_without_end,
             line_ends_without_start: report.ends_without_start,
@@ -630,6 +697,12 @@ impl Seen {
             frames_with_more_lines: *more,
             frames_without_lines: report.frames_empty,
             frame_markers_inside_lines: report.frames_inside_lines,
+            repaired: is_repaired.then_some(RepairedSeen {
+                line_starts_added: report.starts_added,
+                line_ends_added: report.ends_added,
+                frame_markers_added: report.frames_added,
+                double_markers_left_out: report.doubles_left_out,
+            }),
             frames_of_other_lines: other.clone(),
         }
     }

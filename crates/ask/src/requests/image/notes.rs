@@ -10,7 +10,7 @@ use crate::requests::kind::Resolved;
 /// Notes missing and double markers, and photons that no pixel counts.
 pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
     let (report, frames) = (&counts.report, &counts.frames);
-    let lines = resolved.query.raster.lines;
+    let lines = resolved.query.raster.all_lines();
     let mut notes = Vec::new();
     // Without end markers, the last line of each file has no end.
     let has_ends = resolved.query.markers.line_end.is_some();
@@ -22,6 +22,20 @@ pub(super) fn note(resolved: &Resolved<'_, Query>, counts: &ImageCounts) {
             report.starts_without_end,
             counted(report.line_starts, "line start")
         ));
+    }
+    let added = [
+        (report.starts_added, "line start"),
+        (report.ends_added, "line end"),
+        (report.frames_added, "frame marker"),
+    ];
+    let added: Vec<String> =
+        added.iter().filter(|(n, _)| *n > 0).map(|&(n, of)| counted(n, of)).collect();
+    if !added.is_empty() {
+        notes.push(format!("repaired: put in {}", added.join(", ")));
+    }
+    if report.doubles_left_out > 0 {
+        let doubles = counted(report.doubles_left_out, "double marker");
+        notes.push(format!("repaired: left out {doubles}"));
     }
     if report.ends_without_start > 0 {
         let (ends, are) =

@@ -31,8 +31,16 @@ pub struct Image {
     pub sine: Option<u32>,
     /// What it is a part of; by default as the header says, or the amplitude.
     pub sine_of: Option<SineOf>,
+    /// The line of each frame that is the first of the image; by default 0.
+    pub first_line: Option<u32>,
+    /// The first frame that is counted; by default 0.
+    pub first_frame: Option<u32>,
+    /// Put in lost markers and leave out double ones.
+    pub repair: bool,
     /// Whether each frame has pixels of its own.
-    pub frames: Frames,
+    pub frames: Together,
+    /// Whether each channel of photons has pixels of its own.
+    pub detectors: Together,
     /// Also count the micro times of each pixel, in bins.
     pub micro: bool,
     /// Bin width of micro times; by default one unit of them.
@@ -108,13 +116,13 @@ pub enum SineOf {
     Period,
 }
 
-/// Whether frames are added up.
+/// Whether frames, or the photons of channels, are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Frames {
-    /// All frames are added up.
+pub enum Together {
+    /// All are added up.
     #[default]
     Together,
-    /// Each frame has pixels of its own.
+    /// Each has pixels of its own.
     Apart,
 }
 
@@ -150,6 +158,10 @@ fn cases() -> Vec<Value> {
         json!({"line": "4", "pixels": 3, "lines": 40, "scan": "sinusoidal", "sine": 80}),
         json!({"line": "4", "pixels": 3, "lines": 40, "scan": "sinusoidal", "sine": 80, "sine_of": "period"}),
         json!({
+            "line": "3", "frame": "4", "pixels": 3, "lines": 2, "first_line": 1, "first_frame": 1, "repair": true,
+            "frames": "apart", "detectors": "apart",
+        }),
+        json!({
             "line": "4", "line_end": "3", "pixels": 2, "lines": 2, "micro": true, "bin": "9t", "range": "0t..27t",
         }),
         json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "min_photons": 13}),
@@ -161,7 +173,7 @@ fn cases() -> Vec<Value> {
     ]
 }
 
-const OPTIONS: [RequestOption; 19] = [
+const OPTIONS: [RequestOption; 23] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -202,8 +214,29 @@ const OPTIONS: [RequestOption; 19] = [
         ValueType::Choice(parts_of_sines),
         "What that is a part of [default: as the header says, or amplitude]",
     ),
-    RequestOption::new("frames", ValueType::Choice(frames), "Whether frames are added up")
+    RequestOption::new(
+        "first_line",
+        ValueType::Number("N"),
+        "The line of each frame that is the first of the image; those before it are left out [default: 0]",
+    ),
+    RequestOption::new(
+        "first_frame",
+        ValueType::Number("N"),
+        "The first frame that is counted; those before it are left out [default: 0]",
+    ),
+    RequestOption::new(
+        "repair",
+        ValueType::Flag,
+        "Put in lost markers by the median time of lines and frames, and leave out double ones",
+    ),
+    RequestOption::new("frames", ValueType::Choice(together), "Whether frames are added up")
         .default("together"),
+    RequestOption::new(
+        "detectors",
+        ValueType::Choice(together),
+        "Whether the photons of all channels are added up",
+    )
+    .default("together"),
     RequestOption::new(
         "micro",
         ValueType::Flag,
@@ -284,9 +317,9 @@ const SINES: [(SineOf, [&str; 2]); 2] = [
     (SineOf::Period, ["period", "The half period in which a line lies, as Leica counts it"]),
 ];
 
-const FRAMES: [(Frames, [&str; 2]); 2] = [
-    (Frames::Together, ["together", "All frames are added up"]),
-    (Frames::Apart, ["apart", "Each frame has pixels of its own"]),
+const TOGETHER: [(Together, [&str; 2]); 2] = [
+    (Together::Together, ["together", "All are added up"]),
+    (Together::Apart, ["apart", "Each has pixels of its own"]),
 ];
 
 fn methods() -> Vec<[&'static str; 2]> {
@@ -301,8 +334,8 @@ fn parts_of_sines() -> Vec<[&'static str; 2]> {
     SINES.map(|(_, named)| named).to_vec()
 }
 
-fn frames() -> Vec<[&'static str; 2]> {
-    FRAMES.map(|(_, named)| named).to_vec()
+fn together() -> Vec<[&'static str; 2]> {
+    TOGETHER.map(|(_, named)| named).to_vec()
 }
 
 impl ScanPath {
@@ -392,20 +425,24 @@ impl<'de> Deserialize<'de> for SineOf {
     }
 }
 
-impl Frames {
+impl Together {
+    pub(super) fn is_apart(self) -> bool {
+        self == Self::Apart
+    }
+
     pub(super) fn name(self) -> &'static str {
-        FRAMES.iter().find(|(of, _)| *of == self).map_or("", |(_, [name, _])| name)
+        TOGETHER.iter().find(|(of, _)| *of == self).map_or("", |(_, [name, _])| name)
     }
 }
 
-impl Serialize for Frames {
+impl Serialize for Together {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 }
 
-impl<'de> Deserialize<'de> for Frames {
+impl<'de> Deserialize<'de> for Together {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        options::choice(deserializer, &FRAMES)
+        options::choice(deserializer, &TOGETHER)
     }
 }

@@ -31,8 +31,8 @@ const CACHED: usize = 1 << 16;
 /// A band has so many rows of a frame, on average: it takes a search to find them.
 const BAND_ROWS: usize = 1 << 11;
 
-/// The places of photons: in pixels, in no line, and in lines beyond the last one.
-pub(super) const PLACES: usize = 3;
+/// The places of photons: in pixels, in no line, in lines beyond the last one, and in lines that are left out.
+pub(super) const PLACES: usize = 4;
 
 /// Returns the counts of the pixels, and the photons of the report.
 pub(super) fn count(
@@ -42,7 +42,7 @@ pub(super) fn count(
     execution: &Execution,
     scans: &[SourceLines],
 ) -> (Vec<u64>, ImageReport) {
-    let photons = by_delay(image, recording);
+    let photons = photons(image, recording);
     let table = match &image.micro {
         PixelMicro::Bins(bins) => Some(BinTable::new(bins)),
         PixelMicro::None | PixelMicro::Mean => None,
@@ -68,7 +68,7 @@ pub(super) fn count(
         all.resize_with(bands.len(), Vec::new);
         for (source, scan, of) in parts() {
             let rows = rows_in(source, of.delay, range);
-            for (band, rows) in bands.cut(source, &scan.lines, of.delay, rows) {
+            for (band, rows) in bands.cut(source, &scan.lines, of, rows) {
                 let Some(all) = all.get_mut(band) else { continue };
                 all.extend(pieces(rows, step).map(|rows| PhotonRows {
                     source,
@@ -101,40 +101,57 @@ pub(super) fn count(
         let places = counts.split_off(numbers);
         (counts, <[u64; PLACES]>::try_from(places).unwrap_or_default())
     };
-    let [photons, photons_outside, photons_beyond] = places;
-    (counts, ImageReport { photons, photons_outside, photons_beyond, ..ImageReport::default() })
+    let [photons, photons_outside, photons_beyond, photons_skipped] = places;
+    let report = ImageReport {
+        photons,
+        photons_outside,
+        photons_beyond,
+        photons_skipped,
+        ..ImageReport::default()
+    };
+    (counts, report)
 }
 
 fn pieces(rows: Range<usize>, step: usize) -> impl Iterator<Item = Range<usize>> {
     rows.clone().step_by(step).map(move |start| start..rows.end.min(start + step))
 }
 
-/// Returns the photons that have the same delay, for each delay.
-fn by_delay(image: &Image, recording: &Recording<'_>) -> Vec<Photons> {
+/// Returns the photons that are counted together: those with the same delay, or those of a channel.
+fn photons(image: &Image, recording: &Recording<'_>) -> Vec<Photons> {
     let labels = if recording.sources.iter().all(|of| matches!(of.tags.channels, Channels::U8(_))) {
         1 << 8
     } else {
         1 << 16
     };
-    let of_delay = |(delay, places): (i64, Vec<usize>)| {
+    let of = |delay: i64, plane: usize, channels: &[usize]| {
         let mut is_one = vec![false; labels];
-        for place in places {
-            if let Some(is_one) = is_one.get_mut(usize::from(image.photons[place])) {
+        for &channel in channels {
+            if let Some(is_one) = is_one.get_mut(usize::from(image.photons[channel])) {
                 *is_one = true;
             }
         }
-        Photons { delay, is_one }
+        Photons { delay, plane, is_one }
     };
-    image.scope.by_delay(&image.photons).into_iter().map(of_delay).collect()
+    let mut all = Vec::new();
+    for (delay, channels) in image.scope.by_delay(&image.photons) {
+        if image.is_by_channel {
+            all.extend(channels.iter().map(|&channel| of(delay, channel, &[channel])));
+        } else {
+            all.push(of(delay, 0, &channels));
+        }
+    }
+    all
 }
 
 /// Lines that are counted together, of each frame or of all.
 struct Bands {
-    /// Lines of a frame, and of a band.
+    /// Lines of a frame, those before them that are left out, and the lines of a band.
     lines: usize,
+    first_line: u64,
     lines_of_band: usize,
-    /// Frames that have pixels of their own; 1 if they are added up.
+    /// Frames that have pixels of their own; 1 if they are added up. Likewise for channels.
     frames: usize,
+    planes: usize,
     is_apart: bool,
     /// Counts of a line.
     of_line: usize,
@@ -154,29 +171,39 @@ impl Bands {
         let lines = image.raster.lines as usize;
         let of_line = image.raster.pixels as usize * image.stride();
         let frames = if image.is_apart { image.frames } else { 1 };
-        if frames * lines * of_line <= cached {
+        if frames * image.planes() * lines * of_line <= cached {
             return None;
         }
         let rows: usize = recording.sources.iter().map(|source| source.tags.len()).sum();
         let scanned = scans.iter().map(|scan| scan.counts.lines.len()).sum::<usize>().max(1);
         let bands = (rows / scanned / least).max(1);
         let lines_of_band = (cached / of_line.max(1)).max(lines.div_ceil(bands)).max(1);
-        let bands = Self { lines, lines_of_band, frames, is_apart: image.is_apart, of_line };
+        let bands = Self {
+            lines,
+            first_line: image.raster.first_line.into(),
+            lines_of_band,
+            frames,
+            planes: image.planes(),
+            is_apart: image.is_apart,
+            of_line,
+        };
         (bands.len() > 1).then_some(bands)
     }
 
-    fn of_frame(&self) -> usize {
+    fn of_plane(&self) -> usize {
         self.lines.div_ceil(self.lines_of_band)
     }
 
     fn len(&self) -> usize {
-        self.frames * self.of_frame()
+        self.frames * self.planes * self.of_plane()
     }
 
-    /// Returns the band of a line; lines beyond the last one of a frame are in its last band.
-    fn band(&self, line: &Line) -> usize {
-        let number = usize::try_from(line.number).unwrap_or(usize::MAX).min(self.lines - 1);
-        (if self.is_apart { line.frame * self.of_frame() } else { 0 }) + number / self.lines_of_band
+    /// Returns the band of a line for photons; lines that are left out are in the first band of a frame or in the last.
+    fn band(&self, line: &Line, photons: &Photons) -> usize {
+        let number = line.number.saturating_sub(self.first_line);
+        let number = usize::try_from(number).unwrap_or(usize::MAX).min(self.lines - 1);
+        let frame = if self.is_apart { line.frame } else { 0 };
+        (frame * self.planes + photons.plane) * self.of_plane() + number / self.lines_of_band
     }
 
     /// Cuts rows at the beginnings of lines of another band. Rows before the first line are those of its band.
@@ -184,15 +211,17 @@ impl Bands {
         &self,
         source: &Source<'_>,
         lines: &[Line],
-        delay: i64,
+        photons: &Photons,
         rows: Range<usize>,
     ) -> Vec<(usize, Range<usize>)> {
         let mut cut = Vec::new();
-        let (mut begin, mut band) = (rows.start, lines.first().map_or(0, |line| self.band(line)));
+        let band_of = |line| self.band(line, photons);
+        let (mut begin, mut band) = (rows.start, lines.first().map_or(0, band_of));
         for line in lines {
-            let next = self.band(line);
+            let next = band_of(line);
             if next != band {
-                let row = row_near(source.tags.time, line.start.saturating_sub(delay), line.row);
+                let time = line.start.saturating_sub(photons.delay);
+                let row = row_near(source.tags.time, time, line.row);
                 let row = row.clamp(begin, rows.end.max(begin));
                 cut.push((band, begin..row));
                 (begin, band) = (row, next);
@@ -210,16 +239,16 @@ impl Bands {
         rows: Vec<Vec<PhotonRows<'_>>>,
         count: impl Fn(&PhotonRows<'_>, Region, &mut Thread, &mut [u64], &mut [u64]) + Sync,
     ) -> (Vec<u64>, [u64; PLACES]) {
-        let mut counts = vec![0; self.frames * self.lines * self.of_line];
+        let mut counts = vec![0; self.frames * self.planes * self.lines * self.of_line];
         let pieces = pass.in_pieces(rows.iter().map(Vec::len).sum());
-        let frames = counts.chunks_mut(self.lines * self.of_line);
+        let planes = counts.chunks_mut(self.lines * self.of_line);
         let of_band = self.lines_of_band * self.of_line;
-        let bands: Vec<&mut [u64]> = frames.flat_map(|frame| frame.chunks_mut(of_band)).collect();
+        let bands: Vec<&mut [u64]> = planes.flat_map(|plane| plane.chunks_mut(of_band)).collect();
         let one =
             |thread: &mut Thread,
              (band, (rows, counts)): (usize, (Vec<PhotonRows<'_>>, &mut [u64]))| {
-                let (frame, band) = (band / self.of_frame(), band % self.of_frame());
-                let region = Region { first_line: frame * self.lines + band * self.lines_of_band };
+                let (plane, band) = (band / self.of_plane(), band % self.of_plane());
+                let region = Region { first_line: plane * self.lines + band * self.lines_of_band };
                 let mut places = [0; PLACES];
                 for rows in &rows {
                     if pieces.begin().is_err() {

@@ -7,7 +7,10 @@
 use rayon::prelude::*;
 use tagq_store::Channels;
 
-use super::{Image, ImageReport};
+use super::{
+    Image, ImageReport,
+    repair::{FoundMarker, Marker, repaired},
+};
 use crate::{
     run::{
         recording::{Recording, Source},
@@ -51,14 +54,6 @@ pub(super) struct MarkerCounts {
     pub lines: Vec<u64>,
 }
 
-/// A marker, in the order in which markers of the same time count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Marker {
-    End,
-    Frame,
-    Start,
-}
-
 /// Returns the lines of each source, and the counts of its markers in `range`.
 pub(super) fn of_sources(
     image: &Image,
@@ -68,8 +63,12 @@ pub(super) fn of_sources(
 ) -> Vec<SourceLines> {
     let mut first_frame = 0;
     let of_source = |source: &Source<'_>| {
-        let markers = markers(image, source, execution);
-        let mut lines = LineMaker::new(image, range, first_frame);
+        let mut markers = markers(image, source, execution);
+        let mut report = ImageReport::default();
+        if image.markers.is_repaired {
+            (markers, report) = repaired(&markers, image, range);
+        }
+        let mut lines = LineMaker { report, ..LineMaker::new(image, range, first_frame) };
         for FoundMarker { time, marker, row } in markers {
             lines.take(time, marker, row);
         }
@@ -78,15 +77,6 @@ pub(super) fn of_sources(
         lines
     };
     recording.sources.iter().map(of_source).collect()
-}
-
-/// A marker that was found, in the order in which markers count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct FoundMarker {
-    /// The delayed time.
-    time: i64,
-    marker: Marker,
-    row: usize,
 }
 
 /// The channel of a marker, and its delay.
@@ -219,7 +209,7 @@ impl<'a> LineMaker<'a> {
                     self.close(time);
                 }
                 self.report.line_starts += in_range;
-                let lines = u64::from(self.image.raster.lines);
+                let lines = self.image.raster.all_lines();
                 let is_full = self.frames.last().is_none_or(|&(_, of)| of >= lines);
                 if self.frames.is_empty() || (self.image.markers.frame.is_none() && is_full) {
                     self.frames.push((time, 0));
@@ -258,8 +248,9 @@ impl<'a> LineMaker<'a> {
         }
         let mut report = self.report;
         let mut lines = Vec::new();
-        for &(begin, of_frame) in &self.frames {
-            let in_range = self.range.contains(begin);
+        let skipped = self.image.raster.first_frame as usize;
+        for (frame, &(begin, of_frame)) in (self.first_frame..).zip(&self.frames) {
+            let in_range = frame >= skipped && self.range.contains(begin);
             report.frames_empty += u64::from(in_range && of_frame == 0);
             lines.push(if in_range { of_frame } else { 0 });
         }

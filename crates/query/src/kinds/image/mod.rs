@@ -1,11 +1,12 @@
 //! Images by markers: photons counted in the pixels of lines, which begin and end at marker tags.
 //!
-//! `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk` finds the photons of lines,
+//! `repair` puts in lost markers, `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk` finds the photons of lines,
 //! `sums` adds them up, and `count` divides the work.
 
 mod count;
 mod lines;
 mod pixels;
+mod repair;
 mod sums;
 mod walk;
 
@@ -41,6 +42,8 @@ pub struct Image {
     pub micro: PixelMicro,
     /// Whether each frame has pixels of its own; else the frames are added up.
     pub is_apart: bool,
+    /// Whether each channel of photons has pixels of its own; else the channels are added up.
+    pub is_by_channel: bool,
     /// Frames that there can be at most, see [`Image::frames_max`].
     pub frames: usize,
     /// The tags that are used: the delayed times of photons are in its range. Markers count wherever they are.
@@ -56,15 +59,21 @@ pub struct Markers {
     pub line_end: Option<u16>,
     /// A frame begins; without it a frame has the number of lines that is asked for.
     pub frame: Option<u16>,
+    /// Whether lost markers are put in and double ones left out.
+    pub is_repaired: bool,
 }
 
-/// How a frame is divided into pixels.
+/// How a scan is divided into pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raster {
     /// Pixels of a line.
     pub pixels: u32,
     /// Lines of a frame.
     pub lines: u32,
+    /// The line of each frame that is the first of these; those before it are left out.
+    pub first_line: u32,
+    /// The first frame that is counted; those before it are left out.
+    pub first_frame: u32,
     /// Whether every other line runs backwards.
     pub is_two_way: bool,
     /// The sine along which a line runs; `None` for constant speed.
@@ -78,6 +87,13 @@ pub struct Sine {
     pub thousandths: u16,
     /// Whether it is a part of the half period in which a line lies, not of the amplitude.
     pub is_of_period: bool,
+}
+
+impl Raster {
+    /// Returns the lines of a frame, those that are left out with them.
+    pub fn all_lines(&self) -> u64 {
+        u64::from(self.lines) + u64::from(self.first_line)
+    }
 }
 
 impl Sine {
@@ -103,11 +119,12 @@ pub enum PixelMicro {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imaged {
     /// Numbers of a pixel, see [`PixelCounts`]; the pixels of a line follow each other, then the lines, then the
-    /// frames.
+    /// channels, then the frames.
     pub counts: Vec<u64>,
     /// How many numbers a pixel has.
     pub stride: usize,
-    /// The lines of each frame that begins in the range; 0 for others.
+    /// The lines of each frame that begins in the range, those that are left out with them; 0 for other frames and for
+    /// frames that are left out.
     pub lines: Vec<u64>,
     /// The photons and markers.
     pub report: ImageReport,
@@ -122,6 +139,8 @@ pub struct ImageReport {
     pub photons_outside: u64,
     /// Photons in lines beyond the last one of a frame.
     pub photons_beyond: u64,
+    /// Photons in lines and frames that are left out.
+    pub photons_skipped: u64,
     /// Markers of the beginning of a line.
     pub line_starts: u64,
     /// Beginnings of lines without an end: the line is not counted, and the lines after it keep their numbers.
@@ -132,10 +151,18 @@ pub struct ImageReport {
     pub frames_empty: u64,
     /// Frame markers inside of a line.
     pub frames_inside_lines: u64,
+    /// Beginnings of lines that were put in.
+    pub starts_added: u64,
+    /// Ends of lines that were put in.
+    pub ends_added: u64,
+    /// Frame markers that were put in.
+    pub frames_added: u64,
+    /// Double markers of lines and frames that were left out.
+    pub doubles_left_out: u64,
 }
 
 /// The number of values of a report.
-const REPORT: usize = 8;
+const REPORT: usize = 13;
 
 impl ImageReport {
     /// Returns its numbers, in an order that is part of the partials of images.
@@ -145,21 +172,31 @@ impl ImageReport {
             photons,
             photons_outside,
             photons_beyond,
+            photons_skipped,
             line_starts,
             starts_without_end,
             ends_without_start,
             frames_empty,
             frames_inside_lines,
+            starts_added,
+            ends_added,
+            frames_added,
+            doubles_left_out,
         } = *self;
         [
             photons,
             photons_outside,
             photons_beyond,
+            photons_skipped,
             line_starts,
             starts_without_end,
             ends_without_start,
             frames_empty,
             frames_inside_lines,
+            starts_added,
+            ends_added,
+            frames_added,
+            doubles_left_out,
         ]
     }
 
@@ -168,21 +205,31 @@ impl ImageReport {
             photons,
             photons_outside,
             photons_beyond,
+            photons_skipped,
             line_starts,
             starts_without_end,
             ends_without_start,
             frames_empty,
             frames_inside_lines,
+            starts_added,
+            ends_added,
+            frames_added,
+            doubles_left_out,
         ] = numbers;
         Self {
             photons,
             photons_outside,
             photons_beyond,
+            photons_skipped,
             line_starts,
             starts_without_end,
             ends_without_start,
             frames_empty,
             frames_inside_lines,
+            starts_added,
+            ends_added,
+            frames_added,
+            doubles_left_out,
         }
     }
 
@@ -224,10 +271,15 @@ impl<'a> PixelCounts<'a> {
 
 impl Image {
     /// Returns how many frames a run with these facts can have at most.
-    pub fn frames_max(facts: &Facts, markers: Markers, lines: u32) -> usize {
+    pub fn frames_max(facts: &Facts, markers: Markers, raster: &Raster) -> usize {
+        // No more markers are put in than there are.
+        let times = 1 + u64::from(markers.is_repaired);
         let of = |source: &crate::run::facts::SourceFacts| match markers.frame {
-            Some(frame) => source.singles_of(frame) + 1,
-            None => source.singles_of(markers.line).div_ceil(lines.max(1).into()),
+            Some(frame) => source.singles_of(frame).saturating_mul(times) + 1,
+            None => {
+                let starts = source.singles_of(markers.line).saturating_mul(times);
+                starts.div_ceil(raster.all_lines().max(1))
+            }
         };
         let frames = facts.iter().map(|source| of(source)).fold(0, u64::saturating_add);
         usize::try_from(frames).unwrap_or(usize::MAX)
@@ -242,10 +294,16 @@ impl Image {
         }
     }
 
+    /// Returns how many channels have pixels of their own; 1 if all are added up.
+    pub fn planes(&self) -> usize {
+        if self.is_by_channel { self.photons.len() } else { 1 }
+    }
+
     /// Returns the number of pixels, and how many numbers are counted in all.
     pub fn size(&self) -> (usize, usize) {
-        let of_frame = self.raster.pixels as usize * self.raster.lines as usize;
-        let pixels = of_frame.saturating_mul(if self.is_apart { self.frames } else { 1 });
+        let of_plane = self.raster.pixels as usize * self.raster.lines as usize;
+        let frames = if self.is_apart { self.frames } else { 1 };
+        let pixels = of_plane.saturating_mul(frames).saturating_mul(self.planes());
         let numbers = pixels.saturating_mul(self.stride());
         (pixels, numbers.saturating_add(self.frames).saturating_add(REPORT))
     }
@@ -258,9 +316,9 @@ impl Countable for Image {
 
     fn key(&self) -> String {
         // No `..` here: a new field must be added to the key.
-        let Self { markers, photons, raster, micro, is_apart, frames, scope } = self;
-        let Markers { line, line_end, frame } = markers;
-        let Raster { pixels, lines, is_two_way, sine } = raster;
+        let Self { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope } = self;
+        let Markers { line, line_end, frame, is_repaired } = markers;
+        let Raster { pixels, lines, first_line, first_frame, is_two_way, sine } = raster;
         let touched: Vec<u16> = [Some(*line), *line_end, *frame]
             .into_iter()
             .flatten()
@@ -273,11 +331,14 @@ impl Countable for Image {
             PixelMicro::Bins(bins) => format!("; micro times in bins {}", bins.key()),
         };
         format!(
-            "image; lines {line} to {}; frames {}, {} of {frames}; photons {}; {pixels} x {lines}{}{}{micro}{}",
+            "image; lines {line} to {}; frames {}, {} of {frames}{}; photons {}{}; {pixels} x {lines} after \
+             {first_line}, {first_frame}{}{}{micro}{}",
             some(line_end),
             some(frame),
             if *is_apart { "apart" } else { "together" },
+            if *is_repaired { "; repaired" } else { "" },
             numbers(photons),
+            if *is_by_channel { " apart" } else { "" },
             if *is_two_way { "; two-way" } else { "" },
             sine.map_or(String::new(), |sine| {
                 let of = if sine.is_of_period { " of the period" } else { "" };

@@ -98,7 +98,7 @@ mod tests {
 
     fn raster(pixels: u32, sine: Option<u16>) -> Raster {
         let sine = sine.map(|thousandths| Sine { thousandths, is_of_period: false });
-        Raster { pixels, lines: 1, is_two_way: false, sine }
+        Raster { pixels, lines: 1, first_line: 0, first_frame: 0, is_two_way: false, sine }
     }
 
     proptest! {
@@ -155,7 +155,7 @@ mod tests {
     fn a_part_of_the_period_is_the_sine_of_it() {
         let edges = |thousandths, is_of_period| {
             let sine = Some(Sine { thousandths, is_of_period });
-            SineEdges::of(&Raster { pixels: 8, lines: 1, is_two_way: false, sine }).unwrap().0
+            SineEdges::of(&Raster { sine, ..raster(8, None) }).unwrap().0
         };
         let same = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 2e-4);
         assert!(same(edges(333, true), edges(500, false)));

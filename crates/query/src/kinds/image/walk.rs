@@ -8,7 +8,7 @@ use std::ops::Range;
 use tagq_store::{Channels, MicroColumn};
 
 use super::{
-    Image, PixelCounts, PixelMicro,
+    Image, PixelCounts, PixelMicro, Raster,
     lines::Line,
     pixels::{LinePixels, SineEdges, by_division, by_reciprocal},
     sums::{NarrowMicro, PhotonCount, RunningSums, WideMicro},
@@ -25,7 +25,7 @@ const NO_PIXEL: u32 = u32::MAX;
 /// A line with this many pixels for each row is counted row by row.
 const SPARSE: usize = 4;
 
-/// A range of rows of a source, for the photons with one delay.
+/// A range of rows of a source, for photons that are counted together.
 pub(super) struct PhotonRows<'a> {
     pub source: &'a Source<'a>,
     pub lines: &'a [Line],
@@ -33,9 +33,11 @@ pub(super) struct PhotonRows<'a> {
     pub rows: Range<usize>,
 }
 
-/// The photons with one delay.
+/// Photons that are counted together.
 pub(super) struct Photons {
     pub delay: i64,
+    /// The number of their channel if each channel has pixels of its own, else 0.
+    pub plane: usize,
     /// For each label, whether its tags are photons with this delay.
     pub is_one: Vec<bool>,
 }
@@ -113,16 +115,30 @@ impl<'a> PixelWalk<'a> {
                 if of_line.is_empty() {
                     continue;
                 }
-                if line.number >= u64::from(self.image.raster.lines) {
-                    places[2] += morsel.photons_in(of_line);
-                } else {
-                    let of_line = LineRows { line, rows: of_line, times: &times[begin..end] };
+                let place = self.place(line);
+                if let LinePlace::Row(row) = place {
+                    let times = &times[begin..end];
+                    let of_line = LineRows { line, row, rows: of_line, times };
                     places[0] += self.count_line(morsel, &of_line, region, thread, counts);
+                } else {
+                    let place = if place == LinePlace::Beyond { 2 } else { 3 };
+                    places[place] += morsel.photons_in(of_line);
                 }
             }
             places[1] += morsel.photons_in(rows.start + done..rows.end);
         }
         thread.times = buffer;
+    }
+
+    fn place(&self, line: &Line) -> LinePlace {
+        let Raster { lines, first_line, first_frame, .. } = self.image.raster;
+        let is_skipped = line.frame < first_frame as usize;
+        match line.number.checked_sub(first_line.into()).filter(|_| !is_skipped) {
+            None => LinePlace::Skipped,
+            Some(row) if row >= lines.into() => LinePlace::Beyond,
+            #[expect(clippy::cast_possible_truncation, reason = "below the lines of the raster")]
+            Some(row) => LinePlace::Row(row as usize),
+        }
     }
 
     /// Counts the photons among rows that are all in a line. Returns how many there are.
@@ -140,9 +156,9 @@ impl<'a> PixelWalk<'a> {
             thread.pixels = Some((length, LinePixels::of(raster, self.sine.as_ref(), length)));
         }
         let (lines, side) = (raster.lines as usize, raster.pixels as usize);
-        let frames = usize::from(*is_apart);
-        #[expect(clippy::cast_possible_truncation, reason = "below the lines of the raster")]
-        let row = of.line.frame * frames * lines + of.line.number as usize;
+        let frame = if *is_apart { of.line.frame } else { 0 };
+        let plane = frame * self.image.planes() + morsel.photons.plane;
+        let row = plane * lines + of.row;
         let of_line = side * self.image.stride();
         // Frames are no more than the facts allow, unless the rows are damaged.
         let Some(counts) = row
@@ -178,9 +194,22 @@ impl<'a> PixelWalk<'a> {
     }
 }
 
+/// The place of a line in its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LinePlace {
+    /// A row of the image.
+    Row(usize),
+    /// After the last row.
+    Beyond,
+    /// In lines or frames that are left out.
+    Skipped,
+}
+
 /// Rows that are all in a line.
 struct LineRows<'a> {
     line: &'a Line,
+    /// The row of the image.
+    row: usize,
     rows: Range<usize>,
     times: &'a [i64],
 }
