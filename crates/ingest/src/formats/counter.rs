@@ -22,6 +22,8 @@ const BLANK: &str = "blank record";
 pub(crate) trait Counter: Send + Sync {
     /// A record, decoded.
     type Event;
+    /// A sum of overflows, with what follows from it for the times of records after it.
+    type Sum: Copy;
 
     /// Bytes of a record.
     fn record_bytes(&self) -> usize;
@@ -41,8 +43,11 @@ pub(crate) trait Counter: Send + Sync {
     /// Whether records without a bit are no events, unless the counter is 0 before them.
     fn has_blanks(&self) -> bool;
 
+    /// Returns what follows from a sum of overflows.
+    fn sum(&self, overflows: i64) -> Self::Sum;
+
     /// Adds the tags of an event, whose counter follows overflows of this sum; `None` if a time leaves 64 bits.
-    fn add(&self, event: Self::Event, sum: i64, found: &mut DecodedRecords) -> Option<()>;
+    fn add(&self, event: Self::Event, sum: Self::Sum, found: &mut DecodedRecords) -> Option<()>;
 }
 
 impl<C: Counter> Records for C {
@@ -68,9 +73,10 @@ impl<C: Counter> Records for C {
 }
 
 /// The records so far.
-struct Before {
-    /// Sum of the overflows.
-    sum: i64,
+struct Before<S> {
+    /// Sum of the overflows, and what follows from it.
+    overflows: i64,
+    sum: S,
     /// The last counter since it began again.
     counter: u32,
     /// Whether the last record has a counter above zero, or is blank.
@@ -86,13 +92,16 @@ fn decode<C: Counter>(
     let sum = overflow - records.overflow(span.before());
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
     let (len, half) = (Counter::record_bytes(records), records.period() / 2);
-    let mut before = Before { sum, counter: 0, is_above_zero: false };
+    found.reserve(span.own.len() / len);
+    let mut before =
+        Before { overflows: sum, sum: records.sum(sum), counter: 0, is_above_zero: false };
     for (at, record) in span.around.chunks_exact(len).enumerate() {
         let is_own = span.own.contains(&(at * len));
         let overflows = records.overflows(record);
         if overflows > 0 {
             let added = records.period().checked_mul(overflows.into())?;
-            before.sum = before.sum.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
+            before.overflows = before.overflows.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
+            before.sum = records.sum(before.overflows);
             before.counter = 0;
         }
         if is_blank(record) && records.has_blanks() && before.is_above_zero {
@@ -104,7 +113,7 @@ fn decode<C: Counter>(
         let event = records.event(record);
         if let Some(counter) = records.counter(&event).filter(|_| !is_blank(record)) {
             if i64::from(counter) + half < i64::from(before.counter) {
-                put_back(records, span, (at, counter), before.sum, found);
+                put_back(records, span, (at, counter), before.overflows, found);
             }
             before.counter = counter;
         }
@@ -142,7 +151,7 @@ fn put_back<C: Counter>(
         let Some(record) = record(records, span, early_at) else { return };
         let add = |sum| {
             let mut found = DecodedRecords::default();
-            records.add(records.event(record), sum, &mut found).map(|()| found)
+            records.add(records.event(record), records.sum(sum), &mut found).map(|()| found)
         };
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));

@@ -142,7 +142,14 @@ pub(crate) struct DecodedRecords {
 }
 
 impl DecodedRecords {
+    /// Makes room for so many tags.
+    pub(crate) fn reserve(&mut self, tags: usize) {
+        self.tags.reserve(tags);
+        self.micro.reserve(tags);
+    }
+
     /// Adds a tag.
+    #[inline]
     pub(crate) fn tag(&mut self, time: i64, channel: u64) {
         if !self.micro.is_empty() {
             self.micro.push(MICRO_NONE);
@@ -151,8 +158,11 @@ impl DecodedRecords {
     }
 
     /// Adds a photon with its time after the sync pulse.
+    #[inline]
     pub(crate) fn photon(&mut self, time: i64, channel: u64, micro: u32) {
-        self.micro.resize(self.tags.len(), MICRO_NONE);
+        if self.micro.len() < self.tags.len() {
+            self.micro.resize(self.tags.len(), MICRO_NONE);
+        }
         self.micro.push(micro);
         self.tags.push(Tag { time, channel });
     }

@@ -191,6 +191,8 @@ fn qc_marker(word: u32) -> SpcEvent {
 impl Counter for FifoRecords {
     type Event = SpcEvent;
 
+    type Sum = i64;
+
     fn record_bytes(&self) -> usize {
         self.layout.bytes()
     }
@@ -213,6 +215,10 @@ impl Counter for FifoRecords {
 
     fn has_blanks(&self) -> bool {
         true
+    }
+
+    fn sum(&self, overflows: i64) -> i64 {
+        overflows
     }
 
     fn add(&self, event: SpcEvent, sum: i64, found: &mut DecodedRecords) -> Option<()> {

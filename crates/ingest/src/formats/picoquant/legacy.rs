@@ -13,7 +13,8 @@ use tagq_store::{Recording, Stated, Tick, of_single};
 use super::{
     facts::{Facts, Meaning, milliseconds, no_sync, sync_divider, tick},
     labels,
-    records::{Mode, PicoQuant, Pulses, RecordBits},
+    pulses::Pulses,
+    records::{Mode, PicoQuant, RecordBits},
     tags::{HeaderFault, text},
 };
 use crate::formats::{

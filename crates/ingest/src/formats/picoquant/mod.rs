@@ -6,6 +6,7 @@ mod facts;
 mod labels;
 mod legacy;
 mod ptu;
+mod pulses;
 mod records;
 mod tags;
 mod timeharp;

@@ -10,7 +10,8 @@ use tagq_store::{Recording, ScanFacts, Stated, of_single};
 use super::{
     facts::{Facts, Meaning, is_period, milliseconds, no_sync, sync_divider, tick},
     labels,
-    records::{Mode, PicoQuant, Pulses, RecordBits},
+    pulses::Pulses,
+    records::{Mode, PicoQuant, RecordBits},
     tags::{HeaderFault, HeaderTags, Value},
 };
 use crate::formats::{

@@ -7,12 +7,9 @@
 //! Source: PicoQuant, "File and record formats" of the unified TTTR format, and the manuals of PicoHarp 300, HydraHarp
 //! 400, TimeHarp 260 and MultiHarp 150.
 
-use num_rational::Ratio;
-use tagq_store::Tick;
-
 use super::{
     labels::{MARKER_OFFSET, SYNC},
-    tags::HeaderFault,
+    pulses::{Pulses, PulsesFrom},
 };
 use crate::formats::{counter::Counter, format::BEYOND_PERIOD, records::DecodedRecords};
 
@@ -43,71 +40,6 @@ pub(super) enum Mode {
     T2,
     /// T3: every event has the number of its sync pulse and a time after it in ticks.
     T3(Pulses),
-}
-
-/// Period of the sync pulses in ticks: a whole number and a fraction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pulses {
-    whole: u64,
-    rest: u128,
-    denominator: u128,
-}
-
-impl Pulses {
-    /// The largest denominator, so that twice a rest and a rest have room.
-    const DENOMINATOR_MAX: u128 = 1 << 126;
-
-    /// Returns pulses of this period.
-    pub(super) fn of(period: Tick, tick: Tick) -> Result<Self, HeaderFault> {
-        let no_fraction = || {
-            let (period, tick) = (period.exact(), tick.exact());
-            HeaderFault::Damaged(format!(
-                "a sync period of {period} has no number of ticks of {tick}"
-            ))
-        };
-        let ticks: Ratio<i128> = period.in_ticks(tick).ok_or_else(no_fraction)?;
-        let denominator = ticks.denom().unsigned_abs();
-        let whole = u64::try_from(ticks.to_integer()).map_err(|_| no_fraction())?;
-        let rest = ticks.fract().numer().unsigned_abs();
-        let pulses = Self { whole, rest, denominator };
-        if denominator < Self::DENOMINATOR_MAX { Ok(pulses) } else { Err(no_fraction()) }
-    }
-
-    /// Returns the time of the pulse in ticks, rounded down.
-    fn time(self, pulse: i64) -> Option<i64> {
-        let pulse = u128::try_from(pulse).ok()?;
-        let part = match pulse.checked_mul(self.rest) {
-            Some(product) => product / self.denominator,
-            None => self.part(pulse),
-        };
-        let ticks = pulse.checked_mul(self.whole.into())?.checked_add(part)?;
-        i64::try_from(ticks).ok()
-    }
-
-    /// Returns the whole part of `pulse` times the fraction, whose product leaves 128 bits: bit by bit.
-    fn part(self, pulse: u128) -> u128 {
-        let (mut part, mut rest) = (0, 0);
-        for bit in (0..u64::BITS).rev() {
-            rest = 2 * rest + if pulse >> bit & 1 == 1 { self.rest } else { 0 };
-            part = 2 * part + rest / self.denominator;
-            rest %= self.denominator;
-        }
-        part
-    }
-
-    /// Returns the number of the pulse at this time, as [`Self::time`] rounds it; `None` if none is there.
-    pub(super) fn number(self, time: i64) -> Option<i64> {
-        let time = u128::try_from(time).ok()?;
-        let period =
-            u128::from(self.whole).checked_mul(self.denominator)?.checked_add(self.rest)?;
-        let pulse = i64::try_from(time.checked_mul(self.denominator)?.div_ceil(period)).ok()?;
-        (self.time(pulse).map(i128::from) == i128::try_from(time).ok()).then_some(pulse)
-    }
-
-    /// Whether no two pulses have the same time in ticks, and each time has the number of its pulse.
-    pub(super) fn have_numbers(self) -> bool {
-        self.whole > 0 && self.denominator <= u64::MAX.into()
-    }
 }
 
 /// The records of a file.
@@ -200,11 +132,22 @@ impl PicoQuant {
             }
         }
     }
+}
 
-    fn time(self, counter: i64) -> Option<i64> {
-        match self.mode {
-            Mode::T2 => Some(counter),
-            Mode::T3(pulses) => pulses.time(counter),
+/// A sum of overflows.
+#[derive(Clone, Copy)]
+pub(super) enum Sum {
+    T2(i64),
+    T3(PulsesFrom),
+}
+
+impl Sum {
+    /// Returns the time in ticks of a counter after the sum; in mode T3 that of the pulse.
+    #[inline]
+    fn time(&self, counter: u32) -> Option<i64> {
+        match self {
+            Self::T2(sum) => Some(sum + i64::from(counter)),
+            Self::T3(pulses) => pulses.time(counter),
         }
     }
 }
@@ -229,6 +172,7 @@ fn hydraharp(record: u32, counter: u32, micro: u32, has_sync: bool) -> Event {
 
 impl Counter for PicoQuant {
     type Event = Event;
+    type Sum = Sum;
 
     fn record_bytes(&self) -> usize {
         4
@@ -258,20 +202,30 @@ impl Counter for PicoQuant {
         false
     }
 
-    fn add(&self, event: Event, sum: i64, found: &mut DecodedRecords) -> Option<()> {
+    fn sum(&self, overflows: i64) -> Sum {
+        match self.mode {
+            Mode::T2 => Sum::T2(overflows),
+            Mode::T3(pulses) => Sum::T3(PulsesFrom::new(pulses, overflows)),
+        }
+    }
+
+    #[inline]
+    fn add(&self, event: Event, sum: Sum, found: &mut DecodedRecords) -> Option<()> {
         match event {
-            Event::Photon { label, counter, micro } => match self.mode {
-                Mode::T2 => found.tag(sum + i64::from(counter), label),
-                Mode::T3(pulses) => {
-                    let time = pulses.time(sum + i64::from(counter))?;
-                    if u64::from(micro) > pulses.whole {
-                        found.left_out(BEYOND_PERIOD);
+            Event::Photon { label, counter, micro } => {
+                let time = sum.time(counter)?;
+                match self.mode {
+                    Mode::T2 => found.tag(time, label),
+                    Mode::T3(pulses) => {
+                        if u64::from(micro) > pulses.whole() {
+                            found.left_out(BEYOND_PERIOD);
+                        }
+                        found.photon(time.checked_add(micro.into())?, label, micro);
                     }
-                    found.photon(time.checked_add(micro.into())?, label, micro);
                 }
-            },
+            }
             Event::Markers { bits, counter } => {
-                let time = self.time(sum + i64::from(counter))?;
+                let time = sum.time(counter)?;
                 let set = (0..4).filter(|bit| bits >> bit & 1 == 1);
                 set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
             }

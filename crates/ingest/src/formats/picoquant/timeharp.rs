@@ -160,6 +160,8 @@ fn event(record: u32) -> TimeHarpEvent {
 impl Counter for TimeHarp {
     type Event = (TimeHarpEvent, u32);
 
+    type Sum = i64;
+
     fn record_bytes(&self) -> usize {
         4
     }
@@ -186,6 +188,10 @@ impl Counter for TimeHarp {
 
     fn has_blanks(&self) -> bool {
         false
+    }
+
+    fn sum(&self, overflows: i64) -> i64 {
+        overflows
     }
 
     fn add(

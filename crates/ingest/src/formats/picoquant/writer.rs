@@ -10,7 +10,7 @@ use tagq_store::{ScanFacts, Tag, Tick, format::MICRO_NONE};
 
 use super::{
     labels::{INPUTS_MAX, MARKER_NAME, MARKER_OFFSET, MARKERS, SYNC},
-    records::Pulses,
+    pulses::Pulses,
     tags::{BOOL, FLOAT, INT, MAGIC, TEXT},
 };
 

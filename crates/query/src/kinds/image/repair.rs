@@ -33,7 +33,8 @@ pub(super) fn repaired(
     image: &Image,
     range: TimeRange,
 ) -> (Vec<FoundMarker>, ImageReport) {
-    let of = |kind| found.iter().copied().filter(|of| of.marker == kind).collect::<Vec<FoundMarker>>();
+    let of =
+        |kind| found.iter().copied().filter(|of| of.marker == kind).collect::<Vec<FoundMarker>>();
     let mut repair = Repair { range, report: ImageReport::default() };
     let (starts, frames) = (of(Marker::Start), of(Marker::Frame));
     let line = spacing(&starts, &frames);
@@ -63,7 +64,12 @@ impl Repair {
     }
 
     /// Returns the frame markers. A lost one is at the first beginning of a line after it.
-    fn frames(&mut self, found: &[FoundMarker], starts: &[FoundMarker], line: Option<i128>) -> Vec<FoundMarker> {
+    fn frames(
+        &mut self,
+        found: &[FoundMarker],
+        starts: &[FoundMarker],
+        line: Option<i128>,
+    ) -> Vec<FoundMarker> {
         let (Some(frame), Some(line)) = (spacing(found, &[]), line) else {
             return found.to_vec();
         };
@@ -100,7 +106,13 @@ impl Repair {
     }
 
     /// Returns the beginnings of lines. A frame has no more of them than it should, if some are put in.
-    fn starts(&mut self, found: &[FoundMarker], frames: &[FoundMarker], line: i128, image: &Image) -> Vec<FoundMarker> {
+    fn starts(
+        &mut self,
+        found: &[FoundMarker],
+        frames: &[FoundMarker],
+        line: i128,
+        image: &Image,
+    ) -> Vec<FoundMarker> {
         let kept = self.without_doubles(found, frames, line);
         let lead = median(leads(&kept, frames));
         let of_frame = i128::from(image.raster.all_lines());
@@ -163,7 +175,12 @@ impl Repair {
     }
 
     /// Returns the end of the last line, if no marker tells where lines end.
-    fn last_end(&mut self, starts: &[FoundMarker], frames: &[FoundMarker], line: Option<i128>) -> Vec<FoundMarker> {
+    fn last_end(
+        &mut self,
+        starts: &[FoundMarker],
+        frames: &[FoundMarker],
+        line: Option<i128>,
+    ) -> Vec<FoundMarker> {
         let (Some(last), Some(line)) = (starts.last(), line) else { return Vec::new() };
         let time = i64::try_from(i128::from(last.time) + line).unwrap_or(i64::MAX);
         if frames.last().is_some_and(|frame| frame.time > last.time) {
@@ -174,7 +191,12 @@ impl Repair {
     }
 
     /// Leaves out markers that follow one of their kind within half of a distance, with no frame marker between.
-    fn without_doubles(&mut self, found: &[FoundMarker], frames: &[FoundMarker], distance: i128) -> Vec<FoundMarker> {
+    fn without_doubles(
+        &mut self,
+        found: &[FoundMarker],
+        frames: &[FoundMarker],
+        distance: i128,
+    ) -> Vec<FoundMarker> {
         let mut kept: Vec<FoundMarker> = Vec::with_capacity(found.len());
         for of in found {
             let is_double = kept.last().is_some_and(|before| {
