@@ -96,8 +96,8 @@ impl Shapes {
         let [mut by_log, mut by_both, mut by_part] = [0.0; 3];
         for bin in 0..self.len() {
             let share = self.share(bin, log);
-            let probability = self.mixed(share[0], part);
             let [of_log, of_part] = self.gradient(share, part);
+            let probability = self.mixed(share[0], part) + self.doubts[bin];
             by_log += of_log * of_log / probability;
             by_both += of_log * of_part / probability;
             by_part += of_part * of_part / probability;
@@ -153,5 +153,46 @@ impl Shapes {
         let exact = [products[0] - bent[0], products[1] + bent[1], products[2]];
         let is_maximum = exact[0] > 0.0 && exact[0] * exact[2] > exact[1] * exact[1];
         Slopes { slope, curvature: if is_maximum { exact } else { products } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        data::{Bin, Data, Noise},
+        lifetimes::{Lifetimes, ResponseOf},
+        models::Response,
+    };
+
+    /// The variance of t/τ − 1 is 1, and a response, a period and bins only hide some of it.
+    #[test]
+    fn no_photon_tells_more_than_its_time() {
+        let bins: Vec<Bin> =
+            (0..250).map(|k| Bin { from: f64::from(k), to: f64::from(k + 1) }).collect();
+        let data = |values: Vec<f64>| Data {
+            bins: bins.clone(),
+            values,
+            noise: Noise::Poisson,
+            exposure: None,
+        };
+        // It rises within a bin, and has single counts after gaps.
+        let mut response = vec![0.0; 250];
+        response[18..24].copy_from_slice(&[1.0, 8_000.0, 50_000.0, 9_000.0, 300.0, 20.0]);
+        for bin in [30, 37, 50] {
+            response[bin] = 1.0;
+        }
+        let decay = |bin: usize| libm::floor(1e5 * libm::exp(((bin + 230) % 250) as f64 / -25.0));
+        let pooled = data((0..250).map(decay).collect());
+        let response = ResponseOf::Measured(Box::new(Response::new(&data(response)).unwrap()));
+        let all = Lifetimes::new(&pooled, 1.0, &response, Some(250.0), &|| false).unwrap();
+        let mut log = all.shapes.first;
+        while log < all.shapes.last() {
+            let of =
+                ExponentialLifetime { tau: libm::exp(log), background: 0.0, is_at_bound: false };
+            let variance = all.shapes.variance(&of).unwrap();
+            assert!(variance > 0.99, "{}: {variance}", of.tau);
+            log += 1e-3;
+        }
     }
 }

@@ -33,6 +33,9 @@ pub(super) struct Shapes {
     pub first: f64,
     /// For each lifetime, the shares of the bins and their first two derivatives by its logarithm.
     table: Vec<[Vec<f64>; 3]>,
+    /// By how much the shares of a bin fall below zero at most: a measured response that is moved by less than a bin does so
+    /// beside its counts, and a share as small as this tells nothing.
+    pub doubts: Vec<f64>,
     /// For each lifetime, the mean of the times and of their squares, with their derivatives.
     moments: Vec<[Share; 2]>,
     /// Where a search begins: logarithms of lifetimes and parts of the background.
@@ -80,8 +83,12 @@ impl Shapes {
         if places.len() < 3 {
             return Err(Error::TooFewBins { bins: places.len(), parameters: 2 });
         }
-        let shares = |log: f64| {
+        let mut doubts = vec![0.0_f64; places.len()];
+        let mut shares = |log: f64| {
             let shares = predict(libm::exp(log))?;
+            for (doubt, &place) in doubts.iter_mut().zip(&places) {
+                *doubt = doubt.max(-shares[place]);
+            }
             let shares: Vec<f64> = places.iter().map(|&place| shares[place].max(0.0)).collect();
             let sum: f64 = shares.iter().sum();
             Ok::<_, Error>(shares.into_iter().map(|share| share / sum).collect::<Vec<_>>())
@@ -106,7 +113,8 @@ impl Shapes {
         };
         let moments = table.iter().map(|of| [1, 2].map(|power| moment(of, power))).collect();
         let (starts, logs) = (Vec::new(), Vec::new());
-        let mut shapes = Self { places, times, first, table, moments, starts, logs, period };
+        let mut shapes =
+            Self { places, times, first, table, doubts, moments, starts, logs, period };
         let logs = (0..shapes.table.len()).step_by(COARSE).map(|at| first + STEP * at as f64);
         shapes.starts = logs.flat_map(|log| PARTS.map(|part| (log, part))).collect();
         shapes.logs = (0..shapes.len())
