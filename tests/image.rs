@@ -230,6 +230,14 @@ fn headers_that_state_no_scan_and_other_scans_are_refused() {
         let said = ask(folder.path(), words);
         assert!(said.code == 2 && said.stderr.contains(reason), "{words}: {}", said.stderr);
     }
+    // A pixel has a count and four sums of its micro times, 8 bytes each, once: large images are not copied for each thread.
+    let said = ask(folder.path(), "--line 101 --pixels 60000 --lines 60000 point.ptu").stderr;
+    let number = |before: &str, after: &str| -> f64 {
+        let (_, rest) = said.split_once(before).unwrap();
+        rest.split_once(after).unwrap().0.parse().unwrap()
+    };
+    let (gib, pixels) = (number("at most ", " GiB"), number("is used: ", " pixels would fit"));
+    assert!((pixels * 40.0 / f64::from(1 << 30) - gib).abs() < 0.06, "{said}");
     let pasted = output(command().args(["micro", "dot.ptu"]).current_dir(folder.path()));
     assert_eq!(pasted.code, 0, "{}", pasted.stderr);
     let scan = |side: u64| {

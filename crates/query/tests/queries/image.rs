@@ -240,6 +240,10 @@ proptest! {
     }
 }
 
+fn raster(pixels: u32, lines: u32, is_two_way: bool) -> Raster {
+    Raster { pixels, lines, first_line: 0, first_frame: 0, is_two_way, sine: None }
+}
+
 #[test]
 fn pixels_lines_and_frames_by_arithmetic() {
     // Two frames of two lines of ten ticks, the second backwards; five pixels of two ticks.
@@ -268,14 +272,7 @@ fn pixels_lines_and_frames_by_arithmetic() {
             is_repaired: false,
         },
         photons: vec![0],
-        raster: Raster {
-            pixels: 5,
-            lines: 2,
-            first_line: 0,
-            first_frame: 0,
-            is_two_way: true,
-            sine: None,
-        },
+        raster: raster(5, 2, true),
         micro: PixelMicro::None,
         is_apart: true,
         is_by_channel: false,
@@ -328,18 +325,10 @@ fn regular_scan(has_ends: bool, is_lost: impl Fn(u16, i64, i64) -> bool) -> Vec<
 fn a_repaired_scan_is_the_one_without_faults() {
     let count = |tags: Vec<(i64, u16)>, line_end, is_repaired| {
         let markers = Markers { line: LINE, line_end, frame: Some(FRAME), is_repaired };
-        let raster = Raster {
-            pixels: 5,
-            lines: 8,
-            first_line: 0,
-            first_frame: 0,
-            is_two_way: true,
-            sine: None,
-        };
         let image = Image {
             markers,
             photons: vec![0],
-            raster,
+            raster: raster(5, 8, true),
             micro: PixelMicro::None,
             is_apart: true,
             is_by_channel: false,
@@ -379,4 +368,31 @@ fn a_repaired_scan_is_the_one_without_faults() {
             "{line_end:?}"
         );
     }
+}
+
+#[test]
+fn a_large_image_of_few_rows_is_counted_without_copies() {
+    // A photon at tick 7 of ten ticks: pixel 770 of 1,100. Each of 1,000 lines of two frames has one.
+    let line = |at: i64| [(at, LINE), (at + 7, 0), (at + 10, LINE_END)];
+    let of_frame = |frame: i64| {
+        let begin = 100_000 * frame;
+        std::iter::once((begin, FRAME)).chain((0..1_000).flat_map(move |k| line(begin + 20 * k)))
+    };
+    let tags = vec![(0..2).flat_map(of_frame).collect::<Vec<_>>()];
+    let image = Image {
+        markers: Markers { line: LINE, line_end: Some(LINE_END), frame: Some(FRAME), is_repaired: false },
+        photons: vec![0],
+        raster: raster(1_100, 1_000, false),
+        micro: PixelMicro::None,
+        is_apart: false,
+        is_by_channel: false,
+        frames: 3,
+        scope: Scope::default(),
+    };
+    assert!(!image.is_copied());
+    let counted = image.run(&recordings(&tags, None)[0], &Execution::best()).unwrap();
+    let expected: Vec<u64> =
+        (0..1_100_000).map(|at| if at % 1_100 == 770 { 2 } else { 0 }).collect();
+    assert!(counted.counts == expected);
+    assert_eq!(counted.report.photons, 2_000);
 }

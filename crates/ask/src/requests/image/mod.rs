@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{answer::SAME_PERIOD, error::Error, figure::FigureKind};
 
-/// Bytes of a number while it is counted, in each thread.
+/// Bytes of a number.
 const NUMBER_BYTES: u64 = 8;
 /// The largest block of pixels.
 const BLOCK_MAX: u32 = 1_024;
@@ -300,7 +300,9 @@ impl RequestKind for Image {
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Work, Error> {
         let Resolved { run, context, query, .. } = resolved;
         let (pixels, numbers) = query.size();
-        let copies = (context.pool.current_num_threads() + runs) as u64;
+        // Each run has its counts; those of a small image are copied for each thread, too.
+        let of_threads = if query.is_copied() { context.pool.current_num_threads() } else { 0 };
+        let copies = (of_threads + runs) as u64;
         let of_lifetime = self.lifetime.map_or(0, |_| LIFETIME_BYTES);
         let of_pixel = copies * NUMBER_BYTES * query.stride() as u64 + of_lifetime;
         limits::check(pixels as u128, "pixels", of_pixel, |most| {

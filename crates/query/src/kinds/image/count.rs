@@ -3,8 +3,9 @@
 //! Each photon of the range is counted once: in a pixel, outside of all lines, or in a line after the last one of its
 //! frame. Lines run from 0 to 100 and from 120: photons at 50 and 110 are in the first line and in none.
 //!
-//! Counts that fit into a cache are counted by rows, in a copy of each thread. Others are counted by bands of lines: the
-//! rows of these lines in all frames, by one thread, so that a band stays in the cache and nothing is copied.
+//! Counts that fit into a cache are counted by rows, in a copy of each thread, and so are more of them if frames have few
+//! rows. Others are counted by bands of lines: the rows of these lines in all frames, by one thread, so that a band stays
+//! in the cache and nothing is copied.
 
 use std::ops::Range;
 
@@ -30,6 +31,9 @@ use crate::{
 const CACHED: usize = 1 << 16;
 /// A band has so many rows of a frame, on average: it takes a search to find them.
 const BAND_ROWS: usize = 1 << 11;
+/// More counts are never copied, 8 MiB; they have so many bands, if lines suffice, however few rows these have.
+pub(super) const COPIED_MAX: usize = 1 << 20;
+const BANDS: usize = 16;
 
 /// The places of photons: in pixels, in no line, in lines beyond the last one, and in lines that are left out.
 pub(super) const PLACES: usize = 4;
@@ -176,7 +180,8 @@ impl Bands {
         }
         let rows: usize = recording.sources.iter().map(|source| source.tags.len()).sum();
         let scanned = scans.iter().map(|scan| scan.counts.lines.len()).sum::<usize>().max(1);
-        let bands = (rows / scanned / least).max(1);
+        let is_copied = image.is_copied();
+        let bands = (rows / scanned / least).max(if is_copied { 1 } else { BANDS });
         let lines_of_band = (cached / of_line.max(1)).max(lines.div_ceil(bands)).max(1);
         let bands = Self {
             lines,
@@ -187,7 +192,7 @@ impl Bands {
             is_apart: image.is_apart,
             of_line,
         };
-        (bands.len() > 1).then_some(bands)
+        (bands.len() > 1 || !is_copied).then_some(bands)
     }
 
     fn of_plane(&self) -> usize {

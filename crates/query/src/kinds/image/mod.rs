@@ -307,6 +307,11 @@ impl Image {
         let numbers = pixels.saturating_mul(self.stride());
         (pixels, numbers.saturating_add(self.frames).saturating_add(REPORT))
     }
+
+    /// Whether each thread may count in a copy of all numbers; those of large images are never copied.
+    pub fn is_copied(&self) -> bool {
+        self.size().0.saturating_mul(self.stride()) <= count::COPIED_MAX
+    }
 }
 
 impl Countable for Image {
