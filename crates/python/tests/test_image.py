@@ -254,6 +254,89 @@ def test_a_simulated_scan_is_that_of_ptufile(tmp_path: Path, two_way: bool) -> N
     assert abs(int(known.sum()) - 11_520) < 540
 
 
+def _with_records(path: Path, records: numpy.ndarray, header: bytes) -> None:
+    """Writes a PTU with these records."""
+    at = header.index(b"TTResult_NumberOfRecords") + 40
+    path.write_bytes(header[:at] + len(records).to_bytes(8, "little") + header[at + 8 :] + records.tobytes())
+
+
+def _frames(file: Path, bins: int) -> tuple[numpy.ndarray, dict[str, int]]:
+    """Returns the cubes of both channels of all frames, and the markers and photons that were seen."""
+    shutil.rmtree(file.with_name(f"{file.name}.tagq"), ignore_errors=True)
+    run = tagq.ingest(file)
+    words = dict(micro=True, frames="apart", range=("0t", f"{bins}t"))
+    images = [run.image(channels=channel, **words) for channel in (1, 2)]
+    return numpy.stack([image.cube for image in images], axis=3), images[0].query["seen"]
+
+
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+def test_lost_and_double_markers_beside_ptufile(tmp_path: Path) -> None:
+    """Three frames of two channels, written by ptufile, with markers left out or twice: pixel by pixel where the definitions agree, else
+    what each does."""
+    ptufile = pytest.importorskip("ptufile")
+    if not hasattr(ptufile, "imwrite"):
+        pytest.skip("an older ptufile, which writes nothing")
+    file, bins = tmp_path / "scan.ptu", 16
+    written = numpy.random.default_rng(1).poisson(1.5, (3, 6, 5, 2, bins)).astype("u4")
+    ptufile.imwrite(file, written, 25e-9, 25e-9 / bins)
+    with ptufile.PtuFile(file) as ptu:
+        start, count = ptu.record_offset, ptu.number_records
+    content = file.read_bytes()
+    header, records = content[:start], numpy.frombuffer(content[start : start + 4 * count], "u4")
+    # PicoHarp, T3: channel 15 has the bits of markers in place of a micro time, and none for an overflow of the 16 bits of sync pulses.
+    marker = numpy.where(records >> 28 == 15, records >> 16 & 0xFFF, 0)
+    lines, ends, frames = (numpy.flatnonzero(marker == bit) for bit in (1, 2, 4))
+    assert (len(lines), len(ends), len(frames)) == (18, 18, 3)
+    # Line 2 of frame 1.
+    line, end, frame = lines[8], ends[8], frames[0]
+
+    def again(at: int, later: int) -> numpy.ndarray:
+        """Returns the records with a marker once more, so many sync pulses later."""
+        more = records[at] + numpy.uint32(later)
+        place = at + 1
+        while (records[place] & 0xFFFF) < (more & 0xFFFF):
+            place += 1
+        return numpy.insert(records, place, more)
+
+    def both(changed: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray, dict[str, int]]:
+        _with_records(file, changed, header)
+        with ptufile.PtuFile(file) as ptu:
+            # The pixels of a line by its markers.
+            known = ptu.decode_image(pixel_time=0)
+        return known, *_frames(file, bins)
+
+    for name, changed, seen in [
+        ("all", records, {}),
+        ("no start", numpy.delete(records, line), {"line_ends_without_start": 1, "frames_with_fewer_lines": 1}),
+        ("no start and no end", numpy.delete(records, [line, end]), {"line_starts": 17, "frames_with_fewer_lines": 1}),
+        ("start twice", again(line, 0), {"line_starts_without_end": 1, "frames_with_more_lines": 1}),
+        ("end twice", again(end, 0), {"line_ends_without_start": 1}),
+        # It ends the next line, too.
+        ("end again in the next line", again(end, 20), {"line_ends_without_start": 1}),
+        ("no frame", numpy.delete(records, frame), {"frames_with_lines": 2, "frames_with_more_lines": 1}),
+    ]:
+        known, ours, found = both(changed)
+        assert known.sum() > 2_000 and numpy.array_equal(ours, known), name
+        assert {of: found[of] for of in seen} == seen, name
+        assert name != "all" or numpy.array_equal(ours, written)
+
+    # Without its end ptufile gives a line the length that the header states; here it is in no pixel.
+    known, ours, found = both(numpy.delete(records, end))
+    assert numpy.array_equal(known, written) and found["line_starts_without_end"] == 1
+    assert not ours[1, 2].any()
+    ours[1, 2] = written[1, 2]
+    assert numpy.array_equal(ours, written)
+    # A start within a line: both number it as a line of its own. For ptufile the line before ends there; here it has no end.
+    known, ours, found = both(again(line, 20))
+    assert 0 < known[1, 2].sum() < written[1, 2].sum() and not ours[1, 2].any() and found["line_starts_without_end"] == 1
+    known[1, 2] = 0
+    assert numpy.array_equal(ours, known)
+    # Two frame markers in a row: here an empty frame; ptufile leaves the frame before them out.
+    known, ours, found = both(again(frame, 0))
+    assert numpy.array_equal(known, written[1:]) and found["frames_without_lines"] == 1
+    assert numpy.array_equal(ours[[0, 2, 3]], written) and not ours[1].any()
+
+
 @pytest.mark.parametrize("each", [2.4, 8, 40, 120])
 def test_errors_of_pixels_cover(each: float) -> None:
     """4,096 pixels of one truth: counts and mean micro times scatter by their errors."""
