@@ -1,77 +1,15 @@
 //! Lifetimes of pixels of known truth: little bias, errors that cover, and a spread near the least one that is possible.
 
-use tagq_fit::{
-    Data, Noise,
-    lifetimes::{FoundResponse, Lifetime, Lifetimes, ResponseOf},
-    models::Response,
-};
+use tagq_fit::lifetimes::{FoundResponse, Lifetime, Lifetimes, ResponseOf};
 use tagq_sampling::some;
 
-use super::simulated::{Random, bins, decay_photon, detector, histogram};
+use super::{
+    pixels::{BACKGROUND, BINS, PERIOD, Pulse, Taus, added, lifetimes, measured, pixels, sharp},
+    simulated::{Random, detector},
+};
 
-/// The bins of an image of a PicoHarp: 133 in a period of 12.9 ns.
-const WIDTH: f64 = 0.096_97;
-const BINS: usize = 133;
-const PERIOD: f64 = WIDTH * 133.0;
-/// The part of the photons that are background.
-const BACKGROUND: f64 = 0.05;
-
-/// Draws when a pulse excites.
-type Pulse = dyn Fn(&mut Random) -> f64 + Sync;
-/// The lifetime of each pixel.
-type Taus = dyn Fn(usize) -> f64 + Sync;
 /// Estimates the lifetime of a pixel.
 type Estimate<'a> = dyn Fn(&[f64]) -> Option<Lifetime> + 'a;
-
-/// A jitter of 0.08 around 2.0.
-fn sharp(random: &mut Random) -> f64 {
-    0.08f64.mul_add(random.gaussian(), 2.0)
-}
-
-fn drawn(places: impl Iterator<Item = f64>) -> Data {
-    histogram(bins(0.0, WIDTH, BINS), places)
-}
-
-fn measured(pulse: &Pulse) -> ResponseOf {
-    let mut random = Random(77);
-    let places: Vec<f64> = (0..1_000_000).map(|_| pulse(&mut random).rem_euclid(PERIOD)).collect();
-    ResponseOf::Measured(Box::new(Response::new(&drawn(places.into_iter())).unwrap()))
-}
-
-/// Draws pixels with a Poisson number of photons each.
-fn pixels(
-    random: &mut Random,
-    count: usize,
-    photons: f64,
-    pulse: &Pulse,
-    tau: &Taus,
-) -> Vec<Vec<f64>> {
-    let pixel = |pixel: usize| {
-        let count = random.poisson(photons) as usize;
-        let mut place = || {
-            if random.uniform() < BACKGROUND {
-                return random.uniform() * PERIOD;
-            }
-            decay_photon(random, &[(1.0, tau(pixel))], pulse, PERIOD)
-        };
-        let places: Vec<f64> = (0..count).map(|_| place()).collect();
-        drawn(places.into_iter()).values
-    };
-    (0..count).map(pixel).collect()
-}
-
-fn added(pixels: &[Vec<f64>]) -> Data {
-    let mut values = vec![0.0; BINS];
-    for pixel in pixels {
-        values.iter_mut().zip(pixel).for_each(|(sum, of)| *sum += of);
-    }
-    Data { bins: bins(0.0, WIDTH, BINS), values, noise: Noise::Poisson, exposure: None }
-}
-
-fn lifetimes(pixels: &[Vec<f64>], response: &ResponseOf) -> Lifetimes {
-    let count = pixels.len() as f64;
-    Lifetimes::new(&added(pixels), count, response, Some(PERIOD), &|| false).unwrap()
-}
 
 /// Of 20, 100 and 1,000 photons, with one lifetime and with two: the errors of all methods cover.
 #[test]

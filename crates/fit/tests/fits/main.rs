@@ -11,6 +11,7 @@ mod cases;
 mod coverage;
 mod lifetimes;
 mod outside;
+mod pixels;
 mod simulated;
 mod stops;
 mod structure;

@@ -5,7 +5,10 @@
 mod cases;
 #[path = "../../../../fit/tests/fits/cases.rs"]
 mod fits;
+mod lifetimes;
 mod light;
+#[path = "../../../../fit/tests/fits/pixels.rs"]
+mod pixels;
 #[path = "../../../../fit/tests/fits/simulated.rs"]
 mod simulated;
 
@@ -363,6 +366,9 @@ fn quoted_errors_cover_the_truth() {
     // The tests of fits run their cases themselves.
     if "fits".contains(&only) && (all.is_some() || !only.is_empty()) {
         rows.extend(fitted(repetitions));
+    }
+    if "pixels".contains(&only) && (all.is_some() || !only.is_empty()) {
+        rows.extend(lifetimes::judged(repetitions));
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");
     let before = fs::read_to_string(path).unwrap();
