@@ -1,5 +1,5 @@
-//! Comparison with other systems: `cargo xtask rivals`, and of images `cargo xtask rivals images`. They have their own Python environment, which no
-//! build of the workspace needs.
+//! Comparison with other systems: `cargo xtask rivals`, of images `cargo xtask rivals images`, and of lifetimes `cargo xtask rivals lifetimes`. They
+//! have their own Python environment, which no build of the workspace needs.
 
 use std::{
     fs, io,
@@ -36,8 +36,8 @@ fn try_run(args: &[String]) -> io::Result<()> {
     let python = environment(&program(), &target().join("rivals"), &required)?;
     let mut rivals = Command::new(python);
     let rest = match args.split_first() {
-        Some((what, rest)) if what == "images" => {
-            rivals.arg(root().join("benches/rivals/images.py"));
+        Some((what, rest)) if ["images", "lifetimes"].contains(&what.as_str()) => {
+            rivals.arg(root().join("benches/rivals").join(format!("{what}.py")));
             rest
         }
         _ => {
