@@ -109,7 +109,7 @@ class Program:
 
 def by_flimlib(how, cube, prompt):
     """Returns the lifetimes by flimlib, as an experienced user would ask: the fast method over three lifetimes after the response, the others
-    with the response from a fixed start, until χ² is 1.1 for each degree of freedom."""
+    with the response from a fixed start, until χ² no longer changes."""
     cube = cube.astype("f4")
     if how == "RLD":
         return flimlib.GCI_triple_integral_fitting_engine(
@@ -123,7 +123,7 @@ def by_flimlib(how, cube, prompt):
     start[..., 2] = np.mean(TAUS)
     noise = "NOISE_MLE" if how == "LMA, likelihood" else "NOISE_POISSON_FIT"
     found = flimlib.GCI_marquardt_fitting_engine(
-        WIDTH, cube, start, instr=prompt, noise_type=noise, chisq_target=1.1 * (BINS - 3),
+        WIDTH, cube, start, instr=prompt, noise_type=noise,
         compute_fitted=False, compute_residuals=False, compute_chisq=False, compute_covar=False, compute_alpha=False,
         compute_erraxes=False,
     )  # fmt: skip

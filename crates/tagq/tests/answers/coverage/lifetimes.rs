@@ -63,8 +63,7 @@ pub(super) fn judged(repetitions: u64) -> Vec<Row> {
                 let pixels = images.iter().flat_map(|image| image.iter().skip(kind).step_by(2));
                 let all: Vec<Option<Lifetime>> = pixels.map(|of| of[at]).collect();
                 let asked = format!("{}, {tau} ns", method.name);
-                let covers =
-                    if photons < CLAIMED { Covers::Neither(FEW) } else { Covers::Formula };
+                let covers = if photons < CLAIMED { Covers::Neither(FEW) } else { Covers::Formula };
                 rows.push(row((case, asked, covers), &all, tau));
             }
         }
