@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 use crate::{
+    image_regions::npy,
     sdt_writer::{SdtBlock, sdt},
     support::{Output, command, output},
 };
@@ -69,6 +70,12 @@ fn counts_are_answered_fitted_drawn_saved_and_reproduced() {
         column(&ask(folder.path(), "image image.sdt").json(), "count"),
         [2, 4, 6, 8, 10, 12]
     );
+    // Its regions have no time of lines.
+    fs::write(folder.path().join("mask.npy"), npy([2, 3], [0, 9, 9, 4, 0, 9])).unwrap();
+    let regions = ask(folder.path(), "image --mask mask.npy image.sdt").json();
+    assert_eq!((column(&regions, "label"), column(&regions, "count")), (vec![4, 9], vec![8, 22]));
+    assert_eq!(column(&regions, "pixels"), [1, 3]);
+    assert!(regions["rows"][0]["dwell_s"].is_null() && regions["rows"][0]["rate_hz"].is_null());
 }
 
 #[test]

@@ -245,6 +245,7 @@ const HINTS: &[(&str, Hint)] = &[
     ("`to` {}", Hint::Named("a time of two recordings; tests/sources.rs")),
     ("`shift` {asked}", Hint::Named("says what was asked")),
     ("`irf` {}", Hint::Named("says what was asked")),
+    ("`mask` {reason}", Hint::Named("says what was asked")),
     ("tagq micro {run}", Hint::Named("tests/held.rs pastes it")),
     ("tagq image {run}", Hint::Named("tests/held.rs has its answer")),
     ("`{name}` {what}", Hint::Named("says what was read")),

@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// The side of the image, and the photons of a pixel.
-const SIDE: u64 = 8;
-const PHOTONS: u32 = 300;
+pub(crate) const SIDE: u64 = 8;
+pub(crate) const PHOTONS: u32 = 300;
 /// The unit of micro times in nanoseconds, and the period of the pulses in it.
 const UNIT: f64 = 0.1;
 const PERIOD: u32 = 100;
@@ -50,7 +50,7 @@ fn truth(pixel: u64) -> f64 {
 }
 
 /// A scan with photons of input 1, and the response on input 2.
-fn scan() -> Vec<u8> {
+pub(crate) fn scan() -> Vec<u8> {
     let mut random = Random(11);
     let mut records: Vec<Record> = Vec::new();
     // Pulses of a pixel, and of a line with the way back.

@@ -71,7 +71,7 @@ const FLOORS: [Floors; 16] = [
             &["source_file"],
             &["read"],
             &["pipeline/files"],
-            &["arrays"],
+            &["arrays", "mask"],
             &["source", "write"],
         ],
     },

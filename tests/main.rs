@@ -41,6 +41,7 @@ mod hostile;
 mod identity;
 mod image;
 mod image_lifetimes;
+mod image_regions;
 mod imports;
 mod info;
 mod kept;

@@ -85,6 +85,7 @@ fn each_library_stands_in_its_own_crate() {
         ("hdf5", &["ingest"]),
         ("capnp", &["ingest"]),
         ("lz4_flex", &["ingest"]),
+        ("tiff", &["ingest"]),
         ("arrow", &["export", "ingest", "python"]),
         ("parquet", &["export", "ingest"]),
         ("pyo3", &["python"]),

@@ -108,6 +108,13 @@ pub enum FigureKind {
         /// The column that is drawn: `count` or `lifetime_s`.
         value: &'static str,
     },
+    /// One value per region of an image (`label`, and `frame` if frames are apart), as bars.
+    Regions {
+        /// The title.
+        title: String,
+        /// The column that is drawn: `count` or `lifetime_s`.
+        value: &'static str,
+    },
     /// One rate per bin of time (`start_s`) and key.
     Trace {
         /// The counted quantity, in singular for one key and in plural for several.

@@ -34,6 +34,7 @@ mod source_file;
 mod arrays;
 mod foreign;
 mod formats;
+mod mask;
 mod payload;
 mod pipeline;
 mod source;
@@ -61,6 +62,7 @@ pub use formats::{
     tags::encode,
     text,
 };
+pub use mask::read_mask;
 pub use pipeline::files::ReadAhead;
 pub use read::{Recorded, read_recorded, read_tags};
 pub use run_file::RunFile;

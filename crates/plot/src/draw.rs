@@ -101,6 +101,14 @@ impl Figure {
                 let (note, plot) = map::image(answer, (*pixels, *lines), *pixel_um, &values);
                 (title.clone(), note, plot)
             }
+            Some(FigureKind::Regions { title, value }) => {
+                let values = or(match *value {
+                    "count" => Values::of("count", "counts", Quantity::Count),
+                    value => Values::of(value, "lifetime", Quantity::Time),
+                });
+                let (note, plot) = groups::of_regions(answer, &values);
+                (title.clone(), note, plot)
+            }
             Some(FigureKind::Lanes { names, times_s, gates }) => {
                 ("Tags and gates".to_owned(), None, lanes::of(answer, names, *times_s, *gates))
             }

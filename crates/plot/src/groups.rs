@@ -42,17 +42,46 @@ pub(crate) fn of(answer: &Answer, title: &str, values: &Values) -> (String, Opti
             Bar { name, value, err: err.unwrap_or(0.0), accidentals }
         })
         .collect();
-    let all = bars.len();
-    let mut note = None;
-    if all > MOST_BARS {
-        let mut counts: Vec<f64> = bars.iter().filter_map(|bar| bar.value).collect();
-        counts.sort_by(|a, b| b.total_cmp(a));
-        let least = counts[MOST_BARS - 1];
-        bars.retain(|bar| bar.value.is_some_and(|value| value >= least));
-        bars.truncate(MOST_BARS);
-        note = Some(format!("the {MOST_BARS} highest of {} groups", thousands(all as u64)));
-    }
+    let note = highest(&mut bars, "groups");
     (what, note, bars_of(values, bars))
+}
+
+/// Keeps the highest bars, if there are more than can be read. Returns the note on them.
+fn highest(bars: &mut Vec<Bar>, of: &str) -> Option<String> {
+    let all = bars.len();
+    if all <= MOST_BARS {
+        return None;
+    }
+    let mut values: Vec<f64> = bars.iter().filter_map(|bar| bar.value).collect();
+    values.sort_by(|a, b| b.total_cmp(a));
+    let least = values.get(MOST_BARS - 1).copied().unwrap_or(f64::NEG_INFINITY);
+    bars.retain(|bar| bar.value.is_some_and(|value| value >= least));
+    bars.truncate(MOST_BARS);
+    Some(format!("the {MOST_BARS} highest of {} {of}", thousands(all as u64)))
+}
+
+/// Draws a value of each region of an image as bars.
+pub(crate) fn of_regions(answer: &Answer, values: &Values) -> (Option<String>, Plot) {
+    let rows = &answer.rows;
+    let (labels, frames) =
+        (floats(rows, "label"), rows.get("frame").map(|_| floats(rows, "frame")));
+    let each = floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors));
+    let mut bars: Vec<Bar> = labels
+        .into_iter()
+        .zip(each)
+        .enumerate()
+        .map(|(row, (label, (value, err)))| {
+            let label = label.unwrap_or_default();
+            let frame = frames.as_ref().and_then(|frames| frames.get(row).copied().flatten());
+            let name = match frame {
+                Some(frame) => format!("frame {frame}, label {label}"),
+                None => format!("label {label}"),
+            };
+            Bar { name, value, err: err.unwrap_or(0.0), accidentals: None }
+        })
+        .collect();
+    let note = highest(&mut bars, "regions");
+    (note, bars_of(values, bars))
 }
 
 /// Draws a value of each channel as bars.

@@ -251,6 +251,11 @@ pub enum Error {
         "an image has 1 to 65,535 pixels a line and lines, and covers 0.1 % to 100 % of a sine"
     )]
     Raster,
+    /// The labels of an image are no regions of it.
+    #[error(
+        "regions of an image have a label for each of its pixels, 0 outside of them, and 1 to 65,535 labels other than 0"
+    )]
+    Regions,
     /// A partial was requested for a result that depends on the whole run.
     #[error(
         "the period of `sync_divider` is that of the whole run, so that no part of it can be counted \

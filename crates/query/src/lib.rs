@@ -54,9 +54,9 @@ pub use kernels::Simd;
 pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
     Histogram2d, IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Kind, ListedTag, Markers, MicroTimes,
-    Mode, OverWindows, Period, PixelCounts, PixelMicro, Raster, Rated, Rates, ShortestInterval,
-    Sine, SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, WindowPlan, Windows,
-    mean_spacing, normalised, shortest_intervals,
+    Mode, OverWindows, Period, PixelCounts, PixelMicro, REGIONS_MAX, Raster, Rated, Rates, Regions,
+    ShortestInterval, Sine, SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples,
+    WindowPlan, Windows, mean_spacing, normalised, shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Matching, Rule, Timed, Veto};

@@ -79,7 +79,10 @@ fn check_paths(asked: &tagq::Question) -> Result<(), Refusal> {
     let paths = asked.of().options().filter(|of| matches!(of.value, ValueType::Path(_)));
     for option in paths {
         let value = asked.options().get(option.name).and_then(serde_json::Value::as_str);
-        if value.is_some_and(|value| ![PixelResponse::AUTO, PixelResponse::TAIL].contains(&value)) {
+        let is_word = |value: &str| {
+            option.name == "irf" && [PixelResponse::AUTO, PixelResponse::TAIL].contains(&value)
+        };
+        if value.is_some_and(|value| !is_word(value)) {
             return Err(wrong(format!(
                 "{}: a server opens no file that a query names",
                 option.name

@@ -153,8 +153,8 @@ class Result(Table):
     def _sides(self) -> tuple[int, ...]:
         """Returns the detectors of an image, if they are apart, its lines and its pixels, in blocks if there are any."""
         query = json.loads(self._answer.query_json())
-        if query["kind"] != "image":
-            raise AttributeError("only images have pixels; a column is result[NAME]")
+        if query["kind"] != "image" or "mask" in query:
+            raise AttributeError("only images without a mask have pixels; a column is result[NAME]")
         side = query.get("bin_pixels", 1)
         detectors = [len(query["photons"])] if query["detectors"] == "apart" else []
         return *detectors, -(-query["lines"] // side), -(-query["pixels"] // side)
@@ -185,7 +185,8 @@ class Result(Table):
             A DataArray of counts, int64, dims ("T", "Y", "X"), or with ``micro=True`` ("T", "Y", "X", "H"): the dims of
             ptufile and phasorpy without "C", because an image adds up its channels. T is the number of the frame, Y and X are
             in metres if the size of a pixel is known, H is where bins begin, in nanoseconds. With ``lifetime`` a Dataset of
-            the columns, dims ("T", "Y", "X"), and ``micro_counts`` with ``micro=True``.
+            the columns, dims ("T", "Y", "X"), and ``micro_counts`` with ``micro=True``. With ``mask`` a Dataset of the columns, dims
+            ("T", "label"), without "T" if frames are added up, and ``micro_counts`` with "H".
         Micro times
             A DataArray of counts, dims ("C", "H"), of a trace ("T", "C", "H") with T in seconds.
         Other queries

@@ -74,7 +74,7 @@ def to_xarray(result: Columns) -> xarray.DataArray | xarray.Dataset:
     period = query.get("lifetime", {}).get("period_s") if query["kind"] == "image" else None
     period = period or run.get("pulse_period_s")
     if query["kind"] == "image":
-        return _image(result, query, attrs, period)
+        return (_regions if "mask" in query else _image)(result, query, attrs, period)
     if query["kind"] == "micro":
         return _micro(result, query, attrs, period)
     return _table(result, attrs)
@@ -124,6 +124,31 @@ def _image(
         variables["micro_counts"] = ((*dims, "H"), cube)
     attrs = {**attrs, **_frequency(period)}
     if query["lifetime"].get("harmonic") is not None:
+        attrs["harmonic"] = query["lifetime"]["harmonic"]
+    return xarray.Dataset(variables, coords, attrs)
+
+
+def _regions(result: Columns, query: dict[str, Any], attrs: dict[str, Any], period: float | None) -> xarray.Dataset:
+    """Returns the columns of regions; their number of pixels is that of each frame."""
+    import numpy
+    import xarray
+
+    labels = result["label"]
+    # In each frame, the labels are the same and ascend.
+    frames = [] if "frame" not in result.columns else list(dict.fromkeys(result["frame"].tolist()))
+    sizes = [len(frames), len(labels) // max(len(frames), 1)] if "frame" in result.columns else [len(labels)]
+    dims = ["T", "label"][-len(sizes) :]
+    coords: dict[str, Any] = {"label": ("label", labels[: sizes[-1]])}
+    if "T" in dims:
+        coords["T"] = ("T", numpy.asarray(frames, int), {"long_name": "frame"})
+    cube = result._lists("micro_counts") if "micro_counts" in result.columns else None
+    shown = [name for name in result.columns if name not in ("frame", "label", "micro_counts")]
+    variables: dict[str, Any] = {name: (dims, result[name].reshape(sizes), _units(name)) for name in shown}
+    if cube is not None:
+        variables["micro_counts"] = ([*dims, "H"], cube.reshape(*sizes, -1))
+        coords["H"] = _micro_bins(query, cube.shape[-1])
+    attrs = {**attrs, **_frequency(period if cube is not None or "lifetime" in query else None)}
+    if query.get("lifetime", {}).get("harmonic") is not None:
         attrs["harmonic"] = query["lifetime"]["harmonic"]
     return xarray.Dataset(variables, coords, attrs)
 

@@ -19,7 +19,8 @@ pub use coincidences::{Coincidences, Counted, GroupCount, SinglesInScope};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, mean_spacing, normalised};
 pub use histogram2d::{Binned2d, Histogram2d};
 pub use image::{
-    IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Markers, PixelCounts, PixelMicro, Raster, Sine,
+    IMAGE_SIDE_MAX, Image, ImageReport, Imaged, Markers, PixelCounts, PixelMicro, REGIONS_MAX,
+    Raster, Regions, Sine,
 };
 pub use kind::Kind;
 pub use micro::MicroTimes;

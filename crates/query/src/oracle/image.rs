@@ -207,18 +207,47 @@ pub fn image(
                 if *number < skipped || *frame < raster.first_frame as usize {
                     place = ImagePlace::Skipped;
                 } else if number - skipped < u64::from(raster.lines) {
-                    let line = number - skipped;
-                    let pixel = pixel_at(time - start, end - start, raster);
-                    let is_backward = raster.is_two_way && number % 2 == 1;
-                    let pixel =
-                        if is_backward { u64::from(raster.pixels) - 1 - pixel } else { pixel };
-                    place = ImagePlace::Pixel { frame: *frame, line, pixel };
+                    let pixel = image_pixel(time - start, end - start, *number, raster);
+                    place = ImagePlace::Pixel { frame: *frame, line: number - skipped, pixel };
                 }
             }
             places.push((place, channel, micro));
         }
     }
     places
+}
+
+/// Returns how many ticks in a range lines spent in each pixel. The arguments are those of [`image`].
+pub fn image_dwell(
+    sources: &[Vec<(i64, u16, Option<u32>)>],
+    markers: Markers,
+    raster: Raster,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<(ImagePlace, u64)> {
+    let mut dwell = Vec::new();
+    for ImageLine { frame, number, start, end } in
+        image_lines(sources, markers, raster, delays).concat()
+    {
+        let Some(line) = number.checked_sub(raster.first_line.into()) else { continue };
+        let is_in = line < u64::from(raster.lines) && frame >= raster.first_frame as usize;
+        let Some(end) = end.filter(|_| is_in) else { continue };
+        let mut ticks = vec![0; raster.pixels as usize];
+        for time in (start..end).filter(|&time| is_within(time, from, to)) {
+            let pixel = image_pixel(time - start, end - start, number, raster);
+            ticks[usize::try_from(pixel).unwrap_or(usize::MAX)] += 1;
+        }
+        let place = |pixel| ImagePlace::Pixel { frame, line, pixel };
+        dwell.extend((0..).map(place).zip(ticks));
+    }
+    dwell
+}
+
+/// Returns the pixel from the left of a tick of a line.
+fn image_pixel(tick: i128, length: i128, number: u64, raster: Raster) -> u64 {
+    let pixel = pixel_at(tick, length, raster);
+    let is_backward = raster.is_two_way && number % 2 == 1;
+    if is_backward { u64::from(raster.pixels) - 1 - pixel } else { pixel }
 }
 
 /// Returns the pixel of a tick of a line of `length` ticks.

@@ -8,7 +8,7 @@ mod image_repair;
 mod scope;
 
 pub use image::{
-    ImageFrame, ImageLine, ImagePlace, image, image_faults, image_frames, image_lines,
+    ImageFrame, ImageLine, ImagePlace, image, image_dwell, image_faults, image_frames, image_lines,
     image_markers,
 };
 pub use image_repair::MarkerTimes;

@@ -12,8 +12,9 @@ use std::{
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Execution, Fold, Groups, Histogram, Histogram2d, Image, Kind,
-    Ledger, Lookup, Markers, MicroTimes, Mode, Period, PixelMicro, Raster, Rates, Recording, Rule,
-    Scan, Scope, Simd, Source, TimeDivision, TimeRange, Veto, oracle, shortest_intervals,
+    Ledger, Lookup, Markers, MicroTimes, Mode, Period, PixelMicro, Raster, Rates, Recording,
+    Regions, Rule, Scan, Scope, Simd, Source, TimeDivision, TimeRange, Veto, oracle,
+    shortest_intervals,
 };
 use tagq_sampling::random_cases;
 use tagq_store::{
@@ -282,6 +283,9 @@ fn questions(run: &Run, random: &mut Random, reach: usize) -> Vec<Question> {
         markers,
         photons: vec![0, 1],
         raster,
+        regions: random
+            .one_in(2)
+            .then(|| Regions::new((0..45).map(|at| at % 4).collect()).unwrap()),
         micro: PixelMicro::Bins(bins.clone()),
         is_apart: false,
         is_by_channel: random.one_in(2),

@@ -1,10 +1,11 @@
-//! Images equal the oracle: scans, frames, channels, lost and double markers with and without repair, level, threads, seams, delays, ranges.
+//! Images equal the oracle: scans, frames, channels, regions, lost and double markers with and without repair, level, threads,
+//! seams, delays, ranges.
 
 use crate::support::{micro_of, recordings};
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Delay, Execution, Image, ImageReport, Imaged, Kind as _, Markers, PixelMicro, Raster,
-    Scope, Simd, Sine, TimeRange,
+    Regions, Scope, Simd, Sine, TimeRange,
     oracle::{self, ImagePlace},
 };
 use tagq_sampling::random_cases;
@@ -64,7 +65,7 @@ fn scans() -> impl Strategy<Value = Vec<Vec<(i64, u16)>>> {
 }
 
 /// Returns what the oracle says.
-fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
+fn expected(image: &Image, pixel_labels: Option<&[u32]>, sources: &[Vec<(i64, u16)>]) -> Imaged {
     let tags: Vec<Vec<(i64, u16, Option<u32>)>> = sources
         .iter()
         .map(|tags| tags.iter().map(|&(time, of)| (time, of, micro_of(time, of))).collect())
@@ -80,6 +81,19 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
     let (stride, (pixels, _)) = (image.stride(), image.size());
     let mut counts = vec![0; pixels * stride];
     let mut report = ImageReport::default();
+    // The number of a pixel in a frame and a channel, or of its region; none for a pixel in no region.
+    let place_of = |plane: usize, line: u64, pixel: u64| -> Option<usize> {
+        let at = usize::try_from(line * u64::from(raster.pixels) + pixel).unwrap();
+        let Some(of_pixels) = pixel_labels else {
+            return Some(plane * raster.pixels as usize * raster.lines as usize + at);
+        };
+        let mut labels = of_pixels.to_vec();
+        labels.sort_unstable();
+        labels.dedup();
+        labels.retain(|&label| label != 0);
+        let region = labels.iter().position(|&label| label == of_pixels[at])?;
+        Some(plane * labels.len() + region)
+    };
     let places =
         oracle::image(&tags, &image.photons, markers, raster, &delays, [range.from, range.to]);
     for (place, channel, micro) in places {
@@ -88,16 +102,19 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
             ImagePlace::Beyond => report.photons_beyond += 1,
             ImagePlace::Skipped => report.photons_skipped += 1,
             ImagePlace::Pixel { frame, line, pixel } => {
-                report.photons += 1;
-                let frame = if image.is_apart { frame as u64 } else { 0 };
+                let frame = if image.is_apart { frame } else { 0 };
                 let plane = if image.is_by_channel {
                     let of = image.photons.iter().position(|&of| of == channel).unwrap();
-                    frame * image.photons.len() as u64 + of as u64
+                    frame * image.photons.len() + of
                 } else {
                     frame
                 };
-                let line = plane * u64::from(raster.lines) + line;
-                let at = usize::try_from(line * u64::from(raster.pixels) + pixel).unwrap() * stride;
+                let Some(place) = place_of(plane, line, pixel) else {
+                    report.photons_outside_regions += 1;
+                    continue;
+                };
+                report.photons += 1;
+                let at = place * stride;
                 counts[at] += 1;
                 let Some(micro) = micro.filter(|_| stride > 1) else { continue };
                 counts[at + 1] += 1;
@@ -135,10 +152,20 @@ fn expected(image: &Image, sources: &[Vec<(i64, u16)>]) -> Imaged {
         report.doubles_left_out += count(mended.doubles);
     }
     lines.resize(image.frames, 0);
-    Imaged { counts, stride, lines, report }
+    let frames = if image.is_apart { image.frames } else { 1 };
+    let mut dwell = vec![0; image.regions.as_ref().map_or(0, |of| of.labels().len() * frames)];
+    for (place, ticks) in oracle::image_dwell(&tags, markers, raster, &delays, between) {
+        let ImagePlace::Pixel { frame, line, pixel } = place else { unreachable!() };
+        let frame = if image.is_apart { frame } else { 0 };
+        if let Some(dwell) = place_of(frame, line, pixel).and_then(|place| dwell.get_mut(place)) {
+            *dwell += ticks;
+        }
+    }
+    Imaged { counts, stride, dwell, lines, report }
 }
 
-fn images() -> impl Strategy<Value = Image> {
+/// An image, and the labels of its pixels if it has regions.
+fn images() -> impl Strategy<Value = (Image, Option<Vec<u32>>)> {
     let channels = Just(vec![0_u16, 1, 2, 1_255]).prop_shuffle();
     let raster = (
         1_u32..9,
@@ -154,7 +181,9 @@ fn images() -> impl Strategy<Value = Image> {
     let has = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let delays = prop::collection::vec(-9_i64..9, 0..7);
     let end = || prop::option::weighted(0.3, -90_i64..400);
-    (channels, 0_usize..4, raster, micro, has, delays, (end(), end())).prop_map(
+    let label = prop_oneof![Just(0_u32), Just(5), Just(2), Just(u32::MAX)];
+    let mask = prop::option::of(prop::collection::vec(label, 40));
+    let image = (channels, 0_usize..4, raster, micro, has, delays, (end(), end())).prop_map(
         |(
             channels,
             of,
@@ -191,8 +220,16 @@ fn images() -> impl Strategy<Value = Image> {
                     .collect(),
                 range: TimeRange { from, to },
             },
+            regions: None,
         },
-    )
+    );
+    (image, mask).prop_map(|(image, mask)| {
+        let pixels = (image.raster.pixels * image.raster.lines) as usize;
+        let labels = mask.map(|labels| labels[..pixels].to_vec());
+        let labels = labels.filter(|labels| labels.iter().any(|&label| label > 0));
+        let regions = labels.clone().map(|labels| Regions::new(labels).unwrap());
+        (Image { regions, ..image }, labels)
+    })
 }
 
 proptest! {
@@ -201,7 +238,7 @@ proptest! {
     #[test]
     fn every_way_of_counting_equals_the_oracle(
         sources in scans(),
-        image in images(),
+        (image, labels) in images(),
         threads in 1_usize..4,
         morsel_rows in prop::option::of(1_usize..30),
         cuts in prop::collection::vec(-90_i64..400, 0..3),
@@ -210,7 +247,7 @@ proptest! {
         for recording in recordings(&sources, Some(40)) {
             let frames = Image::frames_max(&recording.facts(), image.markers, &image.raster);
             let image = Image { frames, ..image.clone() };
-            let expected = expected(&image, &sources);
+            let expected = expected(&image, labels.as_deref(), &sources);
             for simd in Simd::available() {
                 let execution = Execution { simd, morsel_rows };
                 let counts = pool.install(|| image.run(&recording, &execution)).unwrap();
@@ -274,6 +311,7 @@ fn pixels_lines_and_frames_by_arithmetic() {
         photons: vec![0],
         raster: raster(5, 2, true),
         micro: PixelMicro::None,
+        regions: None,
         is_apart: true,
         is_by_channel: false,
         frames: 3,
@@ -330,6 +368,7 @@ fn a_repaired_scan_is_the_one_without_faults() {
             photons: vec![0],
             raster: raster(5, 8, true),
             micro: PixelMicro::None,
+            regions: None,
             is_apart: true,
             is_by_channel: false,
             frames: 20,
@@ -380,10 +419,16 @@ fn a_large_image_of_few_rows_is_counted_without_copies() {
     };
     let tags = vec![(0..2).flat_map(of_frame).collect::<Vec<_>>()];
     let image = Image {
-        markers: Markers { line: LINE, line_end: Some(LINE_END), frame: Some(FRAME), is_repaired: false },
+        markers: Markers {
+            line: LINE,
+            line_end: Some(LINE_END),
+            frame: Some(FRAME),
+            is_repaired: false,
+        },
         photons: vec![0],
         raster: raster(1_100, 1_000, false),
         micro: PixelMicro::None,
+        regions: None,
         is_apart: false,
         is_by_channel: false,
         frames: 3,
@@ -395,4 +440,44 @@ fn a_large_image_of_few_rows_is_counted_without_copies() {
         (0..1_100_000).map(|at| if at % 1_100 == 770 { 2 } else { 0 }).collect();
     assert!(counted.counts == expected);
     assert_eq!(counted.report.photons, 2_000);
+}
+
+#[test]
+fn regions_by_arithmetic() {
+    // Two lines of ten ticks, the second backwards; five pixels of two ticks.
+    let tags = vec![vec![
+        (0, LINE),
+        (3, 0),
+        (9, 0),
+        (10, LINE_END),
+        (12, 0),
+        (20, LINE),
+        (20, 0),
+        (23, 0),
+        (30, LINE_END),
+    ]];
+    let labels = vec![0, 8, 8, 3, 3, 8, 0, 0, 3, 0];
+    let image = Image {
+        markers: Markers { line: LINE, line_end: Some(LINE_END), frame: None, is_repaired: false },
+        photons: vec![0],
+        raster: raster(5, 2, true),
+        regions: Some(Regions::new(labels).unwrap()),
+        micro: PixelMicro::None,
+        is_apart: false,
+        is_by_channel: false,
+        frames: 1,
+        scope: Scope { range: TimeRange { from: Some(3), to: None }, ..Scope::default() },
+    };
+    let recording = &recordings(&tags, None)[0];
+    let counted = image.run(recording, &Execution::best()).unwrap();
+    // Ticks 3 and 9 of the first line are in pixels 1 and 4, of the labels 8 and 3. Ticks 0 and 3 of the second one are in its
+    // last pixel, of label 0, and in the one before, of label 3.
+    assert_eq!(counted.counts, [2, 1]);
+    // Label 3: two pixels of the first line, one of the second. Label 8: ticks 3 to 6 of the first line, since tick 2 is not
+    // selected, and a pixel of the second.
+    assert_eq!(counted.dwell, [6, 5]);
+    let report = counted.report;
+    assert_eq!((report.photons, report.photons_outside_regions, report.photons_outside), (3, 1, 1));
+    let other = Image { raster: Raster { lines: 3, ..image.raster }, ..image };
+    assert_eq!(other.run(recording, &Execution::best()), Err(tagq_query::Error::Regions));
 }

@@ -258,7 +258,7 @@ fn wrong_requests_are_refused_with_a_reason() {
     let of = |json: &str| server.post("/api/query", json, &[]);
     let fine = r#"{"run": 0, "query": "rates"}"#;
     assert_eq!(of(fine).status, 200);
-    let wrong: [(u16, &str, &str); 10] = [
+    let wrong: [(u16, &str, &str); 11] = [
         (400, "rates", "JSON"),
         (400, r#"{"run": 0}"#, "query"),
         (400, r#"{"query": "rates"}"#, "`run` is missing"),
@@ -271,6 +271,11 @@ fn wrong_requests_are_refused_with_a_reason() {
         (
             400,
             r#"{"run": 0, "query": "image", "options": {"line": "1", "lifetime": "exp", "irf": "/etc/passwd"}}"#,
+            "opens no file that a query names",
+        ),
+        (
+            400,
+            r#"{"run": 0, "query": "image", "options": {"line": "1", "mask": "auto"}}"#,
             "opens no file that a query names",
         ),
     ];

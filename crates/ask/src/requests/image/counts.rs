@@ -37,6 +37,8 @@ pub(crate) struct ImageCounts {
     pub counts: Vec<u64>,
     /// How many numbers a pixel has.
     pub stride: usize,
+    /// The ticks that lines spent in each region, frame by frame; empty without regions, and if lines are not known.
+    pub dwell: Vec<u64>,
     pub report: ImageReport,
     pub frames: FramesSeen,
     /// The lines that begin in each frame, added up over the runs.
@@ -57,7 +59,7 @@ pub(crate) struct FramesSeen {
 
 impl ImageCounts {
     pub(super) fn of(imaged: Imaged, raster: Raster) -> Self {
-        let Imaged { counts, stride, lines, report } = imaged;
+        let Imaged { counts, stride, dwell, lines, report } = imaged;
         let expected = raster.all_lines();
         let mut frames = FramesSeen::default();
         for (frame, &lines) in lines.iter().enumerate().filter(|(_, lines)| **lines > 0) {
@@ -68,7 +70,7 @@ impl ImageCounts {
                 frames.other.push((frame, lines));
             }
         }
-        Self { counts, stride, report, frames, lines }
+        Self { counts, stride, dwell, report, frames, lines }
     }
 
     /// Adds the counts of another run, frame by frame.
@@ -78,6 +80,7 @@ impl ImageCounts {
             sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         };
         add(&mut self.counts, more.counts);
+        add(&mut self.dwell, more.dwell);
         add(&mut self.lines, more.lines);
         self.report = self.report.and(&more.report);
         let FramesSeen { count, fewer, more, other } = more.frames;
@@ -120,56 +123,104 @@ impl ImageCounts {
         (Self { counts, ..self }, blocks)
     }
 
-    /// Returns one row for each pixel: frame by frame and channel by channel if these are apart, line by line. Errors are
-    /// those of counts, √max(C, 1).
-    pub(super) fn table(self, query: &Query, raster: Raster, shown: &PixelsShown) -> Table {
-        let side = raster.pixels as usize;
-        let of_plane = side * raster.lines as usize;
+    /// Returns the rows of an answer: those of the pixels or regions of all frames that are shown, or of their sum, with so
+    /// many rows of a frame and a channel.
+    pub(super) fn rows(self, query: &Query, of_plane: usize) -> ImageRows {
         let of_frame = of_plane * query.planes();
         let frames = if query.is_apart { self.frames_shown(of_frame) } else { 0..1 };
-        let rows = frames.len() * of_frame;
-        let first = frames.start * of_frame;
-        let stride = self.stride;
-        let counts = Arc::new(self.counts);
-        let number = move |of: usize| i64::try_from(of).unwrap_or(i64::MAX);
+        ImageRows {
+            counts: Arc::new(self.counts),
+            stride: self.stride,
+            of_frame,
+            of_plane,
+            first: frames.start * of_frame,
+            len: frames.len() * of_frame,
+        }
+    }
+
+    /// Returns one row for each pixel: frame by frame and channel by channel if these are apart, line by line.
+    pub(super) fn table(self, query: &Query, raster: Raster, shown: &PixelsShown) -> Table {
+        let side = raster.pixels as usize;
+        let rows = self.rows(query, side * raster.lines as usize);
+        let of_plane = rows.of_plane;
+        let line = rows.cells(move |row| number(row % of_plane / side));
+        let pixel = rows.cells(move |row| number(row % side));
+        let table = rows
+            .places(query)
+            .with(Column::integers("line", line).key())
+            .with(Column::integers("pixel", pixel).key());
+        rows.with_micro(rows.with_count(table), shown)
+    }
+}
+
+/// The rows of an answer, each a pixel or a region.
+#[derive(Clone)]
+pub(super) struct ImageRows {
+    counts: Arc<Vec<u64>>,
+    stride: usize,
+    /// Rows of a frame, and of a channel in a frame.
+    pub of_frame: usize,
+    pub of_plane: usize,
+    /// The first one among those that were counted.
+    pub first: usize,
+    pub len: usize,
+}
+
+impl ImageRows {
+    /// Returns the cells that are computed of the numbers of rows.
+    pub(super) fn cells<T: Clone>(
+        &self,
+        make: impl Fn(usize) -> T + Send + Sync + 'static,
+    ) -> Cells<T> {
+        Cells::made(self.len, make)
+    }
+
+    /// Returns the photons of a row.
+    pub(super) fn count(&self, row: usize) -> u64 {
+        self.pixel(row).count()
+    }
+
+    fn pixel(&self, row: usize) -> PixelCounts<'_> {
+        let at = (self.first + row) * self.stride;
+        PixelCounts(&self.counts[at..at + self.stride])
+    }
+
+    /// Returns a table with the frames and channels of the rows, if these are apart.
+    pub(super) fn places(&self, query: &Query) -> Table {
+        let Self { first, of_frame, of_plane, .. } = *self;
         let mut table = Table::default();
         if query.is_apart {
-            let frame = move |row: usize| number((first + row) / of_frame);
-            table = table.with(Column::integers("frame", Cells::made(rows, frame)).key());
+            let frame = self.cells(move |row| number((first + row) / of_frame));
+            table = table.with(Column::integers("frame", frame).key());
         }
         if query.is_by_channel {
             let photons = query.photons.clone();
             let channel = move |row: usize| photons.get(row % of_frame / of_plane).copied();
-            table = table.with(Column::channels("channel", Cells::made(rows, channel)).key());
+            table = table.with(Column::channels("channel", self.cells(channel)).key());
         }
-        let of_row = move |row: usize| {
-            let at = (first + row) * stride;
-            at..at + stride
-        };
-        let count = {
-            let counts = Arc::clone(&counts);
-            Cells::made(rows, move |row| PixelCounts(&counts[of_row(row)]).count())
-        };
+        table
+    }
+
+    /// Adds the counts. Their errors are √max(C, 1).
+    pub(super) fn with_count(&self, table: Table) -> Table {
+        let rows = self.clone();
+        let count = self.cells(move |row| rows.count(row));
         let err = count.clone().map(|count| Some((count.max(1) as f64).sqrt()));
-        table = table
-            .with(
-                Column::integers(
-                    "line",
-                    Cells::made(rows, move |row| number(row % of_plane / side)),
-                )
-                .key(),
-            )
-            .with(Column::integers("pixel", Cells::made(rows, move |row| number(row % side))).key())
+        table
             .with(Column::counts("count", count).err("count_err").compared())
-            .with(Column::floats("count_err", err).hidden());
+            .with(Column::floats("count_err", err).hidden())
+    }
+
+    /// Adds what is shown of micro times.
+    pub(super) fn with_micro(&self, mut table: Table, shown: &PixelsShown) -> Table {
         if let Some(lifetimes) = &shown.lifetimes {
-            table = lifetimes.add_to(table, (first, rows));
+            table = lifetimes.add_to(table, (self.first, self.len));
         }
         if let Some((unit, least)) = shown.means {
-            let spread = spread(counts.chunks_exact(stride).map(PixelCounts));
-            let counts = Arc::clone(&counts);
-            let mean = Cells::made(rows, move |row| {
-                let pixel = PixelCounts(&counts[of_row(row)]);
+            let spread = spread(self.counts.chunks_exact(self.stride).map(PixelCounts));
+            let rows = self.clone();
+            let mean = self.cells(move |row| {
+                let pixel = rows.pixel(row);
                 mean_of(pixel, spread, unit).filter(|_| pixel.count() >= least)
             });
             table = table
@@ -182,12 +233,16 @@ impl ImageCounts {
                 .with(Column::floats("micro_mean_s_err", mean.map(|mean| mean?.1)).hidden());
         }
         if shown.has_bins {
-            let bins = move |row: usize| PixelCounts(&counts[of_row(row)]).bins().to_vec();
-            table =
-                table.with(Column::count_lists("micro_counts", Cells::made(rows, bins)).hidden());
+            let rows = self.clone();
+            let bins = self.cells(move |row| rows.pixel(row).bins().to_vec());
+            table = table.with(Column::count_lists("micro_counts", bins).hidden());
         }
         table
     }
+}
+
+fn number(of: usize) -> i64 {
+    i64::try_from(of).unwrap_or(i64::MAX)
 }
 
 /// Returns the area of each block of `side` × `side` pixels as a part of that of a whole block: those at an end are smaller.

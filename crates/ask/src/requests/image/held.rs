@@ -54,7 +54,18 @@ impl Image {
             Raster { pixels, lines, first_line: 0, first_frame: 0, is_two_way: false, sine: None };
         let is_by_channel = self.detectors.is_apart();
         let (markers, is_apart, frames) = (NO_MARKERS, false, 0);
-        Ok(Query { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope })
+        let regions = self.regions(raster)?;
+        Ok(Query {
+            markers,
+            photons,
+            raster,
+            regions,
+            micro,
+            is_apart,
+            is_by_channel,
+            frames,
+            scope,
+        })
     }
 }
 
@@ -66,12 +77,20 @@ pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Er
     let stride = query.stride();
     let has_bins = matches!(query.micro, PixelMicro::Bins(_));
     let mut numbers = vec![0_u64; query.size().0 * stride];
-    let mut photons = 0;
-    let of_plane = query.raster.pixels as usize * query.raster.lines as usize;
+    let (mut photons, mut photons_outside_regions) = (0, 0);
+    let of_plane = query.size().0 / query.planes().max(1);
     counts.read(|label, pixel, curve| {
-        let Some(place) = places.of(label) else { return };
-        let pixel = pixel + if query.is_by_channel { place * of_plane } else { 0 };
-        let numbers = &mut numbers[pixel * stride..(pixel + 1) * stride];
+        let Some(plane) = places.of(label) else { return };
+        let place = match &query.regions {
+            Some(regions) => regions.region(pixel),
+            None => Some(pixel),
+        };
+        let Some(place) = place else {
+            photons_outside_regions += curve.iter().map(|&count| u64::from(count)).sum::<u64>();
+            return;
+        };
+        let place = place + if query.is_by_channel { plane * of_plane } else { 0 };
+        let numbers = &mut numbers[place * stride..(place + 1) * stride];
         for (micro, (&count, bin)) in (0_u64..).zip(curve.iter().zip(&places.bins)) {
             let count = u64::from(count);
             photons += count;
@@ -87,7 +106,9 @@ pub(super) fn take(query: &Query, counts: &HeldCounts) -> Result<ImageCounts, Er
             }
         }
     })?;
-    let report = ImageReport { photons, ..ImageReport::default() };
-    let imaged = Imaged { counts: numbers, stride, lines: Vec::new(), report };
+    let report = ImageReport { photons, photons_outside_regions, ..ImageReport::default() };
+    // A file of counts does not say how long lines are.
+    let (lines, dwell) = (Vec::new(), Vec::new());
+    let imaged = Imaged { counts: numbers, stride, dwell, lines, report };
     Ok(ImageCounts::of(imaged, query.raster))
 }

@@ -46,6 +46,8 @@ pub(super) struct Decays<'a> {
     pub areas: Vec<f64>,
     /// The frames with a line or a photon, which share the background.
     pub frames: usize,
+    /// The word for one of them: a pixel, or a region.
+    pub of: &'static str,
 }
 
 impl Decays<'_> {
@@ -219,7 +221,7 @@ impl Image {
         }
         let words = words(method, harmonic, &found, period);
         let pixels = PixelLifetimes { pixels: Arc::new(all), method, used, words };
-        pixels.note(resolved, &photons, least);
+        pixels.note(resolved, decays.of, &photons, least);
         Ok(Some(pixels))
     }
 }
@@ -345,18 +347,21 @@ impl PixelLifetimes {
     }
 
     /// Notes the method that was chosen, and why lifetimes may be wrong.
-    fn note(&self, resolved: &Resolved<'_, Query>, photons: &[u64], least: u64) {
+    fn note(&self, resolved: &Resolved<'_, Query>, of: &str, photons: &[u64], least: u64) {
         let note = |text: &str| resolved.context.progress.note(text);
         let typical = typical(photons);
         if typical < FEW && self.method != LifetimeMethod::Phasor {
+            let larger = match of {
+                "pixel" => "; larger pixels, as with `bin_pixels` 3, have more",
+                _ => "",
+            };
             let by = if self.method == LifetimeMethod::Mean {
                 "by the mean arrival time"
             } else {
                 "by likelihood"
             };
             note(&format!(
-                "lifetimes {by}: half of the photons are in pixels with at most {}; larger pixels, as with `bin_pixels` 3, \
-                 have more",
+                "lifetimes {by}: half of the photons are in {of}s with at most {}{larger}",
                 counted(typical, "photon")
             ));
         }
@@ -380,7 +385,7 @@ impl PixelLifetimes {
             note(&format!(
                 "{} of {} with at least {} have no lifetime: none up to twice the period fits them",
                 enough - with,
-                counted(enough as u64, "pixel"),
+                counted(enough as u64, of),
                 counted(least, "photon")
             ));
         }

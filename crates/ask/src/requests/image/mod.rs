@@ -8,6 +8,7 @@ mod counts;
 mod held;
 mod lifetime;
 mod notes;
+mod regions;
 mod request;
 
 pub use request::{IMAGE, Image, PixelResponse, ScanPath, SineOf, Together};
@@ -26,6 +27,7 @@ use tagq_store::{ScanFacts, Tick, pasted};
 use self::{
     counts::{FramesSeen, ImageCounts, PixelsShown, block_areas},
     lifetime::{Decays, LifetimeUsed},
+    regions::MaskUsed,
     request::LIFETIME_PHOTONS,
 };
 use super::{
@@ -97,6 +99,9 @@ pub(super) struct Used {
     /// The side of the blocks of pixels that are pixels of the image.
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_pixels: Option<u32>,
+    /// The regions that are counted in place of pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mask: Option<MaskUsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lifetime: Option<LifetimeUsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,6 +117,9 @@ struct Seen {
     photons_outside_lines: u64,
     photons_beyond_lines: u64,
     photons_skipped: u64,
+    /// With a mask, photons in pixels that are in no region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    photons_outside_regions: Option<u64>,
     line_starts: u64,
     line_starts_without_end: u64,
     line_ends_without_start: u64,
@@ -154,6 +162,7 @@ impl RequestKind for Image {
         "harmonic",
         "min_photons",
         "bin_pixels",
+        "mask",
     ];
 
     type Query = Query;
@@ -185,6 +194,10 @@ impl RequestKind for Image {
         if self.lifetime.is_some() && self.detectors.is_apart() {
             let reason = "detectors differ in their response: ask for `lifetime` of one after the other, with `channels`";
             return Err(RequestError::options(&["detectors", "lifetime"], reason.to_owned()).into());
+        }
+        if self.bin_pixels.is_some() && self.mask.is_some() {
+            let (option, other) = ("bin_pixels".into(), "mask".into());
+            return Err(RequestError::Excluded { option, other }.into());
         }
         if self.bin_pixels.is_some_and(|side| !(1..=BLOCK_MAX).contains(&side)) {
             let reason = format!("a whole number from 1 to {BLOCK_MAX} is wanted");
@@ -243,7 +256,18 @@ impl RequestKind for Image {
         };
         let frames = Query::frames_max(&facts, markers, &raster);
         let (is_apart, is_by_channel) = (self.frames.is_apart(), self.detectors.is_apart());
-        Ok(Query { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope })
+        let regions = self.regions(raster)?;
+        Ok(Query {
+            markers,
+            photons,
+            raster,
+            regions,
+            micro,
+            is_apart,
+            is_by_channel,
+            frames,
+            scope,
+        })
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
@@ -260,13 +284,15 @@ impl RequestKind for Image {
                 markers,
                 photons: _,
                 raster,
+                regions,
                 micro,
                 is_apart,
                 is_by_channel,
                 frames: _,
                 scope,
             } = query;
-            (*markers, *raster, micro.clone(), *is_apart, *is_by_channel, scope.delays.clone())
+            let (micro, delays) = (micro.clone(), scope.delays.clone());
+            (*markers, *raster, regions.clone(), micro, *is_apart, *is_by_channel, delays)
         };
         alike(one) == alike(other)
     }
@@ -305,14 +331,18 @@ impl RequestKind for Image {
         let copies = (of_threads + runs) as u64;
         let of_lifetime = self.lifetime.map_or(0, |_| LIFETIME_BYTES);
         let of_pixel = copies * NUMBER_BYTES * query.stride() as u64 + of_lifetime;
-        limits::check(pixels as u128, "pixels", of_pixel, |most| {
+        let (what, less) = match query.regions {
+            Some(_) => ("regions", "regions"),
+            None => ("pixels", "`pixels`"),
+        };
+        limits::check(pixels as u128, what, of_pixel, |most| {
             let fewer = if query.is_apart { "`frames` together, " } else { "" };
             let bins = if self.has_bins() { ", wider bins" } else { "" };
-            format!("{most} pixels would fit; {fewer}a part of the run{bins} or fewer `pixels`")
+            format!("{most} {what} would fit; {fewer}a part of the run{bins} or fewer {less}")
         })?;
         limits::check(
             numbers as u128,
-            "frames and numbers of pixels",
+            &format!("frames and numbers of {what}"),
             copies * NUMBER_BYTES,
             |most| format!("{most} would fit; give a part of the run"),
         )?;
@@ -366,7 +396,7 @@ impl RequestKind for Image {
         } else {
             format!(" of {}", counted(counts.frames.count, "frame"))
         };
-        used.seen = (!is_held).then(|| Seen::of(&counts, self.repair));
+        used.seen = (!is_held).then(|| Seen::of(&counts, query));
         let has_micro = !matches!(query.micro, PixelMicro::None);
         let unit = has_micro.then(|| micro_tick(first.run)).transpose()?;
         let (counts, raster) = match self.bin_pixels {
@@ -375,34 +405,45 @@ impl RequestKind for Image {
         };
         let mut shown = PixelsShown { has_bins: self.micro, ..PixelsShown::default() };
         if let (PixelMicro::Bins(bins), Some(unit)) = (&query.micro, unit) {
-            let areas = block_areas(self.bin_pixels.unwrap_or(1), query.raster);
-            let frames = if query.is_apart {
-                counts.frames_shown(areas.len() * query.planes()).len()
-            } else {
-                1
+            let (areas, of) = match &query.regions {
+                Some(regions) => (regions.pixels().iter().map(|&of| of as f64).collect(), "region"),
+                None => (block_areas(self.bin_pixels.unwrap_or(1), query.raster), "pixel"),
             };
-            let decays = Decays { counts: &counts.counts, stride: counts.stride, areas, frames };
+            let of_frame = areas.len() * query.planes();
+            let frames = if query.is_apart { counts.frames_shown(of_frame).len() } else { 1 };
+            let (counts, stride) = (&counts.counts, counts.stride);
+            let decays = Decays { counts, stride, areas, frames, of };
             shown.lifetimes = self.lifetimes(all, (bins, unit), &decays)?;
         }
         let (title, value, of_lifetimes) = if let Some(lifetimes) = &mut shown.lifetimes {
             ("Lifetimes", "lifetime_s", std::mem::take(&mut lifetimes.words))
         } else {
             shown.means = unit.map(|unit| (unit, self.min_photons.unwrap_or(1)));
-            ("Image", "count", String::new())
+            (if query.regions.is_some() { "Counts" } else { "Image" }, "count", String::new())
         };
         let header = format!(
-            "{words}{of_lifetimes}; {} in pixels{frames}; tick {}",
+            "{words}{of_lifetimes}; {} in {}{frames}; tick {}",
             counted(counts.report.photons, "photon"),
+            if query.regions.is_some() { "regions" } else { "pixels" },
             first.tick()
         );
-        let figure = FigureKind::Image {
-            title: title.into(),
-            pixels: raster.pixels,
-            lines: raster.lines,
-            pixel_um: used.pixel_um.map(|size| size * f64::from(self.bin_pixels.unwrap_or(1))),
-            value,
+        let (figure, rows) = match &query.regions {
+            Some(regions) => (
+                FigureKind::Regions { title: format!("{title} of regions"), value },
+                counts.regions_table(query, regions, first.tick(), &shown),
+            ),
+            None => {
+                let side = f64::from(self.bin_pixels.unwrap_or(1));
+                let figure = FigureKind::Image {
+                    title: title.into(),
+                    pixels: raster.pixels,
+                    lines: raster.lines,
+                    pixel_um: used.pixel_um.map(|size| size * side),
+                    value,
+                };
+                (figure, counts.table(query, raster, &shown))
+            }
         };
-        let rows = counts.table(query, raster, &shown);
         used.lifetime = shown.lifetimes.map(|of| of.used);
         let query = serde_json::to_value(used)?;
         Ok(Finished { header, query, singles: None, rows, total: None, figure })
@@ -620,6 +661,7 @@ impl Image {
                 None => self.min_photons.filter(|_| has_micro),
             },
             bin_pixels: self.bin_pixels,
+            mask: resolved.query.regions.as_ref().map(MaskUsed::of),
             lifetime: None,
             seen: None,
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
@@ -672,8 +714,11 @@ impl Image {
             .map_or(String::new(), |least| format!("; {of} from {} on", counted(least, "photon")));
         let blocks =
             used.bin_pixels.map_or(String::new(), |side| format!(" in blocks of {side} x {side}"));
+        let regions = resolved.query.regions.as_ref().map_or(String::new(), |regions| {
+            format!(" in {}", counted(regions.labels().len() as u64, "region"))
+        });
         format!(
-            "image of {} x {} pixels{blocks}{lines}{scan}{frames}; photons of {}{apart}{micro}{least}{}",
+            "image of {} x {} pixels{blocks}{regions}{lines}{scan}{frames}; photons of {}{apart}{micro}{least}{}",
             used.pixels,
             used.lines,
             if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
@@ -683,7 +728,7 @@ impl Image {
 }
 
 impl Seen {
-    fn of(counts: &ImageCounts, is_repaired: bool) -> Self {
+    fn of(counts: &ImageCounts, query: &Query) -> Self {
         let (report, frames) = (&counts.report, &counts.frames);
         let FramesSeen { count, fewer, more, other } = frames;
         Self {
@@ -691,6 +736,8 @@ impl Seen {
             photons_outside_lines: report.photons_outside,
             photons_beyond_lines: report.photons_beyond,
             photons_skipped: report.photons_skipped,
+            photons_outside_regions: (query.regions.is_some())
+                .then_some(report.photons_outside_regions),
             line_starts: report.line_starts,
             line_starts_without_end: report.starts_without_end,
             line_ends_without_start: report.ends_without_start,
@@ -699,7 +746,7 @@ impl Seen {
             frames_with_more_lines: *more,
             frames_without_lines: report.frames_empty,
             frame_markers_inside_lines: report.frames_inside_lines,
-            repaired: is_repaired.then_some(RepairedSeen {
+            repaired: query.markers.is_repaired.then_some(RepairedSeen {
                 line_starts_added: report.starts_added,
                 line_ends_added: report.ends_added,
                 frame_markers_added: report.frames_added,

@@ -63,6 +63,8 @@ pub struct Image {
     pub min_photons: Option<u64>,
     /// Pixels are blocks of so many pixels on each side.
     pub bin_pixels: Option<u32>,
+    /// A file with the label of each pixel: regions of pixels with the same label are counted.
+    pub mask: Option<String>,
     /// The tags that are used: photons are those of its channels.
     pub selection: Selection,
 }
@@ -173,7 +175,7 @@ fn cases() -> Vec<Value> {
     ]
 }
 
-const OPTIONS: [RequestOption; 23] = [
+const OPTIONS: [RequestOption; 24] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -289,6 +291,11 @@ const OPTIONS: [RequestOption; 23] = [
         "bin_pixels",
         ValueType::Number("K"),
         "Take blocks of K x K pixels as pixels",
+    ),
+    RequestOption::new(
+        "mask",
+        ValueType::Path("FILE"),
+        "Count regions in place of pixels: the label of each pixel, 0 outside, as .npy or as .tif of one page",
     ),
 ];
 

@@ -26,6 +26,11 @@ impl<'a> Bytes<'a> {
         Self { file: payload.file, size: payload.size }
     }
 
+    /// Those of a file of `size` bytes.
+    pub fn of_file(file: &'a File, size: u64) -> Self {
+        Self { file, size }
+    }
+
     /// Reads `len` bytes from byte `at` on. They are inside the file before memory is taken for them.
     pub fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, TableFault> {
         let mut bytes = Vec::new();

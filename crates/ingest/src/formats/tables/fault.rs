@@ -4,6 +4,7 @@ use std::{
     cell::Cell,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
 };
 
 use crate::{
@@ -25,7 +26,12 @@ pub(crate) enum TableFault {
 impl TableFault {
     /// The error for the file of `payload`.
     pub(crate) fn name(self, payload: &Payload<'_>) -> Error {
-        let path = payload.path.to_path_buf();
+        self.at(payload.path)
+    }
+
+    /// The error for the file at `path`.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        let path = path.to_path_buf();
         match self {
             Self::Io(error) if is_shrunk(&error) => Error::Shrunk { path },
             Self::Io(error) => io_error(&path, "read")(error),

@@ -7,6 +7,7 @@ pub(crate) mod arrow;
 pub(crate) mod bytes;
 pub(crate) mod fault;
 pub(crate) mod fixed;
+pub(crate) mod mask_size;
 mod notes;
 pub(crate) mod numpy;
 pub(crate) mod parquet;

@@ -5,7 +5,7 @@
 //!
 //! Counts that fit into a cache are counted by rows, in a copy of each thread, and so are more of them if frames have few
 //! rows. Others are counted by bands of lines: the rows of these lines in all frames, by one thread, so that a band stays
-//! in the cache and nothing is copied.
+//! in the cache and nothing is copied. The regions of a frame are one line: frames apart are bands.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use tagq_store::{Channels, Times};
 use super::{
     Image, ImageReport, PixelMicro,
     lines::{Line, SourceLines},
-    walk::{PhotonRows, Photons, PixelWalk, Region, Thread},
+    walk::{FirstLine, PhotonRows, Photons, PixelWalk, Thread},
 };
 use crate::{
     kinds::micro_bins::BinTable,
@@ -35,8 +35,9 @@ const BAND_ROWS: usize = 1 << 11;
 pub(super) const COPIED_MAX: usize = 1 << 20;
 const BANDS: usize = 16;
 
-/// The places of photons: in pixels, in no line, in lines beyond the last one, and in lines that are left out.
-pub(super) const PLACES: usize = 4;
+/// The places of photons: in pixels, in no line, in lines beyond the last one, in lines that are left out, and in pixels
+/// of no region.
+pub(super) const PLACES: usize = 5;
 
 /// Returns the counts of the pixels, and the photons of the report.
 pub(super) fn count(
@@ -58,13 +59,13 @@ pub(super) fn count(
     let pass = recording.pass(range);
     let walk = PixelWalk::new(image, table.as_ref());
     let count = |morsel: &PhotonRows<'_>,
-                 region: Region,
+                 first: FirstLine,
                  thread: &mut Thread,
                  counts: &mut [u64],
                  places: &mut [u64]| {
         // Times out of order would be in no pixel; the query then fails after the pass.
         if morsel.source.is_in_order(execution.simd, morsel.rows.clone()) {
-            walk.walk(morsel, region, thread, counts, places);
+            walk.walk(morsel, first, thread, counts, places);
         }
     };
     let (counts, places) = if let Some(bands) = Bands::of(image, execution, scans, recording) {
@@ -97,7 +98,7 @@ pub(super) fn count(
         let numbers = image.size().0 * image.stride();
         let of_morsel = |morsel: &PhotonRows<'_>, thread: &mut Thread, counts: &mut [u64]| {
             let (counts, places) = counts.split_at_mut(numbers);
-            count(morsel, Region { first_line: 0 }, thread, counts, places);
+            count(morsel, FirstLine(0), thread, counts, places);
             0
         };
         let (mut counts, _) =
@@ -105,12 +106,14 @@ pub(super) fn count(
         let places = counts.split_off(numbers);
         (counts, <[u64; PLACES]>::try_from(places).unwrap_or_default())
     };
-    let [photons, photons_outside, photons_beyond, photons_skipped] = places;
+    let [photons, photons_outside, photons_beyond, photons_skipped, photons_outside_regions] =
+        places;
     let report = ImageReport {
         photons,
         photons_outside,
         photons_beyond,
         photons_skipped,
+        photons_outside_regions,
         ..ImageReport::default()
     };
     (counts, report)
@@ -172,8 +175,8 @@ impl Bands {
         // With a number of rows for morsels, tests cut images of a few pixels.
         let cached = execution.morsel_rows.unwrap_or(CACHED);
         let least = execution.morsel_rows.map_or(BAND_ROWS, |_| 1);
-        let lines = image.raster.lines as usize;
-        let of_line = image.raster.pixels as usize * image.stride();
+        let (lines, side) = image.grid();
+        let of_line = side * image.stride();
         let frames = if image.is_apart { image.frames } else { 1 };
         if frames * image.planes() * lines * of_line <= cached {
             return None;
@@ -242,7 +245,7 @@ impl Bands {
         &self,
         pass: &Pass<'_>,
         rows: Vec<Vec<PhotonRows<'_>>>,
-        count: impl Fn(&PhotonRows<'_>, Region, &mut Thread, &mut [u64], &mut [u64]) + Sync,
+        count: impl Fn(&PhotonRows<'_>, FirstLine, &mut Thread, &mut [u64], &mut [u64]) + Sync,
     ) -> (Vec<u64>, [u64; PLACES]) {
         let mut counts = vec![0; self.frames * self.planes * self.lines * self.of_line];
         let pieces = pass.in_pieces(rows.iter().map(Vec::len).sum());
@@ -253,13 +256,13 @@ impl Bands {
             |thread: &mut Thread,
              (band, (rows, counts)): (usize, (Vec<PhotonRows<'_>>, &mut [u64]))| {
                 let (plane, band) = (band / self.of_plane(), band % self.of_plane());
-                let region = Region { first_line: plane * self.lines + band * self.lines_of_band };
+                let first = FirstLine(plane * self.lines + band * self.lines_of_band);
                 let mut places = [0; PLACES];
                 for rows in &rows {
                     if pieces.begin().is_err() {
                         break;
                     }
-                    count(rows, region, thread, counts, &mut places);
+                    count(rows, first, thread, counts, &mut places);
                 }
                 places
             };

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use tagq_store::Channels;
 
 use super::{
-    Image, ImageReport,
+    Image, ImageReport, Raster,
     repair::{FoundMarker, Marker, repaired},
 };
 use crate::{
@@ -34,6 +34,30 @@ pub(super) struct Line {
     pub frame: usize,
     /// The row of the marker that begins it.
     pub row: usize,
+}
+
+/// The place of a line in its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinePlace {
+    /// A row of the image.
+    Row(usize),
+    /// After the last row.
+    Beyond,
+    /// In lines or frames that are left out.
+    Skipped,
+}
+
+impl Line {
+    pub(super) fn place(&self, raster: &Raster) -> LinePlace {
+        let &Raster { lines, first_line, first_frame, .. } = raster;
+        let is_skipped = self.frame < first_frame as usize;
+        match self.number.checked_sub(first_line.into()).filter(|_| !is_skipped) {
+            None => LinePlace::Skipped,
+            Some(row) if row >= lines.into() => LinePlace::Beyond,
+            #[expect(clippy::cast_possible_truncation, reason = "below the lines of the raster")]
+            Some(row) => LinePlace::Row(row as usize),
+        }
+    }
 }
 
 /// The lines of a source.

@@ -1,16 +1,19 @@
 //! Images by markers: photons counted in the pixels of lines, which begin and end at marker tags.
 //!
-//! `repair` puts in lost markers, `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk` finds the photons of lines,
-//! `sums` adds them up, and `count` divides the work.
+//! `repair` puts in lost markers, `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk`
+//! finds the photons of lines, `sums` adds them up, `count` divides the work, and `regions` puts pixels together.
 
 mod count;
 mod lines;
 mod pixels;
+mod regions;
 mod repair;
 mod sums;
 mod walk;
 
 use std::f64::consts::FRAC_PI_2;
+
+pub use regions::{REGIONS_MAX, Regions};
 
 use super::{histogram::Bins, kind::Kind};
 use crate::{
@@ -38,6 +41,8 @@ pub struct Image {
     pub photons: Vec<u16>,
     /// The pixels.
     pub raster: Raster,
+    /// The regions that are counted in place of pixels; they have a label for each pixel of the raster.
+    pub regions: Option<Regions>,
     /// How micro times are counted in each pixel.
     pub micro: PixelMicro,
     /// Whether each frame has pixels of its own; else the frames are added up.
@@ -119,10 +124,13 @@ pub enum PixelMicro {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imaged {
     /// Numbers of a pixel, see [`PixelCounts`]; the pixels of a line follow each other, then the lines, then the
-    /// channels, then the frames.
+    /// channels, then the frames. With regions, numbers of a region; the regions follow each other, then the channels, then
+    /// the frames.
     pub counts: Vec<u64>,
     /// How many numbers a pixel has.
     pub stride: usize,
+    /// The ticks in the range that lines spent in each region, frame by frame if these are apart; empty without regions.
+    pub dwell: Vec<u64>,
     /// The lines of each frame that begins in the range, those that are left out with them; 0 for other frames and for
     /// frames that are left out.
     pub lines: Vec<u64>,
@@ -159,10 +167,12 @@ pub struct ImageReport {
     pub frames_added: u64,
     /// Double markers of lines and frames that were left out.
     pub doubles_left_out: u64,
+    /// Photons in pixels that are in no region.
+    pub photons_outside_regions: u64,
 }
 
 /// The number of values of a report.
-const REPORT: usize = 13;
+const REPORT: usize = 14;
 
 impl ImageReport {
     /// Returns its numbers, in an order that is part of the partials of images.
@@ -182,6 +192,7 @@ impl ImageReport {
             ends_added,
             frames_added,
             doubles_left_out,
+            photons_outside_regions,
         } = *self;
         [
             photons,
@@ -197,6 +208,7 @@ impl ImageReport {
             ends_added,
             frames_added,
             doubles_left_out,
+            photons_outside_regions,
         ]
     }
 
@@ -215,6 +227,7 @@ impl ImageReport {
             ends_added,
             frames_added,
             doubles_left_out,
+            photons_outside_regions,
         ] = numbers;
         Self {
             photons,
@@ -230,6 +243,7 @@ impl ImageReport {
             ends_added,
             frames_added,
             doubles_left_out,
+            photons_outside_regions,
         }
     }
 
@@ -299,12 +313,26 @@ impl Image {
         if self.is_by_channel { self.photons.len() } else { 1 }
     }
 
-    /// Returns the number of pixels, and how many numbers are counted in all.
-    pub fn size(&self) -> (usize, usize) {
-        let of_plane = self.raster.pixels as usize * self.raster.lines as usize;
+    /// Returns the lines of a frame, and the pixels of a line. With regions, a frame is one line of them.
+    fn grid(&self) -> (usize, usize) {
+        match &self.regions {
+            Some(regions) => (1, regions.labels().len()),
+            None => (self.raster.lines as usize, self.raster.pixels as usize),
+        }
+    }
+
+    /// Returns how many times of regions there are: of each frame if frames are apart.
+    fn dwells(&self) -> usize {
         let frames = if self.is_apart { self.frames } else { 1 };
-        let pixels = of_plane.saturating_mul(frames).saturating_mul(self.planes());
-        let numbers = pixels.saturating_mul(self.stride());
+        self.regions.as_ref().map_or(0, |regions| regions.labels().len().saturating_mul(frames))
+    }
+
+    /// Returns the number of pixels or regions, and how many numbers are counted in all.
+    pub fn size(&self) -> (usize, usize) {
+        let (lines, side) = self.grid();
+        let frames = if self.is_apart { self.frames } else { 1 };
+        let pixels = (lines * side).saturating_mul(frames).saturating_mul(self.planes());
+        let numbers = pixels.saturating_mul(self.stride()).saturating_add(self.dwells());
         (pixels, numbers.saturating_add(self.frames).saturating_add(REPORT))
     }
 
@@ -321,7 +349,17 @@ impl Countable for Image {
 
     fn key(&self) -> String {
         // No `..` here: a new field must be added to the key.
-        let Self { markers, photons, raster, micro, is_apart, is_by_channel, frames, scope } = self;
+        let Self {
+            markers,
+            photons,
+            raster,
+            regions,
+            micro,
+            is_apart,
+            is_by_channel,
+            frames,
+            scope,
+        } = self;
         let Markers { line, line_end, frame, is_repaired } = markers;
         let Raster { pixels, lines, first_line, first_frame, is_two_way, sine } = raster;
         let touched: Vec<u16> = [Some(*line), *line_end, *frame]
@@ -337,7 +375,7 @@ impl Countable for Image {
         };
         format!(
             "image; lines {line} to {}; frames {}, {} of {frames}{}; photons {}{}; {pixels} x {lines} after \
-             {first_line}, {first_frame}{}{}{micro}{}",
+             {first_line}, {first_frame}{}{}{}{micro}{}",
             some(line_end),
             some(frame),
             if *is_apart { "apart" } else { "together" },
@@ -349,6 +387,9 @@ impl Countable for Image {
                 let of = if sine.is_of_period { " of the period" } else { "" };
                 format!("; sine {}{of}", sine.thousandths)
             }),
+            regions
+                .as_ref()
+                .map_or(String::new(), |regions| format!("; regions {}", regions.digest())),
             delays(scope, Some(&touched)),
         )
     }
@@ -373,7 +414,13 @@ impl Countable for Image {
         let scans = lines::of_sources(self, recording, range, execution);
         let (mut counts, report) = count::count(self, recording, range, execution, &scans);
         counts.resize(numbers, 0);
-        let (lines, rest) = counts[pixels * self.stride()..].split_at_mut(self.frames);
+        let mut rest = &mut counts[pixels * self.stride()..];
+        if let Some(regions) = &self.regions {
+            let (dwell, after) = rest.split_at_mut(self.dwells());
+            dwell.copy_from_slice(&regions::dwell(self, regions, &scans, range));
+            rest = after;
+        }
+        let (lines, rest) = rest.split_at_mut(self.frames);
         let mut report = report;
         for scan in &scans {
             let lines::MarkerCounts { report: of_markers, lines: of_frames } = &scan.counts;
@@ -402,6 +449,10 @@ impl Kind for Image {
         {
             return Err(Error::Raster);
         }
+        let pixels = self.raster.pixels as usize * self.raster.lines as usize;
+        if self.regions.as_ref().is_some_and(|regions| !regions.is_of(pixels)) {
+            return Err(Error::Regions);
+        }
         if let PixelMicro::Bins(bins) = &self.micro {
             bins.check()?;
         }
@@ -412,10 +463,11 @@ impl Kind for Image {
         let (pixels, numbers) = self.size();
         let mut counts = counts.bins(numbers)?.0;
         let stride = self.stride();
-        let mut lines = counts.split_off(pixels * stride);
+        let mut dwell = counts.split_off(pixels * stride);
+        let mut lines = dwell.split_off(self.dwells());
         let report = lines.split_off(self.frames);
         let report = <[u64; REPORT]>::try_from(report).unwrap_or_default();
-        Ok(Imaged { counts, stride, lines, report: ImageReport::of_numbers(report) })
+        Ok(Imaged { counts, stride, dwell, lines, report: ImageReport::of_numbers(report) })
     }
 
     fn add_to_plan(

@@ -68,6 +68,19 @@ impl LinePixels {
         u64::try_from(m).map_or(division, |m| Self::Reciprocal { m, shift })
     }
 
+    /// Returns the first tick of a pixel of a line with so many pixels and ticks; of the pixel after the last one the length.
+    pub(super) fn edge(&self, pixel: u32, pixels: u32, length: u64) -> u64 {
+        let first = || (u128::from(pixel) * u128::from(length)).div_ceil(pixels.into());
+        match self {
+            Self::Reciprocal { .. } | Self::Division { .. } => {
+                u64::try_from(first()).unwrap_or(length)
+            }
+            Self::Edges(edges) => {
+                edges.get(pixel as usize).map_or(length, |&edge| edge.min(length))
+            }
+        }
+    }
+
     /// Returns the pixel of a tick of the line; those of later ticks are not before it.
     #[cfg(test)]
     fn at(&self, tick: u64) -> u64 {

@@ -8,8 +8,8 @@ use std::ops::Range;
 use tagq_store::{Channels, MicroColumn};
 
 use super::{
-    Image, PixelCounts, PixelMicro, Raster,
-    lines::Line,
+    Image, PixelCounts, PixelMicro,
+    lines::{Line, LinePlace},
     pixels::{LinePixels, SineEdges, by_division, by_reciprocal},
     sums::{NarrowMicro, PhotonCount, RunningSums, WideMicro},
 };
@@ -20,8 +20,8 @@ use crate::{
 
 /// Rows that are decoded together, which stay in the fastest cache.
 const DECODED: usize = 1 << 11;
-/// The place of a row that is no photon.
-const NO_PIXEL: u32 = u32::MAX;
+/// The place of a row that is no photon, or of a pixel that is in no region.
+pub(super) const NO_PIXEL: u32 = u32::MAX;
 /// A line with this many pixels for each row is counted row by row.
 const SPARSE: usize = 4;
 
@@ -42,12 +42,9 @@ pub(super) struct Photons {
     pub is_one: Vec<bool>,
 }
 
-/// The lines that are counted.
+/// The number of lines of the image before those that are counted, those of earlier frames with them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Region {
-    /// The number of lines of the image before them, those of earlier frames with them.
-    pub first_line: usize,
-}
+pub(super) struct FirstLine(pub usize);
 
 /// The buffers and pixels that a thread keeps from line to line.
 #[derive(Default)]
@@ -80,11 +77,11 @@ impl<'a> PixelWalk<'a> {
         Self { image, sine: SineEdges::of(&image.raster), bins }
     }
 
-    /// Adds photons to the counts of the lines of the region, and to those of their places.
+    /// Adds photons to the counts of the lines from the first one on, and to those of their places.
     pub fn walk(
         &self,
         morsel: &PhotonRows<'_>,
-        region: Region,
+        first: FirstLine,
         thread: &mut Thread,
         counts: &mut [u64],
         places: &mut [u64],
@@ -95,11 +92,11 @@ impl<'a> PixelWalk<'a> {
             let rows = start..rows.end.min(start + DECODED);
             let times = source.tags.time.read(rows.clone(), &mut buffer);
             // Lines before the first of these times have ended.
-            let first = times.first().map_or(0, |&first| {
+            let begun = times.first().map_or(0, |&first| {
                 lines.partition_point(|line| line.end.saturating_sub(photons.delay) <= first)
             });
             let mut done = 0;
-            for line in &lines[first..] {
+            for line in &lines[begun..] {
                 if done == times.len() {
                     break;
                 }
@@ -115,14 +112,17 @@ impl<'a> PixelWalk<'a> {
                 if of_line.is_empty() {
                     continue;
                 }
-                let place = self.place(line);
-                if let LinePlace::Row(row) = place {
-                    let times = &times[begin..end];
-                    let of_line = LineRows { line, row, rows: of_line, times };
-                    places[0] += self.count_line(morsel, &of_line, region, thread, counts);
-                } else {
-                    let place = if place == LinePlace::Beyond { 2 } else { 3 };
-                    places[place] += morsel.photons_in(of_line);
+                match line.place(&self.image.raster) {
+                    LinePlace::Row(row) => {
+                        let times = &times[begin..end];
+                        let of_line = LineRows { line, row, rows: of_line, times };
+                        let [inside, outside] =
+                            self.count_line(morsel, &of_line, first, thread, counts);
+                        places[0] += inside;
+                        places[4] += outside;
+                    }
+                    LinePlace::Beyond => places[2] += morsel.photons_in(of_line),
+                    LinePlace::Skipped => places[3] += morsel.photons_in(of_line),
                 }
             }
             places[1] += morsel.photons_in(rows.start + done..rows.end);
@@ -130,55 +130,52 @@ impl<'a> PixelWalk<'a> {
         thread.times = buffer;
     }
 
-    fn place(&self, line: &Line) -> LinePlace {
-        let Raster { lines, first_line, first_frame, .. } = self.image.raster;
-        let is_skipped = line.frame < first_frame as usize;
-        match line.number.checked_sub(first_line.into()).filter(|_| !is_skipped) {
-            None => LinePlace::Skipped,
-            Some(row) if row >= lines.into() => LinePlace::Beyond,
-            #[expect(clippy::cast_possible_truncation, reason = "below the lines of the raster")]
-            Some(row) => LinePlace::Row(row as usize),
-        }
-    }
-
-    /// Counts the photons among rows that are all in a line. Returns how many there are.
+    /// Counts the photons among rows that are all in a line. Returns how many are counted, and how many are in no region.
     fn count_line(
         &self,
         morsel: &PhotonRows<'_>,
         of: &LineRows<'_>,
-        region: Region,
+        first: FirstLine,
         thread: &mut Thread,
         counts: &mut [u64],
-    ) -> u64 {
-        let Image { raster, is_apart, .. } = self.image;
+    ) -> [u64; 2] {
+        let Image { raster, regions, is_apart, .. } = self.image;
         let length = of.line.start.abs_diff(of.line.end);
         if thread.pixels.as_ref().is_none_or(|&(known, _)| known != length) {
             thread.pixels = Some((length, LinePixels::of(raster, self.sine.as_ref(), length)));
         }
-        let (lines, side) = (raster.lines as usize, raster.pixels as usize);
+        let (lines, side) = self.image.grid();
         let frame = if *is_apart { of.line.frame } else { 0 };
         let plane = frame * self.image.planes() + morsel.photons.plane;
-        let row = plane * lines + of.row;
+        let row = plane * lines + regions.as_ref().map_or(of.row, |_| 0);
         let of_line = side * self.image.stride();
         // Frames are no more than the facts allow, unless the rows are damaged.
         let Some(counts) = row
-            .checked_sub(region.first_line)
+            .checked_sub(first.0)
             .and_then(|row| counts.get_mut(row * of_line..(row + 1) * of_line))
         else {
-            return 0;
+            return [0; 2];
         };
-        let Thread { pixels: Some((_, pixels)), places, sums, .. } = thread else { return 0 };
+        let Thread { pixels: Some((_, pixels)), places, sums, .. } = thread else { return [0; 2] };
         let is_backward = raster.is_two_way && of.line.number % 2 == 1;
-        #[expect(clippy::cast_possible_truncation, reason = "below 65,535")]
-        let last = side as u32 - 1;
+        let last = raster.pixels - 1;
         places.clear();
         morsel.add_places(of, pixels, is_backward.then_some(last), places);
-        let line = CountedLine { places, is_backward, stride: self.image.stride() };
+        let mut outside = 0;
+        if let Some(regions) = regions {
+            outside = to_regions(places, regions.line(of.row, raster.pixels as usize));
+        }
+        let line = CountedLine {
+            places,
+            is_backward,
+            has_regions: regions.is_some(),
+            stride: self.image.stride(),
+        };
         let micro = match &self.image.micro {
             PixelMicro::None => None,
             PixelMicro::Mean | PixelMicro::Bins(_) => morsel.source.micro,
         };
-        match micro {
+        let inside = match micro {
             None => line.count(&mut sums.photons, std::iter::repeat(()), side, counts),
             Some(MicroColumn::U16(micro)) => {
                 let micro = micro.read(of.rows.clone());
@@ -190,19 +187,19 @@ impl<'a> PixelWalk<'a> {
                 line.count_bins(self.bins, micro, counts);
                 line.count(&mut sums.wide, micro.iter().copied(), side, counts)
             }
-        }
+        };
+        [inside, outside]
     }
 }
 
-/// The place of a line in its frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinePlace {
-    /// A row of the image.
-    Row(usize),
-    /// After the last row.
-    Beyond,
-    /// In lines or frames that are left out.
-    Skipped,
+/// Puts regions in place of the pixels of rows. Returns how many photons are in no region.
+fn to_regions(places: &mut [u32], of_line: &[u32]) -> u64 {
+    let mut outside = 0;
+    for place in places.iter_mut().filter(|place| **place != NO_PIXEL) {
+        *place = of_line.get(*place as usize).copied().unwrap_or(NO_PIXEL);
+        outside += u64::from(*place == NO_PIXEL);
+    }
+    outside
 }
 
 /// Rows that are all in a line.
@@ -289,6 +286,8 @@ impl PhotonRows<'_> {
 struct CountedLine<'a> {
     places: &'a [u32],
     is_backward: bool,
+    /// Whether places are regions, which do not follow each other in time.
+    has_regions: bool,
     stride: usize,
 }
 
@@ -306,7 +305,7 @@ impl CountedLine<'_> {
     ) -> u64 {
         let rows = self.places.iter().zip(micro);
         let mut sum = S::default();
-        if side > SPARSE * self.places.len() {
+        if self.has_regions || side > SPARSE * self.places.len() {
             for (&place, micro) in rows {
                 if place != NO_PIXEL {
                     let (before, at) = (sum, place as usize * self.stride);

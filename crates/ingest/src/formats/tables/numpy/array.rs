@@ -20,7 +20,7 @@ use crate::{
     settings::Settings,
 };
 
-pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest description.
 const DESCRIPTION_BYTES_MAX: u32 = 64 * 1024;
 /// Lists in lists of a description.
@@ -36,7 +36,7 @@ pub(super) struct Array {
     pub of: DType,
     pub item_bytes: usize,
     pub items: u64,
-    order: Order,
+    pub order: Order,
 }
 
 /// Where the numbers of a column are: the bytes `offset` of each `stride` bytes, from byte `start` of the array on.

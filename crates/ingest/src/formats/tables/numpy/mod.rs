@@ -3,12 +3,15 @@
 
 mod archive;
 mod array;
+mod mask;
 
 use std::sync::Arc;
 
-use array::{Array, MAGIC};
+use array::Array;
 
 pub(crate) use archive::is_start as is_arrays;
+pub(crate) use array::MAGIC;
+pub(crate) use mask::labels;
 
 use tagq_store::Recording;
 

@@ -1,0 +1,211 @@
+//! Regions of an image on the command line: sums over pixels by label, lifetimes of known truth, files that are no mask.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::{
+    image_lifetimes::{PHOTONS, SIDE, scan},
+    support::{Output, command, output},
+};
+
+fn ask(folder: &Path, words: &str) -> Output {
+    output(command().arg("image").args(words.split_whitespace()).current_dir(folder))
+}
+
+fn answer(folder: &Path, words: &str) -> Value {
+    let asked = ask(folder, &format!("{words} --json"));
+    assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+    serde_json::from_slice(&asked.stdout).unwrap()
+}
+
+/// An array of NumPy of two bytes an item.
+pub(crate) fn npy([lines, pixels]: [u64; 2], labels: impl IntoIterator<Item = u16>) -> Vec<u8> {
+    let head =
+        format!("{{'descr': '<u2', 'fortran_order': False, 'shape': ({lines}, {pixels}), }}");
+    let head = format!("{head:<117}\n");
+    let items = labels.into_iter().flat_map(u16::to_le_bytes);
+    b"\x93NUMPY\x01\x00\x76\x00".iter().copied().chain(head.bytes()).chain(items).collect()
+}
+
+/// The label of a pixel: 40 in the right half, 7 in the left half, and 0 in the first line.
+fn label(line: u64, pixel: u64) -> u16 {
+    match (line, pixel < SIDE / 2) {
+        (0, _) => 0,
+        (_, true) => 7,
+        (_, false) => 40,
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("scan.ptu"), scan()).unwrap();
+    let labels = (0..SIDE * SIDE).map(|at| label(at / SIDE, at % SIDE));
+    fs::write(folder.path().join("mask.npy"), npy([SIDE, SIDE], labels)).unwrap();
+    folder
+}
+
+#[test]
+fn regions_are_the_sums_of_their_pixels() {
+    let folder = folder();
+    let numbers = |row: &Value| -> Vec<u64> {
+        let list = row["micro_counts"].as_array().unwrap();
+        list.iter().map(|count| count.as_u64().unwrap()).collect()
+    };
+    for words in [
+        "--micro --bin 1ns",
+        "--micro --bin 1ns --lines 4 --frames apart",
+        "--micro --bin 1ns --scan two-way-sinusoidal --sine 70 --from 0.5ms --to 1.3ms",
+        "--micro --bin 1ns --sum scan.ptu",
+        "--micro --bin 1ns --delay 1=-3us --channels 1",
+    ] {
+        let lines = if words.contains("--lines 4") { 4 } else { SIDE };
+        let labels = (0..lines * SIDE).map(|at| label(at / SIDE, at % SIDE));
+        fs::write(folder.path().join("mask.npy"), npy([lines, SIDE], labels)).unwrap();
+        let pixels = answer(folder.path(), &format!("{words} scan.ptu"));
+        let regions = answer(folder.path(), &format!("{words} --mask mask.npy scan.ptu"));
+        let mut sums: BTreeMap<(u64, u16), (u64, Vec<u64>)> = BTreeMap::new();
+        let mut outside = 0;
+        for row in pixels["rows"].as_array().unwrap() {
+            let [line, pixel, count] =
+                ["line", "pixel", "count"].map(|key| row[key].as_u64().unwrap());
+            let label = label(line, pixel);
+            if label == 0 {
+                outside += count;
+                continue;
+            }
+            let frame = row["frame"].as_u64().unwrap_or_default();
+            let (sum, bins) = sums.entry((frame, label)).or_default();
+            *sum += count;
+            let more = numbers(row);
+            bins.resize(more.len(), 0);
+            bins.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+        let rows = regions["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), sums.len(), "{words}");
+        for (row, ((frame, label), (count, bins))) in rows.iter().zip(sums) {
+            assert_eq!(row["frame"].as_u64().unwrap_or_default(), frame, "{words}");
+            assert_eq!(row["label"], label, "{words}");
+            assert_eq!(row["pixels"], (lines - 1) * SIDE / 2, "{words}");
+            assert_eq!((&row["count"], numbers(row)), (&json!(count), bins), "{words}");
+            let value = |key: &str| row[key].as_f64().unwrap();
+            let (rate, err) = (value("rate_hz"), value("rate_err_hz"));
+            assert!((rate * value("dwell_s") / count as f64 - 1.0).abs() < 1e-12, "{words}");
+            assert!((err * value("dwell_s") / value("count_err") - 1.0).abs() < 1e-12, "{words}");
+        }
+        let [of_pixels, of_regions] = [&pixels, &regions].map(|answer| &answer["query"]["seen"]);
+        assert_eq!(of_regions["photons_outside_regions"], outside, "{words}");
+        assert_eq!(of_pixels.get("photons_outside_regions"), None);
+        let inside = of_regions["photons_in_pixels"].as_u64().unwrap();
+        assert_eq!(of_pixels["photons_in_pixels"], inside + outside, "{words}");
+        assert_eq!(of_pixels["photons_outside_lines"], of_regions["photons_outside_lines"]);
+        let mask = &regions["query"]["mask"];
+        assert_eq!(mask["regions"], 2, "{mask}");
+        assert_eq!(mask["pixels"], (lines - 1) * SIDE, "{mask}");
+    }
+}
+
+/// A pixel is 2,000 pulses of 10 ns long.
+#[test]
+fn dwell_times_are_those_of_the_pixels() {
+    let folder = folder();
+    let regions = answer(folder.path(), "--mask mask.npy scan.ptu");
+    let pixels = (SIDE - 1) * SIDE / 2;
+    for row in regions["rows"].as_array().unwrap() {
+        let dwell = row["dwell_s"].as_f64().unwrap();
+        assert!((dwell / (pixels as f64 * 20e-6) - 1.0).abs() < 1e-9, "{row}");
+        let photons = pixels * u64::from(2 * PHOTONS);
+        assert_eq!(row["count"], photons);
+    }
+}
+
+#[test]
+fn lifetimes_of_regions_are_the_truth() {
+    let folder = folder();
+    for words in ["--lifetime", "--lifetime mean", "--lifetime phasor", "--lifetime exp --irf tail"]
+    {
+        let regions =
+            answer(folder.path(), &format!("{words} --channels 1 --mask mask.npy scan.ptu"));
+        let rows = regions["rows"].as_array().unwrap();
+        assert_eq!(
+            regions["query"]["lifetime"]["period_s"].as_f64().map(|of| (of * 1e12).round()),
+            Some(1e4)
+        );
+        for (row, truth) in rows.iter().zip([1.0, 3.0]) {
+            let [tau, err] =
+                ["lifetime_s", "lifetime_s_err"].map(|key| row[key].as_f64().unwrap() * 1e9);
+            // 8,400 photons: their errors are about τ/√8400, 1 to 3 %.
+            assert!((tau - truth).abs() < 5.0 * err && err < 0.05 * truth, "{words}: {row}");
+            assert_eq!(row["micro_mean_s"], Value::Null);
+        }
+        assert_eq!(rows.len(), 2);
+    }
+    // 28 pixels of 300 photons have a background of 28 times that of one.
+    let counts = answer(
+        folder.path(),
+        "--lifetime mean --min-photons 8401 --channels 1 --mask mask.npy scan.ptu",
+    );
+    assert!(counts["rows"].as_array().unwrap().iter().all(|row| row["lifetime_s"].is_null()));
+}
+
+#[test]
+fn what_is_no_mask_is_refused() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("small.npy"), npy([2, 3], [0, 1, 2, 3, 4, 5])).unwrap();
+    fs::write(path.join("none.npy"), npy([SIDE, SIDE], vec![0; 64])).unwrap();
+    fs::write(path.join("text.npy"), "label\n").unwrap();
+    fs::create_dir(path.join("folder.npy")).unwrap();
+    for (words, reason) in [
+        (
+            "--mask small.npy",
+            "--mask small.npy: it has 2 lines of 3 pixels, and the image has 8 lines of 8 pixels",
+        ),
+        ("--mask none.npy", "1 to 65,535 labels other than 0"),
+        ("--mask text.npy", "it is no mask"),
+        ("--mask folder.npy", "it is no mask"),
+        ("--mask nowhere.npy", "cannot read"),
+        ("--mask mask.npy --bin-pixels 2", "excludes"),
+        ("--mask mask.npy -o mask.tif", "a TIFF holds one image"),
+        ("--mask mask.npy --pixels 60000 --lines 60000", "pixels of a mask would take"),
+    ] {
+        let said = ask(path, &format!("{words} scan.ptu"));
+        assert!(
+            said.code == 2 && said.stderr.contains(reason),
+            "{words}: {} {}",
+            said.code,
+            said.stderr
+        );
+    }
+    // To open a pipe without a writer would wait.
+    #[cfg(unix)]
+    {
+        let made = std::process::Command::new("mkfifo").arg(path.join("pipe.npy")).status();
+        if made.is_ok_and(|status| status.success()) {
+            let said = ask(path, "--mask pipe.npy scan.ptu");
+            assert!(said.code == 2 && said.stderr.contains("it is no mask"), "{}", said.stderr);
+        }
+    }
+}
+
+#[test]
+fn regions_are_tables_files_and_figures() {
+    let folder = folder();
+    let path = folder.path();
+    for name in ["regions.csv", "regions.parquet", "regions.arrow", "regions.json", "regions.svg"] {
+        let said = ask(path, &format!("--mask mask.npy -o {name} scan.ptu"));
+        assert_eq!(said.code, 0, "{name}: {}", said.stderr);
+    }
+    let figure = fs::read_to_string(path.join("regions.svg")).unwrap();
+    assert!(figure.contains("label 40") && figure.contains("Counts of regions"), "{figure}");
+    let lifetimes = ask(path, "--mask mask.npy --lifetime --plot --format table scan.ptu");
+    assert!(String::from_utf8_lossy(&lifetimes.stdout).contains("label 7"), "{}", lifetimes.stderr);
+    let again = output(command().args(["reproduce", "regions.json"]).current_dir(path));
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    // Runs are added if they have the same mask; its file may change between two answers.
+    let first = answer(path, "--mask mask.npy scan.ptu");
+    fs::write(path.join("mask.npy"), npy([SIDE, SIDE], (0..64).map(|at| at % 3))).unwrap();
+    let second = answer(path, "--mask mask.npy scan.ptu");
+    assert_ne!(first["query"]["mask"]["digest"], second["query"]["mask"]["digest"]);
+    assert_eq!(second["rows"].as_array().unwrap().len(), 2);
+}
