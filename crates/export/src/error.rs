@@ -25,7 +25,7 @@ pub enum Error {
     Description(#[from] serde_json::Error),
     /// Only one image can be written as TIFF.
     #[error(
-        "a TIFF holds one image: what `tagq image` counts without `mask` in one run or in a sum of runs; write another format"
+        "a TIFF holds one image: what `tagq image` counts without a mask in one run or in a sum of runs; write another format"
     )]
     NoImage,
     /// An image without frames has no pages.

@@ -2,7 +2,7 @@
 //!
 //! The crate `tiff` decodes it; its buffers are limited to the size of the image. Source: TIFF, revision 6.0.
 
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 
 use tiff::{
     ColorType, TiffError,
@@ -96,7 +96,11 @@ fn of_numbers(numbers: DecodingResult) -> Result<Vec<u32>, TableFault> {
 
 fn fault(error: TiffError) -> TableFault {
     match error {
-        TiffError::IoError(error) if is_shrunk(&error) || error.raw_os_error().is_some() => {
+        // Offsets above 63 bits are no places of files.
+        TiffError::IoError(error)
+            if is_shrunk(&error)
+                || error.raw_os_error().is_some() && error.kind() != ErrorKind::InvalidInput =>
+        {
             TableFault::Io(error)
         }
         TiffError::UnsupportedError(error) => TableFault::Refused(format!(

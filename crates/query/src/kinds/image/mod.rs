@@ -1,9 +1,11 @@
 //! Images by markers: photons counted in the pixels of lines, which begin and end at marker tags.
 //!
 //! `repair` puts in lost markers, `lines` makes lines of the markers, `pixels` finds the pixel of a time in a line, `walk`
-//! finds the photons of lines, `sums` adds them up, `count` divides the work, and `regions` puts pixels together.
+//! finds the photons of lines, `sums` adds them up, `count` divides the work, `regions` puts pixels together, and `dwell` is
+//! the time of lines in them.
 
 mod count;
+mod dwell;
 mod lines;
 mod pixels;
 mod regions;
@@ -417,7 +419,7 @@ impl Countable for Image {
         let mut rest = &mut counts[pixels * self.stride()..];
         if let Some(regions) = &self.regions {
             let (dwell, after) = rest.split_at_mut(self.dwells());
-            dwell.copy_from_slice(&regions::dwell(self, regions, &scans, range));
+            dwell.copy_from_slice(&dwell::dwell(self, regions, &scans, range));
             rest = after;
         }
         let (lines, rest) = rest.split_at_mut(self.frames);

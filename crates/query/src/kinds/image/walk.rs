@@ -11,6 +11,7 @@ use super::{
     Image, PixelCounts, PixelMicro,
     lines::{Line, LinePlace},
     pixels::{LinePixels, SineEdges, by_division, by_reciprocal},
+    regions::NO_PIXEL,
     sums::{NarrowMicro, PhotonCount, RunningSums, WideMicro},
 };
 use crate::{
@@ -20,8 +21,6 @@ use crate::{
 
 /// Rows that are decoded together, which stay in the fastest cache.
 const DECODED: usize = 1 << 11;
-/// The place of a row that is no photon, or of a pixel that is in no region.
-pub(super) const NO_PIXEL: u32 = u32::MAX;
 /// A line with this many pixels for each row is counted row by row.
 const SPARSE: usize = 4;
 
