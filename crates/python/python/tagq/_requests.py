@@ -514,6 +514,7 @@ class Requests:
         harmonic: int | None = None,
         min_photons: int | None = None,
         bin_pixels: int | None = None,
+        mask: str | None = None,
         exact_bins: bool = False,
         channels: Channel | Iterable[Channel] | None = None,
         derive: str | Iterable[str] | Mapping[str, str] | None = None,
@@ -599,6 +600,9 @@ class Requests:
             20].
         bin_pixels
             Take blocks of K x K pixels as pixels.
+        mask
+            Count regions in place of pixels: the label of each pixel, 0 outside, as .npy or as .tif of one
+            page.
         exact_bins
             Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
@@ -1107,6 +1111,7 @@ if TYPE_CHECKING:
         harmonic: int | None
         min_photons: int | None
         bin_pixels: int | None
+        mask: str | None
         exact_bins: bool
         channels: Channel | Iterable[Channel] | None
         derive: str | Iterable[str] | Mapping[str, str] | None
