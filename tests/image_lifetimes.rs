@@ -137,6 +137,14 @@ fn lifetimes_of_pixels_are_the_truth_by_all_methods_and_responses() {
         ("--lifetime exp --irf irf.txt", "exp", "measured"),
         ("--lifetime mean --irf-channel 2", "mean", "measured"),
         ("--lifetime phasor --irf irf.ptu --irf-channel 2", "phasor", "measured"),
+        // The response itself is a dye with a very short lifetime.
+        (
+            "--lifetime phasor --irf irf.ptu --irf-channel 2 --reference-lifetime 1ps",
+            "phasor",
+            "reference",
+        ),
+        ("--lifetime phasor --irf irf.txt --reference-lifetime 1ps", "phasor", "reference"),
+        ("--lifetime phasor --irf-channel 2 --reference-lifetime 1ps", "phasor", "reference"),
         ("--lifetime exp --bin 300ps", "exp", "gaussian"),
         ("--lifetime exp --bin-pixels 2", "exp", "gaussian"),
     ] {
@@ -251,6 +259,15 @@ fn options_that_do_not_fit_are_refused() {
         ("--lifetime phasor --irf tail", "whole period"),
         ("--lifetime --irf-channel 2 --irf tail", "leave --irf out"),
         ("--lifetime --irf empty.txt", "no counts"),
+        ("--lifetime exp --irf scan.ptu --reference-lifetime 2ns", "--lifetime phasor"),
+        ("--lifetime phasor --reference-lifetime 2ns", "name its run with --irf"),
+        ("--lifetime phasor --irf auto --reference-lifetime 2ns", "name its run with --irf"),
+        (
+            "--lifetime phasor --irf empty.txt --reference-lifetime 2ns",
+            "of the reference is not fitted",
+        ),
+        ("--lifetime phasor --irf scan.ptu --reference-lifetime 0ns", "longer than zero"),
+        ("--reference-lifetime 2ns", "--lifetime"),
         ("--lifetime --irf nowhere.ptu", "nowhere.ptu"),
         ("--lifetime --irf scan.ptu", "name one with --irf-channel"),
         ("--lifetime --pulse-period 0ns", "longer than zero"),

@@ -189,9 +189,10 @@ const FLOORS: [Floors; 16] = [
             &["axis", "drawing", "values"],
             &["figure"],
             &[
-                "bins", "fit", "groups", "lanes", "look", "map", "marks", "peaks", "scan",
+                "bins", "fit", "groups", "lanes", "look", "marks", "peaks", "pixels", "scan",
                 "shared", "trace",
             ],
+            &["map", "phasor"],
             &["drawn", "layout", "terminal"],
             &["draw"],
             &["svg", "pdf", "png", "html"],

@@ -234,11 +234,20 @@ fn bars(numbers: &mut Numbers) -> Vec<Bars> {
     all
 }
 
-/// Returns the colours of the scale beside a map, from the lowest to the highest.
-fn scale() -> Vec<String> {
+/// Returns the colours of the scale beside a map, from the lowest to the highest; of one with a brightness after the colour of its
+/// cell.
+fn scale(brightness: Option<f64>) -> Vec<String> {
     let axis = || Axis::linear("", Quantity::Time, 0.0, 1.0);
-    let map =
-        Map { x: axis(), y: axis(), values: axis(), columns: 1, cells: vec![None], image: None };
+    let map = Map {
+        x: axis(),
+        y: axis(),
+        values: axis(),
+        columns: 1,
+        cells: vec![None],
+        image: None,
+        brightness: brightness.map(|of| vec![of]),
+        guide: None,
+    };
     let (title, header) = (String::new(), String::new());
     let figure = Figure { title, header, note: None, plot: Plot::Map(map), page: Page::default() };
     let svg = Picture::element(&figure);
@@ -249,7 +258,7 @@ fn scale() -> Vec<String> {
 /// Compares each expected value with the one that the script makes; numbers may differ in the last digits.
 const COMPARE: &str = r#"
 import { readFileSync } from "node:fs";
-import { marksOf, onMap, ticksOf, valueText } from "./checks.mjs";
+import { hexOf, marksOf, onMap, rgbOfHue, ticksOf, valueText } from "./checks.mjs";
 const near = (a, b) => a === b || Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));
 function compare(made, expected, place) {
   if (typeof expected === "number" && typeof made === "number") {
@@ -266,6 +275,9 @@ cases.ticks.forEach(({ axis, most, ticks }, at) => compare(ticksOf(axis, most), 
 cases.texts.forEach(({ bars, texts }, at) =>
   compare(bars.bars.map((bar) => valueText(bars.axis, bar.value, bar.err)), texts, `texts ${at}`));
 compare(cases.scale.map((_, at) => onMap(at / (cases.scale.length - 1))), cases.scale, "scale");
+const [grey, ...hues] = cases.hues;
+compare([grey, ...hues.map((_, at) => hexOf(rgbOfHue(at / (hues.length - 1), 1)))], cases.hues, "hues");
+compare(hexOf(rgbOfHue(null, 0.5)), grey, "grey");
 console.log(cases.marks.length + cases.ticks.length + cases.texts.length + cases.scale.length);
 "#;
 
@@ -298,10 +310,12 @@ fn the_script_draws_what_the_program_draws() {
     let bars = bars(&mut numbers);
     let texts = bars.iter().map(|bars| json!({"bars": bars, "texts": bars.texts()}));
     let texts: Vec<Value> = texts.collect();
-    let scale = scale();
+    let hues = scale(Some(0.5));
+    let scale = scale(None);
     assert_eq!(scale.len(), 64);
     let expected = marks.len() + ticks.len() + texts.len() + scale.len();
-    let cases = json!({"marks": marks, "ticks": ticks, "texts": texts, "scale": scale});
+    let cases =
+        json!({"marks": marks, "ticks": ticks, "texts": texts, "scale": scale, "hues": hues});
     let made = folder.join("made");
     fs::write(made.join("cases.json"), cases.to_string()).unwrap();
     fs::write(made.join("compare.mjs"), COMPARE).unwrap();
@@ -325,6 +339,7 @@ console.log(JSON.stringify({
     line("rate_hz", 19_826.4, 140.8), line("rate_hz", 0.4, 0.03), line("count", 1_234_567, 1_111.1), line("count", 12),
     line("car", -0.001, 0.19), line("car", undefined), line("live_s", 33.561), line("tick_s", 1.5625e-10),
     line("rate_hz", -2_500, 30), line("p_a_given_b", 0.41392, 0.00088),
+    line("phasor_s", 0.48132, 0.0191), line("lifetime_s", 3.0123e-9, 1.9e-10),
   ],
   durations: ["2ns", " 1.5 us", "13t", "-4.0625ns", "3e-9s", "2", "ns", "2 bananas", "", "1..2ns"].map((text) => duration(text) ?? null),
   texts: ["2000ps", "0.5us", "1000ns", "90s", "13t", "-2000ps"].map((text) => durationText(duration(text))),
@@ -369,6 +384,8 @@ fn the_page_reads_and_writes_numbers_and_addresses() {
             "156.3 ps",
             "−2.500 ± 0.030 kHz",
             "0.41392 ± 0.00088",
+            "0.481 ± 0.019",
+            "3.01 ± 0.19 ns",
         ])
     );
     let of = |number: f64, unit: &str| json!({"number": number, "unit": unit});

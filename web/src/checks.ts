@@ -2,7 +2,7 @@
 
 export { draw } from "./figure";
 export { marksOf } from "./figure/paint/marks";
-export { onMap } from "./figure/paint/colour";
+export { hexOf, onMap, rgbOfHue } from "./figure/paint/colour";
 export { ticksOf } from "./figure/scales/axis";
 export { valueText } from "./figure/scales/words";
 export { fragment, LAYOUTS, parsed } from "./page/layout";

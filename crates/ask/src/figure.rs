@@ -107,6 +107,8 @@ pub enum FigureKind {
         pixel_um: Option<f64>,
         /// The column that is drawn: `count` or `lifetime_s`.
         value: &'static str,
+        /// The frequency of phasors (`phasor_g`, `phasor_s`) in hertz, if there are some.
+        phasor_hz: Option<f64>,
     },
     /// One value per region of an image (`label`, and `frame` if frames are apart), as bars.
     Regions {

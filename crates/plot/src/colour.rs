@@ -20,6 +20,8 @@ pub(crate) enum Colour {
     Map(f64),
     /// A text colour that is readable on that position.
     OnMap(f64),
+    /// A position on the colours of one lightness, grey without one, with a brightness from 0 to 1.
+    Hue(Option<f64>, f64),
 }
 
 /// Okabe and Ito, Color Universal Design (2008), without black and yellow; each also as a terminal
@@ -52,6 +54,24 @@ const MAP: [[u8; 3]; 11] = [
     [0xfd, 0xe7, 0x25],
 ];
 
+/// Colours of one lightness (0.75 in OKLab, with a chroma of at most 0.14) from blue to orange, in steps of a tenth: only
+/// brightness makes them darker.
+const HUES: [[u8; 3]; 11] = [
+    [0x85, 0xac, 0xfe],
+    [0x4d, 0xb8, 0xfe],
+    [0x09, 0xc1, 0xe6],
+    [0x09, 0xc6, 0xc7],
+    [0x1f, 0xca, 0xa4],
+    [0x66, 0xc6, 0x7c],
+    [0x97, 0xbe, 0x55],
+    [0xbd, 0xb1, 0x35],
+    [0xdb, 0xa3, 0x30],
+    [0xef, 0x95, 0x4b],
+    [0xf9, 0x8b, 0x6f],
+];
+/// Grey of that lightness.
+const GREY: [u8; 3] = [0xae; 3];
+
 impl Colour {
     /// Returns red, green and blue.
     pub(crate) fn rgb(self, is_dark: bool) -> [u8; 3] {
@@ -68,7 +88,14 @@ impl Colour {
             Self::Faint => [0x59; 3],
             Self::Grid => [0xdd; 3],
             Self::Series(number) => SERIES[number % SERIES.len()].0,
-            Self::Map(place) => on_map(place),
+            Self::Map(place) => on_map(place, &MAP),
+            Self::Hue(place, brightness) => {
+                let full = place.map_or(GREY, |place| on_map(place, &HUES));
+                full.map(|part| {
+                    let part = f64::from(part) * brightness.clamp(0.0, 1.0);
+                    u8::try_from(whole(part.round())).unwrap_or(u8::MAX)
+                })
+            }
             Self::OnMap(place) if is_light(place) => [0x1a; 3],
             Self::Paper | Self::OnMap(_) => [0xff; 3],
         }
@@ -88,7 +115,7 @@ impl Colour {
             Self::Faint => "faint".into(),
             Self::Grid => "grid".into(),
             Self::Series(number) => format!("s{}", number % SERIES.len()),
-            Self::Map(_) | Self::OnMap(_) => String::new(),
+            Self::Map(_) | Self::OnMap(_) | Self::Hue(..) => String::new(),
         }
     }
 
@@ -107,17 +134,17 @@ pub(crate) const COLOURS: usize = SERIES.len();
 
 /// Returns whether a position on the colour map requires dark text.
 fn is_light(place: f64) -> bool {
-    let [red, green, blue] = on_map(place).map(f64::from);
+    let [red, green, blue] = on_map(place, &MAP).map(f64::from);
     0.299 * red + 0.587 * green + 0.114 * blue > 128.0
 }
 
-fn on_map(place: f64) -> [u8; 3] {
+fn on_map(place: f64, map: &[[u8; 3]; 11]) -> [u8; 3] {
     let tenths = place.clamp(0.0, 1.0) * 10.0;
     let low = whole(tenths.floor()).min(9);
     let share = tenths - low as f64;
     let mut colour = [0; 3];
     for (channel, value) in colour.iter_mut().enumerate() {
-        let (from, to) = (f64::from(MAP[low][channel]), f64::from(MAP[low + 1][channel]));
+        let (from, to) = (f64::from(map[low][channel]), f64::from(map[low + 1][channel]));
         *value = u8::try_from(whole((from + share * (to - from)).round())).unwrap_or(u8::MAX);
     }
     colour
@@ -162,6 +189,17 @@ mod tests {
             (Colour::OnMap(0.0).hex(false), Colour::OnMap(1.0).hex(true)),
             ("#ffffff".into(), "#1a1a1a".into())
         );
+        // Hues differ in brightness by what is asked for alone.
+        let hues: Vec<f64> = (0..=10)
+            .map(|i| {
+                let [red, green, blue] =
+                    Colour::Hue(Some(f64::from(i) / 10.0), 1.0).rgb(true).map(f64::from);
+                0.299 * red + 0.587 * green + 0.114 * blue
+            })
+            .collect();
+        assert!(hues.iter().all(|of| (135.0..180.0).contains(of)), "{hues:?}");
+        assert_eq!(Colour::Hue(Some(0.0), 0.5).rgb(false), [0x43, 0x56, 0x7f]);
+        assert_eq!(Colour::Hue(None, 0.0).rgb(false), [0; 3]);
         assert_eq!(
             (nearest([0, 0, 0]), nearest([255, 255, 255]), nearest([0xff, 0, 0])),
             (16, 231, 196)

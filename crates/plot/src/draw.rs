@@ -5,11 +5,11 @@ use std::path::Path;
 use tagq::{Answer, FigureKind, escaped};
 
 use crate::{
-    Error, Look, Page,
+    Error, FigureName, Look, Page,
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
-    fit, groups, lanes, map, peaks,
+    fit, groups, lanes, map, peaks, phasor, pixels,
     quantity::Quantity,
     scan, trace,
     values::Values,
@@ -19,20 +19,22 @@ use crate::{
 impl Figure {
     /// Creates the figure of an answer; empty bars if it has no figure.
     pub fn of(answer: &Answer) -> Self {
-        Self::of_values(answer, None).noted()
+        Self::of_values(answer, None, &Look::default()).noted()
     }
 
     /// Creates the figure of an answer in the style of `look`.
     ///
     /// # Errors
-    /// [`Error::NoQuantity`], and those of [`Figure::with`].
+    /// [`Error::NoQuantity`], [`Error::NoFigure`], [`Error::NoBrightness`], and those of [`Figure::with`].
     pub fn of_look(answer: &Answer, look: &Look) -> Result<Self, Error> {
         let values = look.quantity.as_ref().map(|name| Values::named(&answer.rows, name));
-        Self::of_values(answer, values.transpose()?.as_ref()).noted().with(look)
+        let values = values.transpose()?;
+        check(answer, look)?;
+        Self::of_values(answer, values.as_ref(), look).noted().with(look)
     }
 
     /// Creates the figure of the values that were asked for; by default of those that the answer is about.
-    fn of_values(answer: &Answer, asked: Option<&Values>) -> Self {
+    fn of_values(answer: &Answer, asked: Option<&Values>, look: &Look) -> Self {
         let label = asked.map(|values| values.label.clone());
         let or = |own: Values| asked.cloned().unwrap_or(own);
         let (what, note, plot) = match &answer.figure {
@@ -93,13 +95,27 @@ impl Figure {
                 let (note, plot) = map::over_time(answer, delays, *width_s, &shown);
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Image { title, pixels, lines, pixel_um, value }) => {
+            Some(FigureKind::Image { title, pixels, lines, pixel_um, value, phasor_hz }) => {
                 let values = or(match *value {
                     "count" => Values::of("count", "counts", Quantity::Count),
                     value => Values::of(value, "lifetime", Quantity::Time),
                 });
-                let (note, plot) = map::image(answer, (*pixels, *lines), *pixel_um, &values);
-                (title.clone(), note, plot)
+                match (look.figure.unwrap_or_default(), phasor_hz) {
+                    (FigureName::Phasor, Some(frequency)) => {
+                        let (note, plot) = phasor::of(answer, *frequency);
+                        ("Phasors".to_owned(), note, plot)
+                    }
+                    (FigureName::Histogram, _) => {
+                        let (note, plot) = pixels::histogram(answer, &values);
+                        (title.clone(), note, plot)
+                    }
+                    (FigureName::Map | FigureName::Phasor, _) => {
+                        let size = (*pixels, *lines);
+                        let (note, plot) =
+                            map::image(answer, size, *pixel_um, &values, look.brightness);
+                        (title.clone(), note, plot)
+                    }
+                }
             }
             Some(FigureKind::Regions { title, value }) => {
                 let values = or(match *value {
@@ -142,6 +158,28 @@ impl Figure {
             page: Page::default(),
         }
     }
+}
+
+/// Checks that the answer has what is asked for.
+fn check(answer: &Answer, look: &Look) -> Result<(), Error> {
+    let all: &[FigureName] = match &answer.figure {
+        // Phasors have no other values.
+        Some(FigureKind::Image { phasor_hz: Some(_), .. }) if look.quantity.is_none() => {
+            &FigureName::ALL
+        }
+        Some(FigureKind::Image { .. }) => &[FigureName::Map, FigureName::Histogram],
+        _ => &[],
+    };
+    if let Some(figure) = look.figure.filter(|figure| !all.contains(figure)) {
+        let names: Vec<&str> = all.iter().map(|figure| figure.name()).collect();
+        let all = if names.is_empty() { "one alone".to_owned() } else { names.join(" and ") };
+        return Err(Error::NoFigure { name: figure.name(), all });
+    }
+    let is_map = look.figure.unwrap_or_default() == FigureName::Map;
+    if look.brightness && (all.is_empty() || !is_map) {
+        return Err(Error::NoBrightness);
+    }
+    Ok(())
 }
 
 /// Returns a title in the middle of a sentence: without its first capital, unless it is a symbol.

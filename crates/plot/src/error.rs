@@ -53,6 +53,17 @@ pub enum Error {
         /// The names that it has.
         all: String,
     },
+    /// The answer has no such figure.
+    #[error("there is no figure `{name}` of this answer; it has {all}")]
+    NoFigure {
+        /// The name of the figure that was asked for.
+        name: &'static str,
+        /// The names of those that it has.
+        all: String,
+    },
+    /// Only pixels of maps have a brightness.
+    #[error("--brightness is for the map of an image")]
+    NoBrightness,
     /// The pixels could not be compressed.
     #[error("the picture cannot be written as PNG")]
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -10,6 +10,7 @@ use tagq::{RunFacts, Table, escaped};
 
 use crate::{
     axis::{Axis, Scale},
+    colour::Colour,
     page::Page,
     quantity::{Quantity, unit_of},
     words::{are, fixed, places, thousands, with_err},
@@ -185,6 +186,32 @@ pub struct Map {
     /// The cells are the pixels of an image: as wide as high, and numbers of the vertical axis go down from the top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageScale>,
+    /// The brightness of each cell, from 0 to 1, in their order; by default all are as bright.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brightness: Option<Vec<f64>>,
+    /// A curve over the cells. They are squares then, and hold numbers of things that are added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guide: Option<Guide>,
+}
+
+/// A curve over the cells of a map, with places that have names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Guide {
+    /// Its places on both axes, in order.
+    pub line: Vec<[f64; 2]>,
+    /// Places with names.
+    pub marks: Vec<GuideMark>,
+    /// The point from which names are seen outward.
+    pub middle: [f64; 2],
+}
+
+/// A place with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GuideMark {
+    /// The place on both axes.
+    pub at: [f64; 2],
+    /// The name.
+    pub label: String,
 }
 
 /// The scale of an image.
@@ -223,6 +250,35 @@ impl Map {
         })
     }
 
+    /// Says of an image how many cells have a value beyond the ends of the colours, and how these ends were chosen.
+    pub(crate) fn beyond_chosen(&self) -> Option<String> {
+        let chosen = match (&self.image, self.values.quantity) {
+            (None, _) => "",
+            (Some(_), Quantity::Count) => ", which ends at 99.5 % of the pixels with photons",
+            (Some(_), _) => ", which is that of 2 to 98 % of the pixels",
+        };
+        Some(self.beyond()? + chosen)
+    }
+
+    /// Whether cells are squares.
+    pub(crate) fn has_squares(&self) -> bool {
+        self.image.is_some() || self.guide.is_some()
+    }
+
+    /// Returns the colour of a cell; `None` if it has none.
+    pub(crate) fn colour(&self, cell: usize) -> Option<Colour> {
+        let place = self.cells[cell].map(|value| self.values.place(value).clamp(0.0, 1.0));
+        match &self.brightness {
+            Some(brightness) => Some(Colour::Hue(place, brightness[cell])),
+            None => place.map(Colour::Map),
+        }
+    }
+
+    /// Returns the colour at a place of the scale of the values.
+    pub(crate) fn scale_colour(&self, place: f64) -> Colour {
+        if self.brightness.is_some() { Colour::Hue(Some(place), 1.0) } else { Colour::Map(place) }
+    }
+
     /// Returns the number of cells along the vertical axis.
     pub fn rows(&self) -> usize {
         self.cells.len() / self.columns.max(1)
@@ -234,11 +290,12 @@ impl Map {
         (length(&self.x) - length(&self.y)).abs() <= 1e-9 * length(&self.x)
     }
 
-    /// Returns the same map with at most this many columns and rows: neighbouring cells are averaged.
+    /// Returns the same map with at most this many columns and rows: neighbouring cells are averaged, or below a curve
+    /// added up.
     pub(crate) fn at_most(&self, columns: usize, rows: usize) -> Self {
         let step = |have: usize, most: usize| have.div_ceil(most.max(1)).max(1);
         let (mut wide, mut high) = (step(self.columns, columns), step(self.rows(), rows));
-        if self.image.is_some() {
+        if self.has_squares() {
             wide = wide.max(high);
             high = wide;
         }
@@ -246,15 +303,24 @@ impl Map {
             return self.clone();
         }
         let mut cells = Vec::new();
+        let mut brightness = self.brightness.as_ref().map(|_| Vec::new());
         for column in (0..self.columns).step_by(wide) {
             for row in (0..self.rows()).step_by(high) {
-                let own = (column..self.columns.min(column + wide)).flat_map(|column| {
-                    let rows = row..self.rows().min(row + high);
-                    rows.filter_map(move |row| self.cells[column * self.rows() + row])
-                });
-                let (sum, count) =
-                    own.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-                cells.push((count > 0).then(|| sum / f64::from(count)));
+                let own = || {
+                    (column..self.columns.min(column + wide)).flat_map(|column| {
+                        let rows = row..self.rows().min(row + high);
+                        rows.map(move |row| column * self.rows() + row)
+                    })
+                };
+                let (sum, count) = own()
+                    .filter_map(|at| self.cells[at])
+                    .fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+                let by = if self.guide.is_some() { 1.0 } else { f64::from(count) };
+                cells.push((count > 0).then(|| sum / by));
+                if let (Some(merged), Some(all)) = (&mut brightness, &self.brightness) {
+                    let sum: f64 = own().map(|at| all[at]).sum();
+                    merged.push(sum / own().count() as f64);
+                }
             }
         }
         let mut values = self.values.clone();
@@ -264,7 +330,25 @@ impl Map {
         if values.high.to_bits() == all.to_bits() && values.low < merged {
             values.high = merged;
         }
-        Self { columns: self.columns.div_ceil(wide), cells, values, ..self.clone() }
+        let (mut x, mut y) = (self.x.clone(), self.y.clone());
+        if self.guide.is_some() {
+            // The curve stays where it is over the cells, the last of which may be cut.
+            let longer = |axis: &mut Axis, count: usize, step: usize| {
+                let length = (count.div_ceil(step) * step) as f64 / count as f64;
+                axis.high = (axis.high - axis.low).mul_add(length, axis.low);
+            };
+            longer(&mut x, self.columns, wide);
+            longer(&mut y, self.rows(), high);
+        }
+        Self {
+            x,
+            y,
+            columns: self.columns.div_ceil(wide),
+            cells,
+            values,
+            brightness,
+            ..self.clone()
+        }
     }
 }
 

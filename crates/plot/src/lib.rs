@@ -24,6 +24,8 @@ mod groups;
 mod lanes;
 mod map;
 mod peaks;
+mod phasor;
+mod pixels;
 mod scan;
 mod trace;
 mod values;
@@ -57,9 +59,10 @@ pub use axis::{Axis, Mark, Scale, Ticks};
 pub use drawn::DrawnFigure;
 pub use error::Error;
 pub use figure::{
-    Bar, Bars, Chart, Figure, ImageScale, Map, Matrix, Panel, Plot, Point, ScaleBar, Series, Shape,
+    Bar, Bars, Chart, Figure, Guide, GuideMark, ImageScale, Map, Matrix, Panel, Plot, Point,
+    ScaleBar, Series, Shape,
 };
-pub use look::{Limit, Look};
+pub use look::{FigureName, Limit, Look};
 pub use marks::{Line, SeriesMarks, Step};
 pub use page::Page;
 pub use picture::Picture;

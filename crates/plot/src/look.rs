@@ -13,6 +13,40 @@ const TITLE_CHARS_MAX: usize = 200;
 const SIZE_MIN: f64 = 240.0;
 const SIZE_MAX: f64 = 8_000.0;
 
+/// A figure of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FigureName {
+    /// The value of each pixel.
+    #[default]
+    Map,
+    /// How many pixels have each value.
+    Histogram,
+    /// How many pixels have each phasor.
+    Phasor,
+}
+
+impl FigureName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Map, Self::Histogram, Self::Phasor];
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::Histogram => "histogram",
+            Self::Phasor => "phasor",
+        }
+    }
+
+    /// Returns the figure of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|figure| figure.name() == name)
+    }
+}
+
 /// The style of a figure, as a user asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -25,6 +59,10 @@ pub struct Look {
     pub limits: Option<(Limit, Limit)>,
     /// The column whose values are drawn, or the beginning of its name, in place of that which the answer is about.
     pub quantity: Option<String>,
+    /// The figure of an image; by default the map.
+    pub figure: Option<FigureName>,
+    /// Whether pixels of a map are as bright as they have photons.
+    pub brightness: bool,
     /// Width and height in pixels.
     pub size: Option<(f64, f64)>,
     /// Whether the figure is for a dark background.
@@ -41,6 +79,14 @@ pub enum Limit {
     Number(f64),
     /// A number with a unit of the axis, such as `3ns` or `5kHz`, or without one.
     Text(String),
+}
+
+impl Look {
+    /// Returns whether the answer is needed to draw what is asked for: its figure has other values.
+    #[must_use]
+    pub fn is_of_answer(&self) -> bool {
+        self.quantity.is_some() || self.figure.is_some() || self.brightness
+    }
 }
 
 impl From<f64> for Limit {
@@ -110,7 +156,7 @@ impl Figure {
     /// Adds a note on cells beyond the ends of the colours.
     pub(crate) fn noted(mut self) -> Self {
         if let Plot::Map(map) = &self.plot {
-            self.note = joined(self.note.into_iter().chain(map.beyond()));
+            self.note = joined(self.note.into_iter().chain(map.beyond_chosen()));
         }
         self
     }
@@ -146,7 +192,7 @@ impl Figure {
             }
             Plot::Map(map) => {
                 let values: Vec<f64> = map.cells.iter().flatten().copied().collect();
-                let before = map.beyond().unwrap_or_default();
+                let before = map.beyond_chosen().unwrap_or_default();
                 map.values = axis(&map.values, look, &values)?;
                 let own = self.note.take().unwrap_or_default();
                 let own = own.trim_end_matches(&before).trim_end_matches("; ");

@@ -12,8 +12,10 @@ use crate::{
     axis::Axis,
     colour::whole,
     figure::{ImageScale, Map, Plot, ScaleBar, floats},
+    pixels::brightness,
     quantity::Quantity,
     values::Values,
+    words::{are, thousands},
 };
 
 /// Returns a note and the values, in cells of two time differences.
@@ -26,7 +28,16 @@ pub(crate) fn of(answer: &Answer, [x, y]: &[String; 2], values: &Values) -> (Opt
     let (low, high) = ends(answer);
     let axis = |label: &str| Axis::linear(label, Quantity::Time, low, high);
     let values = axis_of(&values.label, values.quantity, &cells);
-    let map = Map { x: axis(x), y: axis(y), values, columns: rows, cells, image: None };
+    let map = Map {
+        x: axis(x),
+        y: axis(y),
+        values,
+        columns: rows,
+        cells,
+        image: None,
+        brightness: None,
+        guide: None,
+    };
     (note, Plot::Map(map))
 }
 
@@ -83,37 +94,45 @@ pub(crate) fn over_time(
     });
     let note = (channels > 1).then(|| format!("the counts of {channels} channels added up"));
     let values = axis_of(&values.label, values.quantity, &cells);
-    (note, Plot::Map(Map { x, y, values, columns: columns.len().max(1), cells, image: None }))
+    let columns = columns.len().max(1);
+    let (image, brightness, guide) = (None, None, None);
+    (note, Plot::Map(Map { x, y, values, columns, cells, image, brightness, guide }))
 }
 
 /// Returns a note and the values in the pixels of an image with these numbers of pixels and lines; counts of several
-/// frames are added up.
+/// frames are added up. Pixels are as bright as they have photons, if `is_shaded`.
 pub(crate) fn image(
     answer: &Answer,
     (pixels, lines): (u32, u32),
     pixel_um: Option<f64>,
     values: &Values,
+    is_shaded: bool,
 ) -> (Option<String>, Plot) {
-    let rows = floats(&answer.rows, &values.key);
     let (wide, high) = (pixels as usize, lines as usize);
+    let rows = floats(&answer.rows, &values.key);
     let frames = rows.len() / (wide * high).max(1);
     let is_sum = values.quantity == Quantity::Count;
-    let mut cells = vec![None; wide * high];
-    for frame in rows.chunks(wide * high).take(if is_sum { frames } else { 1 }) {
-        for (at, value) in frame.iter().enumerate() {
-            let Some(value) = value else { continue };
-            // The first line is at the top.
-            let cell: &mut Option<f64> = &mut cells[at % wide * high + (high - 1 - at / wide)];
-            *cell = Some(cell.unwrap_or(0.0) + value);
-        }
+    let shown = if is_sum { frames } else { 1 };
+    let cells = pixels_of(&rows, (wide, high), shown);
+    let mut notes = Vec::new();
+    if frames > 1 && is_sum {
+        notes.push(format!("{frames} frames added up"));
+    } else if frames > 1 {
+        notes.push(format!("the first of {frames} frames"));
     }
-    let note = (frames > 1).then(|| {
-        if is_sum {
-            format!("{frames} frames added up")
-        } else {
-            format!("the first of {frames} frames")
-        }
+    let missing = cells.iter().filter(|value| value.is_none()).count() as u64;
+    if missing > 0 && missing < cells.len() as u64 {
+        let all = thousands(cells.len() as u64);
+        let (missing, are) = (thousands(missing), are(missing));
+        notes.push(format!("{missing} of {all} pixels {are} grey: no {}", values.label));
+    }
+    let brightness = is_shaded.then(|| {
+        let photons = pixels_of(&floats(&answer.rows, "count"), (wide, high), shown);
+        let full = colours("", Quantity::Count, &photons).high;
+        notes.push(format!("brightest from {} photons on", thousands(whole(full) as u64)));
+        brightness(&photons, full)
     });
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
     let axis = |label: &str, end: u32| Axis::linear(label, Quantity::Count, 0.0, f64::from(end));
     let bar = pixel_um.and_then(|size| bar(size, pixels));
     let map = Map {
@@ -123,8 +142,28 @@ pub(crate) fn image(
         columns: wide,
         cells,
         image: Some(ImageScale { bar }),
+        brightness,
+        guide: None,
     };
     (note, Plot::Map(map))
+}
+
+/// Returns the sums of so many frames in the cells of an image.
+fn pixels_of(
+    rows: &[Option<f64>],
+    (wide, high): (usize, usize),
+    frames: usize,
+) -> Vec<Option<f64>> {
+    let mut cells = vec![None; wide * high];
+    for frame in rows.chunks(wide * high).take(frames) {
+        for (at, value) in frame.iter().enumerate() {
+            let Some(value) = value else { continue };
+            // The first line is at the top.
+            let cell: &mut Option<f64> = &mut cells[at % wide * high + (high - 1 - at / wide)];
+            *cell = Some(cell.unwrap_or(0.0) + value);
+        }
+    }
+    cells
 }
 
 /// Returns a bar of a round length, about a quarter of the width of an image with pixels of this size.

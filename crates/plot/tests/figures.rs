@@ -4,7 +4,9 @@
 
 use serde_json::json;
 use tagq::{Answer, Cells, Column, FigureKind, Provenance, RunFacts, Table, store::Tick};
-use tagq_plot::{Chart, Figure, Look, Picture, Plot, Quantity, Room, Scale, Shape, text};
+use tagq_plot::{
+    Chart, Figure, FigureName, Limit, Look, Picture, Plot, Quantity, Room, Scale, Shape, text,
+};
 
 const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
 
@@ -659,10 +661,156 @@ fn a_logarithmic_axis_begins_near_the_values() {
 fn image(pixels: u32, counts: &[u64]) -> Answer {
     let rows = Table::default().with(Column::counts("count", counts.to_vec().into()));
     let lines = u32::try_from(counts.len()).unwrap() / pixels;
-    answer(
-        FigureKind::Image { title: "Image".into(), pixels, lines, pixel_um: None, value: "count" },
-        rows,
-    )
+    let (title, value) = ("Image".into(), "count");
+    let figure = FigureKind::Image { title, pixels, lines, pixel_um: None, value, phasor_hz: None };
+    answer(figure, rows)
+}
+
+/// Returns an image of 100 x 60 pixels with phasors at 40 MHz: of 1 ns on the left and 3 ns on the right, of which each pixel is a
+/// little off. Every hundredth pixel has none.
+fn lifetimes() -> Answer {
+    let pixels = 0..6_000_u32;
+    let is_left = |at: u32| at % 100 < 50;
+    let has = |at: u32| !at.is_multiple_of(100);
+    let off = |at: u32| f64::from(at.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+    let of = |left: f64, right: f64, scatter: f64| -> Cells<Option<f64>> {
+        let value = |at| if is_left(at) { left } else { right } + scatter * off(at);
+        pixels.clone().map(|at| has(at).then(|| value(at))).collect()
+    };
+    let taus = of(1e-9, 3e-9, 0.5e-9);
+    let counts: Vec<u64> = pixels.clone().map(|at| if is_left(at) { 1_000 } else { 250 }).collect();
+    let Answer { rows, .. } = image(100, &counts);
+    let none = || pixels.clone().map(|_| Some(0.1)).collect::<Cells<Option<f64>>>();
+    let rows = rows
+        .with(Column::floats("lifetime_s", taus).unit(tagq::Unit::Seconds).err("lifetime_s_err"))
+        .with(Column::floats("lifetime_s_err", none()).hidden())
+        .with(Column::floats("phasor_g", of(0.941, 0.638, 0.08)))
+        .with(Column::floats("phasor_s", of(0.236, 0.481, 0.06)));
+    let figure = FigureKind::Image {
+        title: "Lifetimes".into(),
+        pixels: 100,
+        lines: 60,
+        pixel_um: None,
+        value: "lifetime_s",
+        phasor_hz: Some(4e7),
+    };
+    answer(figure, rows)
+}
+
+/// Returns the figure of this name.
+fn figure_of(answer: &Answer, name: FigureName) -> Figure {
+    let look = Look { figure: Some(name), ..Look::default() };
+    Figure::of_look(answer, &look).unwrap()
+}
+
+#[test]
+fn colours_of_lifetimes_are_those_of_most_pixels() {
+    let figure = Figure::of(&lifetimes());
+    let Plot::Map(map) = &figure.plot else { panic!("a map") };
+    // 2 % of 5,940 values are 118 on each side.
+    let mut values: Vec<f64> = map.cells.iter().flatten().copied().collect();
+    values.sort_by(f64::total_cmp);
+    assert_eq!((map.values.low, map.values.high), (values[118], values[5_821]));
+    let note = figure.note.clone().unwrap();
+    assert_eq!(
+        note,
+        "60 of 6,000 pixels are grey: no lifetime; 236 of 6,000 cells are beyond the scale, which is that of 2 to 98 % of the \
+         pixels"
+    );
+    let limits = Some((0.0.into(), Limit::Text("10ns".into())));
+    let look = Look { limits, ..Look::default() };
+    let chosen = Figure::of_look(&lifetimes(), &look).unwrap();
+    assert_eq!(chosen.note.as_deref(), Some("60 of 6,000 pixels are grey: no lifetime"));
+}
+
+#[test]
+fn pixels_are_as_bright_as_they_have_photons() {
+    let of = lifetimes();
+    let look = Look { brightness: true, ..Look::default() };
+    let figure = Figure::of_look(&of, &look).unwrap();
+    let Plot::Map(map) = &figure.plot else { panic!("a map") };
+    let brightness = map.brightness.as_ref().unwrap();
+    // 250 of 1,000 photons, and column by column.
+    assert_eq!((brightness[0], brightness[59 * 60], brightness.len()), (1.0, 0.25, 6_000));
+    assert!(
+        figure.note.as_ref().is_some_and(|note| note.contains("brightest from 1,000 photons on"))
+    );
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &of).unwrap()).unwrap();
+    // The blue and the orange end of the scale, and none of the colours of a map without brightness.
+    assert!(svg.contains("#85acfe") && svg.contains("#f98b6f") && !svg.contains("#440154"));
+    let json = serde_json::to_string(&figure).unwrap();
+    let again: Figure = serde_json::from_str(&json).unwrap();
+    assert_eq!(again, figure);
+    for refused in [
+        Look { figure: Some(FigureName::Histogram), ..look.clone() },
+        Look { figure: Some(FigureName::Phasor), ..look.clone() },
+    ] {
+        assert!(Figure::of_look(&of, &refused).is_err());
+    }
+    assert!(Figure::of_look(&histogram(0, 1, &[1]), &look).is_err());
+}
+
+#[test]
+fn a_histogram_of_pixels_has_all_with_a_value() {
+    let of = lifetimes();
+    let figure = figure_of(&of, FigureName::Histogram);
+    let Plot::Chart(chart) = &figure.plot else { panic!("a chart") };
+    let points = &chart.series[0].points;
+    let count: f64 = points.iter().filter_map(|point| point.value).sum();
+    assert!((count - 5_940.0).abs() < 0.5, "{count}");
+    assert_eq!((&*chart.x.label, chart.x.quantity), ("lifetime", Quantity::Time));
+    // Around 2 ns there is none, and half of the pixels are on each side.
+    let between = |low: f64, high: f64| {
+        let inside = points.iter().filter(|point| point.from >= low && point.to <= high);
+        inside.filter_map(|point| point.value).sum::<f64>()
+    };
+    assert!(between(1.3e-9, 2.7e-9).abs() < 0.5);
+    assert!((between(0.0, 1.3e-9) - 2_940.0).abs() < 0.5);
+    let note = figure.note.unwrap();
+    assert_eq!(note, "60 of 6,000 pixels are left out: they have no value");
+    // Of counts, bins are whole numbers.
+    let counts = figure_of(&image(2, &[3, 3, 4, 6]), FigureName::Histogram);
+    let Plot::Chart(chart) = &counts.plot else { panic!("a chart") };
+    let found: Vec<(f64, f64)> =
+        chart.series[0].points.iter().map(|point| (point.from, point.value.unwrap())).collect();
+    assert_eq!(found, [(3.0, 2.0), (4.0, 1.0), (5.0, 0.0), (6.0, 1.0)]);
+}
+
+#[test]
+fn phasors_are_in_cells_below_the_semicircle() {
+    let of = lifetimes();
+    let figure = figure_of(&of, FigureName::Phasor);
+    assert!(figure.title.starts_with("Phasors, "), "{}", figure.title);
+    let Plot::Map(map) = &figure.plot else { panic!("a map") };
+    let count: f64 = map.cells.iter().flatten().sum();
+    assert!((count - 5_940.0).abs() < 0.5, "{count}");
+    // 1.1 and 0.65 in cells of 0.0125: a quarter of all s is in 0.03, and 3.5·0.03/0.637/5,940^(1/4) is 0.019.
+    assert_eq!((map.columns, map.cells.len()), (88, 88 * 52));
+    assert_eq!(figure.note.as_deref(), Some("colours: pixels in a cell of 0.0125 x 0.0125"));
+    let guide = map.guide.as_ref().unwrap();
+    let labels: Vec<&str> = guide.marks.iter().map(|mark| &*mark.label).collect();
+    assert_eq!(labels, ["0.5 ns", "1 ns", "2 ns", "4 ns", "8 ns", "16 ns", "32 ns"]);
+    // The densest cell on the right is that of 1 ns.
+    let at = |g: f64, s: f64| {
+        let cell = |value: f64| ((value + 0.05) / 0.0125).floor() as usize;
+        map.cells[cell(g) * 52 + cell(s)]
+    };
+    assert!(at(0.941, 0.236).is_some() && at(0.638, 0.481).is_some() && at(0.3, 0.1).is_none());
+    let svg = String::from_utf8(Picture::Svg.draw(&figure, &of).unwrap()).unwrap();
+    roxmltree::Document::parse(&svg).unwrap();
+    assert!(svg.contains(">16 ns<") && svg.contains(">g<") && svg.contains(">s<"));
+    let terminal = text(&figure, PLAIN);
+    assert!(terminal.contains("from the right: 0.5 ns, 1 ns, 2 ns") && terminal.contains("o "));
+    let lines: Vec<&str> = terminal.lines().collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{terminal}");
+    // Neither counts of an image nor of a run have phasors.
+    for (answer, has) in
+        [(image(2, &[1, 2]), "map and histogram"), (histogram(0, 1, &[1]), "one alone")]
+    {
+        let look = Look { figure: Some(FigureName::Phasor), ..Look::default() };
+        let refused = Figure::of_look(&answer, &look).unwrap_err().to_string();
+        assert!(refused.contains(has), "{refused}");
+    }
 }
 
 #[test]

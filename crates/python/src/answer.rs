@@ -26,7 +26,7 @@ use tagq_export::report::{
     json,
     table::{self, TableStyle},
 };
-use tagq_plot::{Figure, Limit, Look, Picture};
+use tagq_plot::{Figure, FigureName, Limit, Look, Picture};
 
 use crate::{
     errors, options,
@@ -52,6 +52,8 @@ pub(crate) struct FigureLook {
     log_y: bool,
     limits: Option<(FigureLimit, FigureLimit)>,
     quantity: Option<String>,
+    figure: Option<String>,
+    brightness: bool,
     /// In pixels.
     size: Option<(f64, f64)>,
     dark: bool,
@@ -76,24 +78,31 @@ impl From<FigureLimit> for Limit {
 
 impl FigureLook {
     fn apply(self, answer: &Answer) -> PyResult<Figure> {
-        let Self { title, log_y, limits, quantity, size, dark, caption } = self;
+        let Self { title, log_y, limits, quantity, figure, brightness, size, dark, caption } = self;
+        let figure = figure.map(|name| {
+            let all = FigureName::ALL.map(FigureName::name).join(", ");
+            FigureName::of_name(&name)
+                .ok_or_else(|| errors::question(format!("figure: `{name}` is none of {all}")))
+        });
         let look = Look {
             title,
             is_logarithmic: log_y,
             limits: limits.map(|(low, high)| (low.into(), high.into())),
             quantity,
+            figure: figure.transpose()?,
+            brightness,
             size,
             is_dark: dark,
             no_caption: !caption,
         };
-        let figure = match (&look.quantity, &answer.content.figure) {
-            (Some(quantity), None) => {
-                return Err(errors::question(format!(
-                    "quantity: `{quantity}`: a result from another process is drawn as it was there"
-                )));
+        let figure = match (look.is_of_answer(), &answer.content.figure) {
+            (true, None) => {
+                return Err(errors::question(
+                    "quantity, figure and brightness: a result from another process is drawn as it was there",
+                ));
             }
-            (Some(_), Some(_)) => Figure::of_look(&answer.content, &look),
-            (None, _) => answer.drawn().clone().with(&look),
+            (true, Some(_)) => Figure::of_look(&answer.content, &look),
+            (false, _) => answer.drawn().clone().with(&look),
         };
         figure.map_err(|error| errors::question(error.to_string()))
     }

@@ -160,24 +160,93 @@ def test_an_image_is_drawn_from_the_top(tmp_path: Path) -> None:
     pyplot.close("all")
 
 
-def flim(each: int) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ma.MaskedArray, numpy.ndarray]:
+def test_figures_of_lifetimes(tmp_path: Path) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    time, channel, micro, truth = flim(400)
+    run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / "scan")
+    image = run.image(line=LINE, line_end=LINE_END, pixels=10, lines=12, pulse_period="10ns", lifetime="phasor")
+    ax = image.plot(figure="phasor")
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()) == ("g", "s", 1)
+    # All pixels are in cells, and lifetimes are on the semicircle.
+    assert numpy.nansum(ax.collections[0].get_array().filled(0)) == 120
+    circle = ax.lines[0].get_xydata()
+    assert numpy.allclose(numpy.hypot(circle[:, 0] - 0.5, circle[:, 1]), 0.5)
+    marks = {text.get_text(): text.xy for text in ax.texts}
+    angle = 2 * numpy.pi * 0.2
+    assert numpy.allclose(marks["2 ns"], (1 / (1 + angle**2), angle / (1 + angle**2)))
+    ax = image.plot(figure="histogram")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("lifetime (ns)", "pixels")
+    ax = image.plot(brightness=True)
+    drawn = numpy.asarray(ax.collections[0].get_array()).reshape(12, 10, 3)[::-1]
+    # Short lifetimes are blue and long ones orange, and all pixels have about as many photons.
+    assert (drawn[:, :4, 2] > drawn[:, :4, 0]).mean() > 0.9 and (drawn[:, 4:, 0] > drawn[:, 4:, 2]).mean() > 0.9
+    image.save(tmp_path / "phasors.svg", figure="phasor")
+    assert "2 ns" in (tmp_path / "phasors.svg").read_text(encoding="utf-8")
+    for words, reason in (({"figure": "pie"}, "none of map"), ({"figure": "phasor", "quantity": "count"}, "map and histogram")):
+        with pytest.raises(tagq.QuestionError, match=reason):
+            image.plot(**words)
+    with pytest.raises(tagq.QuestionError, match="map of an image"):
+        run.rates().plot(brightness=True)
+    pyplot.close("all")
+
+
+def flim(
+    each: int, lifetimes: tuple[float, float] = (0.8, 2.4), background: float = 0.04, seed: int = 11
+) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ma.MaskedArray, numpy.ndarray]:
     """Returns times, channels and micro times of a scan of 12 x 10 pixels, in units of 100 ps with pulses every 10 ns, and
     the lifetime of each pixel in nanoseconds. The response is 2.0 ns late, with a jitter of 0.15 ns."""
-    draw = numpy.random.default_rng(11)
+    draw = numpy.random.default_rng(seed)
     lines, pixels, length = 12, 10, 10_000
-    truth = numpy.where(numpy.arange(pixels) < 4, 0.8, 2.4) * numpy.ones((lines, 1))
+    truth = numpy.where(numpy.arange(pixels) < 4, *lifetimes) * numpy.ones((lines, 1))
     starts = numpy.arange(lines) * 20_000
     line, pixel = (of.ravel() for of in numpy.indices((lines, pixels)))
     line, pixel = (numpy.repeat(of, each) for of in (line, pixel))
     at = starts[line] + pixel * 1_000 + draw.integers(0, 1_000, line.size)
     decay = draw.normal(2.0, 0.15, line.size) + draw.exponential(truth[line, pixel])
-    flat = draw.random(line.size) < 0.04
+    flat = draw.random(line.size) < background
     micro = numpy.where(flat, draw.random(line.size) * 10, decay) % 10 / 0.1
     time = numpy.concatenate([at, starts, starts + length])
     channel = numpy.repeat([1, LINE, LINE_END], [line.size, lines, lines]).astype("u2")
     order = numpy.lexsort((channel != LINE, time))
     micro = numpy.ma.MaskedArray(numpy.concatenate([micro.astype("u2"), numpy.zeros(2 * lines, "u2")]), mask=channel != 1)
     return time[order], channel[order], micro[order], truth
+
+
+@pytest.mark.parametrize("harmonic", [1, 2])
+def test_a_reference_calibrates_as_in_phasorpy(tmp_path: Path, harmonic: int) -> None:
+    cubes, runs = [], {}
+    scan = dict(line=LINE, line_end=LINE_END, pixels=10, lines=12)
+    for name, light in (("scan", flim(400)), ("dye", flim(900, (1.7, 1.7), 0.02, 3))):
+        time, channel, micro, _ = light
+        run = tagq.from_arrays(time, channel, tick="1ns", micro=micro, micro_tick="100ps", store=tmp_path / name)
+        cubes.append(run.image(micro=True, range=("0ns", "10ns"), **scan).cube[0].astype(float))
+        runs[name] = run
+    words = dict(scan, pulse_period="10ns", lifetime="phasor", harmonic=harmonic)
+    image = runs["scan"].image(irf=str(tmp_path / "dye"), reference_lifetime="1.7ns", **words)
+    used = image.query["lifetime"]
+    response = used["response"]
+    assert response["kind"] == "reference" and response["photons"] == cubes[1].sum()
+    # 2 % of 108,000 photons.
+    assert abs(response["background"] - 2_160) < 3 * response["background_err"]
+    wave = numpy.exp(2j * numpy.pi * harmonic * (numpy.arange(100) + 0.5) / 100)
+    backgrounds = (used["background_per_pixel"], response["background"])
+    counts = (cubes[0], cubes[1].sum(axis=(0, 1)))
+    measured, dye = (
+        (of @ wave - less * wave.mean()) / (of.sum(axis=-1) - less) for of, less in zip(counts, backgrounds, strict=True)
+    )
+    ideal = 1 / (1 - 2j * numpy.pi * harmonic * 0.17)
+    # The phase of the response is that of bins whose unit k is at k: half a bin earlier.
+    assert numpy.isclose(response["modulation"], abs(dye / ideal))
+    turned = numpy.angle(dye / ideal / numpy.exp(1j * response["phase"]))
+    assert numpy.isclose(turned, numpy.pi * harmonic / 100)
+    expected = measured / dye * ideal
+    phasors = (image["phasor_g"] + 1j * image["phasor_s"]).reshape(12, 10)
+    assert numpy.allclose(phasors, expected, rtol=1e-9)
+    # The common error of the phase, as a time, is far below that of a pixel with 400 photons.
+    assert 0 < response["phase_err"] < 0.02 and 0 < response["modulation_err"] < 0.02
+    calibrate = pytest.importorskip("phasorpy.lifetime").phasor_calibrate
+    by_phasorpy = calibrate(measured.real, measured.imag, 1.0, dye.real, dye.imag, 100.0 * harmonic, 1.7)
+    assert numpy.allclose(phasors, by_phasorpy[0] + 1j * by_phasorpy[1], rtol=1e-6)
 
 
 def test_lifetimes_are_those_of_numpy(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ use tagq::{
     QUERY_TYPES,
     requests::{RequestOption, RequestType, Section, ValueType},
 };
+use tagq_plot::FigureName;
 
 /// Returns the types of requests with their options.
 pub(crate) fn kinds() -> Value {
@@ -101,6 +102,11 @@ fn look() -> Value {
                 json!({"type": "string"}),
                 "The column whose values are drawn, or the beginning of its name",
             ),
+            "figure": property(
+                json!({"enum": FigureName::ALL.map(FigureName::name)}),
+                "The figure of an image; by default the map",
+            ),
+            "brightness": property(flag(), "Pixels of a map are as bright as they have photons"),
             "size": property(
                 pair(json!({"type": "number", "minimum": 240, "maximum": 8000})),
                 "Width and height in pixels",

@@ -178,18 +178,17 @@ impl Reply {
         self.answered.as_ref().ok()?.figure.as_ref()?.as_ref().ok()
     }
 
-    /// Returns the columns that the figure may be of: of numbers, but no standard errors, and no places in ticks.
+    /// Returns the columns that the figure may be of: of numbers with standard errors.
     fn columns(&self) -> Option<Vec<&str>> {
         self.figure()?;
         let columns = self.answered.as_ref().ok()?.answer.rows.columns();
-        let is_err = |key: &str| columns.iter().any(|of| of.shown.err.as_deref() == Some(key));
         let is_number = |of: &Column| {
             matches!(of.of, CellType::Count | CellType::Integer | CellType::Float)
                 && !of.is_list
                 && of.cells.iter().any(|cell| !cell.is_missing())
         };
-        let plain = columns.iter().filter(|of| is_number(of) && !is_err(&of.key));
-        Some(plain.map(|of| &*of.key).filter(|key| !key.ends_with("_ticks")).collect())
+        let drawn = columns.iter().filter(|of| is_number(of) && of.shown.err.is_some());
+        Some(drawn.map(|of| &*of.key).collect())
     }
 
     /// Returns the notes, and why there is no figure.

@@ -102,6 +102,17 @@ export interface CellMap {
   cells: (number | null)[];
   /** The cells are the pixels of an image: as wide as high, and numbers of the vertical axis go down from the top. */
   image?: { bar: ScaleBar | null };
+  /** The brightness of each cell, 0 to 1. */
+  brightness?: number[];
+  /** A curve over the cells, which are squares and hold numbers of things. */
+  guide?: Guide;
+}
+
+/** A curve with names of places, on the side that the middle is not on. */
+export interface Guide {
+  line: [number, number][];
+  marks: { at: [number, number]; label: string }[];
+  middle: [number, number];
 }
 
 /** A bar that shows a length: how many cells it is long. */

@@ -65,7 +65,7 @@ export interface Question {
   query: string;
   options: Options;
   names?: Record<string, number>;
-  figure?: { is_logarithmic?: boolean; quantity?: string };
+  figure?: { is_logarithmic?: boolean; quantity?: string; figure?: string; brightness?: boolean };
 }
 
 export type Row = Record<string, Value>;

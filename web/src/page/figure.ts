@@ -5,6 +5,23 @@ import { columnName } from "./rows";
 import { draw, type Drawn } from "../figure";
 import type { Host, View } from "./view";
 
+/** Returns the controls of an image: its figure, and whether pixels are as bright as they have photons. */
+function figureControls(host: Host, hasPhasors: boolean): HTMLElement[] {
+  const { panel } = host;
+  const figures: [string, string][] = [["", "map"], ["bright", "map, by brightness"], ["histogram", "histogram"]];
+  if (hasPhasors) figures.push(["phasor", "phasors"]);
+  const chosen = panel.figure ?? (panel.brightness ? "bright" : "");
+  return [
+    select("figure", figures, chosen, (name) => {
+      panel.brightness = name === "bright" || undefined;
+      panel.figure = name === "bright" || name === "" ? undefined : name;
+      // Phasors have no other values.
+      if (name === "phasor") panel.quantity = undefined;
+      host.changed(true);
+    }),
+  ];
+}
+
 export function figureView(host: Host): View {
   const element = h("div", { class: "figure" });
   const controls = h("span", { class: "controls" });
@@ -19,6 +36,7 @@ export function figureView(host: Host): View {
         listed = columns.join();
         const names = columns.map((name): [string, string] => [name, columnName(name)]);
         controls.replaceChildren(
+          ...(panel.query === "image" ? figureControls(host, columns.includes("phasor_g")) : []),
           select("quantity", [["", "auto"], ...names], panel.quantity ?? "", (name) => {
             panel.quantity = name === "" ? undefined : name;
             host.changed(true);

@@ -24,6 +24,9 @@ export interface Panel extends Limits {
   is_logarithmic?: boolean;
   /** The column that a figure draws, if it is not the one that the answer is about. */
   quantity?: string;
+  /** The figure of an image, if it is not the map, and whether pixels are as bright as they have photons. */
+  figure?: string;
+  brightness?: boolean;
   peak?: boolean;
   tone?: boolean;
   /** Width in twelfths of the page, and height in rows. */
@@ -141,8 +144,8 @@ function checked(given: unknown): Layout | undefined {
     const view = views.find((view) => view === panel.view);
     if (!view) continue;
     const of: Panel = { view, width: bounded(panel.width, 12), height: bounded(panel.height, 12) };
-    for (const key of ["query", "row", "column", "quantity"] as const) if (typeof panel[key] === "string") of[key] = panel[key];
-    for (const key of ["is_logarithmic", "peak", "tone"] as const) if (panel[key] === true) of[key] = true;
+    for (const key of ["query", "row", "column", "quantity", "figure"] as const) if (typeof panel[key] === "string") of[key] = panel[key];
+    for (const key of ["is_logarithmic", "peak", "tone", "brightness"] as const) if (panel[key] === true) of[key] = true;
     for (const key of ["below", "above"] as const) if (Number.isFinite(panel[key])) of[key] = panel[key] as number;
     if (isIndex(panel.run)) of.run = panel.run;
     if (isObject(panel.options)) of.options = panel.options as Options;
@@ -203,7 +206,10 @@ export function question(panel: Panel, layout: Layout, kinds: Kind[], runs: RunS
   nameChannels(kind, options, runs[run]?.facts?.channels.map(({ channel }) => channel) ?? []);
   const asked: Question = { run, query: kind.name, options };
   if (Object.keys(layout.names).length > 0) asked.names = layout.names;
-  if (panel.view === "figure") asked.figure = panel.quantity ? { quantity: panel.quantity } : {};
+  if (panel.view === "figure") {
+    const { quantity, figure, brightness } = panel;
+    asked.figure = { ...(quantity && { quantity }), ...(figure && { figure }), ...(brightness && { brightness }) };
+  }
   return asked;
 }
 

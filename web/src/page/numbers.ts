@@ -19,15 +19,25 @@ export const UNITS: Record<Extract<Quantity, "time" | "rate">, Unit[]> = {
   rate: [["GHz", 1e9, 1e9], ["MHz", 1e6, 1e6], ["kHz", 1e3, 1e3], ["Hz", 1, 0]],
 };
 
-function unitsOf(column: string): Unit[] {
-  if (column.endsWith("_hz")) return UNITS.rate;
-  return column.endsWith("_s") ? UNITS.time : [];
+/** Returns the unit at the end of the name of a column; the s of a phasor is none. */
+function unitEnd(column: string): string {
+  return column.startsWith("phasor_") ? "" : (/_(hz|s)$/.exec(column)?.[0] ?? "");
 }
 
-/** Returns the name of the column with the standard error of this one. */
-export function errorColumn(column: string): string {
-  const unit = /_(hz|s)$/.exec(column);
-  return unit ? `${column.slice(0, unit.index)}_err${unit[0]}` : `${column}_err`;
+function unitsOf(column: string): Unit[] {
+  const end = unitEnd(column);
+  if (end === "_hz") return UNITS.rate;
+  return end === "_s" ? UNITS.time : [];
+}
+
+/** Returns the name of a column without its unit. */
+export function withoutUnit(column: string): string {
+  return column.slice(0, column.length - unitEnd(column).length);
+}
+
+/** Returns the names that the column with the standard error of this one may have, as `rate_err_hz` and `lifetime_s_err`. */
+export function errorColumns(column: string): string[] {
+  return [`${withoutUnit(column)}_err${unitEnd(column)}`, `${column}_err`];
 }
 
 /** Returns a value and its standard error with two digits of the error; values without one have four digits. */

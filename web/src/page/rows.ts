@@ -1,7 +1,7 @@
 // Rows of answers: their names and their columns of numbers.
 
 import type { Answer, Channel, Row } from "./api";
-import { errorColumn, line } from "./numbers";
+import { errorColumns, line, withoutUnit } from "./numbers";
 
 const nameOf = (channels: Channel[], channel: unknown): string =>
   channels.find((of) => of.channel === channel)?.name ?? String(channel);
@@ -27,8 +27,10 @@ function named(answer: Answer, row: Row): NamedRow {
   const place = PLACES.find((place) => typeof row[place] === "number");
   const bin = place === undefined ? [] : [line(place, row[place] as number)];
   const of = channels.map((channel) => channelName(answer, channel)).join(",");
-  const name = [of, ...bin].filter(Boolean).join(" at ") || "all";
-  return { key: `${channels.join(",")}${place === undefined ? "" : `@${String(row[place])}`}` || "all", name, row };
+  const pixel = ["frame", "line", "pixel"].filter((part) => part in row).map((part) => `${part} ${String(row[part])}`).join(", ");
+  const name = [of, ...bin].filter(Boolean).join(" at ") || pixel || "all";
+  const at = place === undefined ? pixel : String(row[place]);
+  return { key: `${channels.join(",")}${at === "" ? "" : `@${at}`}` || "all", name, row };
 }
 
 /** Returns the rows of an answer and its totals. */
@@ -40,7 +42,7 @@ export function rowsOf(answer: Answer): NamedRow[] {
 /** Returns the columns that hold numbers and are no standard errors. */
 export function numberColumns(rows: Row[]): string[] {
   const names = Object.keys(rows[0] ?? {});
-  const errors = new Set(names.map(errorColumn));
+  const errors = new Set(names.flatMap(errorColumns));
   const isNumber = (name: string) => rows.some((row) => typeof row[name] === "number");
   const plain = (name: string) => !errors.has(name) && !name.endsWith("_ticks") && name !== "channel";
   return names.filter((name) => plain(name) && isNumber(name));
@@ -49,7 +51,7 @@ export function numberColumns(rows: Row[]): string[] {
 /** Returns a value of a row and its standard error: a count without one has that of steady light. */
 export function valueOf(row: Row | undefined, column: string): { value: number | undefined; err: number | undefined } {
   const value = row?.[column];
-  const err = row?.[errorColumn(column)];
+  const err = errorColumns(column).map((name) => row?.[name]).find((of) => typeof of === "number");
   if (typeof value !== "number") return { value: undefined, err: undefined };
   if (typeof err === "number") return { value, err };
   return { value, err: column === "count" ? Math.sqrt(value) : undefined };
@@ -58,5 +60,5 @@ export function valueOf(row: Row | undefined, column: string): { value: number |
 /** Returns a column's name in words. */
 export function columnName(column: string): string {
   const names: Record<string, string> = { car: "CAR", rate_hz: "rate", p_a_given_b: "P(A|B)", p_b_given_a: "P(B|A)" };
-  return names[column] ?? column.replace(/_(hz|s)$/, "").replaceAll("_", " ");
+  return names[column] ?? withoutUnit(column).replaceAll("_", " ");
 }

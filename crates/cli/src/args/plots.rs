@@ -6,7 +6,8 @@ use std::{
     str::FromStr,
 };
 
-use tagq_plot::{Limit, Look, Picture, Room};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use tagq_plot::{FigureName, Limit, Look, Picture, Room};
 
 /// Option to draw an answer.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -34,6 +35,12 @@ pub(crate) struct PlotArgs {
     /// Draw the values of this column, such as count, rate, car or p [default: what the answer is about]
     #[arg(long, value_name = "NAME", requires = "plot")]
     pub quantity: Option<String>,
+    /// Draw this figure of an image
+    #[arg(long, value_name = "NAME", requires = "plot", value_parser = figures())]
+    pub figure: Option<FigureName>,
+    /// Draw pixels of an image as bright as they have photons
+    #[arg(long, requires = "plot")]
+    pub brightness: bool,
     /// Draw W pixels wide and H high; in the terminal, W characters and H lines
     #[arg(long, value_name = "WxH", requires = "plot")]
     pub size: Option<Size>,
@@ -43,6 +50,16 @@ pub(crate) struct PlotArgs {
     /// Draw without title, header and note, as for a paper; --title gives a title
     #[arg(long, requires = "plot")]
     pub no_caption: bool,
+}
+
+/// Returns the parser of the figures of an image.
+fn figures() -> impl clap::builder::TypedValueParser<Value = FigureName> {
+    let names = [
+        PossibleValue::new("map").help("The value of each pixel"),
+        PossibleValue::new("histogram").help("How many pixels have each value"),
+        PossibleValue::new("phasor").help("How many pixels have each phasor, and the semicircle"),
+    ];
+    PossibleValuesParser::new(names).map(|name| FigureName::of_name(&name).unwrap_or_default())
 }
 
 /// Width and height of a figure.
@@ -94,6 +111,8 @@ impl PlotArgs {
             ylim: None,
             title: None,
             quantity: None,
+            figure: None,
+            brightness: false,
             size: None,
             dark: false,
             no_caption: false,
@@ -120,6 +139,8 @@ impl PlotArgs {
             is_logarithmic: self.log_y,
             limits,
             quantity: self.quantity.clone(),
+            figure: self.figure,
+            brightness: self.brightness,
             size: size.map(|Size(width, height)| (width.into(), height.into())),
             is_dark: self.dark,
             no_caption: self.no_caption,

@@ -10,9 +10,11 @@ mod exponential;
 mod mean;
 mod phasor;
 mod pooled;
+mod reference;
 mod shapes;
 
 pub use estimator::{FEW, Lifetime, Lifetimes};
 pub use exponential::ExponentialLifetime;
 pub use phasor::{Phasor, Phasors};
 pub use pooled::{FoundResponse, ResponseOf};
+pub use reference::Reference;

@@ -15,7 +15,7 @@ use super::{
 pub struct Phasors<'a> {
     shapes: &'a Shapes,
     /// The angular frequency.
-    omega: f64,
+    pub(super) omega: f64,
     /// For each bin the cosine and the sine of the angle of its middle, and those of twice the angle.
     waves: Vec<[Complex; 2]>,
     /// The expected photons of the background, and their standard error.
@@ -30,7 +30,7 @@ pub struct Phasors<'a> {
 }
 
 /// The real and the imaginary part of a number.
-type Complex = [f64; 2];
+pub(super) type Complex = [f64; 2];
 
 /// A phasor, calibrated by the response, without background.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,9 +59,7 @@ impl Lifetimes {
         let flat = summed(&waves, |_| 1.0 / bins as f64);
         let of_all = summed(&waves, |bin| shapes.share(bin, log)[0]);
         // The response is the phasor of an exponential over the one that it would have without it.
-        let angle = omega * all.tau;
-        let ideal = [1.0, angle].map(|part| part / angle.mul_add(angle, 1.0));
-        let calibration = quotient(ideal, of_all[0]);
+        let calibration = quotient(on_semicircle(omega * all.tau), of_all[0]);
         let (background, background_err) = (*background, *background_err);
         Some(Phasors {
             shapes,
@@ -77,6 +75,17 @@ impl Lifetimes {
 }
 
 impl Phasors<'_> {
+    /// Returns the same, calibrated by the phasor of the response in place of the one that was found.
+    #[must_use]
+    pub fn by_response(self, response: &Phasor) -> Self {
+        self.calibrated(quotient([1.0, 0.0], [response.g, response.s]))
+    }
+
+    /// Returns the same with this factor of all phasors.
+    pub(super) fn calibrated(self, calibration: Complex) -> Self {
+        Self { calibration, ..self }
+    }
+
     /// Returns the phasor of a decay, whose photons are at the middles of their bins, and whose background is this part of
     /// that of a whole decay; `None` if there are no more photons than background.
     ///
@@ -116,14 +125,8 @@ impl Phasors<'_> {
             moved[0].mul_add(moved[1], of_both),
         ]
         .map(|of| of / (net * net));
-        let [a, b] = *calibration;
-        let [g, s] = product(*calibration, at);
-        let variances = [
-            a * a * of_g + b * b * of_s - 2.0 * a * b * of_both,
-            b * b * of_g + a * a * of_s + 2.0 * a * b * of_both,
-            a * b * (of_g - of_s) + (a * a - b * b) * of_both,
-        ];
-        Some(Phasor { g, s, variances })
+        let [g, s] = at;
+        Some(Phasor { g, s, variances: [of_g, of_s, of_both] }.times(*calibration))
     }
 
     /// Returns the lifetime of the phase, s/(g·ω); `None` outside of the first quadrant.
@@ -138,6 +141,43 @@ impl Phasors<'_> {
         let variance = by_g * by_g * of_g + by_s * by_s * of_s + 2.0 * by_g * by_s * of_both;
         Some(Lifetime { tau, err: variance.max(0.0).sqrt() })
     }
+}
+
+impl Phasor {
+    /// Returns the product with a number without error, which rotates and scales the variances.
+    pub(super) fn times(&self, [a, b]: Complex) -> Self {
+        let [of_g, of_s, of_both] = self.variances;
+        let [g, s] = product([a, b], [self.g, self.s]);
+        let variances = [
+            a * a * of_g + b * b * of_s - 2.0 * a * b * of_both,
+            b * b * of_g + a * a * of_s + 2.0 * a * b * of_both,
+            a * b * (of_g - of_s) + (a * a - b * b) * of_both,
+        ];
+        Self { g, s, variances }
+    }
+
+    /// Returns the angle of the phasor in radians, and its standard error.
+    #[must_use]
+    pub fn phase(&self) -> (f64, f64) {
+        let Self { g, s, variances: [of_g, of_s, of_both] } = *self;
+        let square = g * g + s * s;
+        let variance = s * s * of_g + g * g * of_s - 2.0 * g * s * of_both;
+        (libm::atan2(s, g), variance.max(0.0).sqrt() / square)
+    }
+
+    /// Returns the length of the phasor, and its standard error.
+    #[must_use]
+    pub fn modulation(&self) -> (f64, f64) {
+        let Self { g, s, variances: [of_g, of_s, of_both] } = *self;
+        let square = g * g + s * s;
+        let variance = g * g * of_g + s * s * of_s + 2.0 * g * s * of_both;
+        (square.sqrt(), (variance.max(0.0) / square).sqrt())
+    }
+}
+
+/// Returns the phasor of an exponential at this angular frequency times its lifetime.
+pub(super) fn on_semicircle(angle: f64) -> Complex {
+    [1.0, angle].map(|part| part / angle.mul_add(angle, 1.0))
 }
 
 /// Returns the sums over the bins of a number times the waves.
@@ -156,7 +196,7 @@ fn product([a, b]: Complex, [c, d]: Complex) -> Complex {
     [a * c - b * d, b * c + a * d]
 }
 
-fn quotient(one: Complex, [c, d]: Complex) -> Complex {
+pub(super) fn quotient(one: Complex, [c, d]: Complex) -> Complex {
     let square = c * c + d * d;
     product(one, [c / square, -d / square])
 }

@@ -1,6 +1,10 @@
 //! Lifetimes of pixels of known truth: little bias, errors that cover, and a spread near the least one that is possible.
 
-use tagq_fit::lifetimes::{FoundResponse, Lifetime, Lifetimes, ResponseOf};
+use tagq_fit::{
+    Data, Noise,
+    lifetimes::{FoundResponse, Lifetime, Lifetimes, Reference, ResponseOf},
+    models::Response,
+};
 use tagq_sampling::some;
 
 use super::{
@@ -53,6 +57,40 @@ fn errors_of_pixels_cover() {
                     assert!(answered > 0.94, "{case}: {answered} answered");
                 }
             }
+        }
+    }
+}
+
+/// The phase and the modulation of the response by references of known lifetime are within their errors of those of a Gaussian.
+#[test]
+fn errors_of_references_cover() {
+    for (lifetime, harmonic) in [(2.5, 1), (0.6, 2)] {
+        let omega = std::f64::consts::TAU * f64::from(harmonic) / PERIOD;
+        let smeared = libm::exp(-(omega * 0.08).powi(2) / 2.0);
+        // Photons are counted at the middles of their bins, which shortens all phasors.
+        let by_bins = libm::sin(omega * WIDTH / 2.0) / (omega * WIDTH / 2.0);
+        let truth = [omega * 2.0, smeared * by_bins];
+        let count = some(0..200).count();
+        let references = pixels(&mut Random(8), count, 20_000.0, &sharp, &move |_| lifetime);
+        let mut pulls = [Vec::new(), Vec::new()];
+        for values in &references {
+            let decay = added(std::slice::from_ref(values));
+            let found = Reference::new(&decay, lifetime, (PERIOD, harmonic), &|| false).unwrap();
+            assert!((found.photons - values.iter().sum::<f64>()).abs() < 0.5);
+            let measured = [found.response.phase(), found.response.modulation()];
+            for (pulls, ((value, err), truth)) in pulls.iter_mut().zip(measured.iter().zip(truth)) {
+                let turn = std::f64::consts::TAU;
+                let off = value - truth;
+                pulls.push((off - turn * (off / turn).round()) / err);
+            }
+        }
+        for (name, pulls) in ["phase", "modulation"].into_iter().zip(pulls) {
+            let ratio = pulls.iter().map(|off| off * off).sum::<f64>() / pulls.len() as f64;
+            let bias = pulls.iter().sum::<f64>() / pulls.len() as f64;
+            println!("{name} of {lifetime} at harmonic {harmonic}: {ratio:.2}, {bias:.2}");
+            let chance = 3.0 * (2.0 / count as f64).sqrt();
+            assert!((0.8 - chance..=1.25 + chance).contains(&ratio), "{name}: {ratio}");
+            assert!(bias.abs() < 0.5, "{name}: {bias} errors off");
         }
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, space: Space) -> f64 
         let text = (middle.0, middle.1 + 0.36 * size);
         drawing.words(&thousands(count), text, size, Colour::OnMap(place), Anchor::Middle);
     }
-    scale::draw(drawing, &axis, right + 30.0, (cells, bottom));
+    scale::draw(drawing, &axis, Colour::Map, right + 30.0, (cells, bottom));
     bottom.max(cells + 120.0)
 }
 

@@ -57,8 +57,8 @@ pub(crate) fn drawn(figure: &Figure) -> Drawing {
         drawing.words(&title, (MARGIN, down), TITLE, Colour::Ink, Anchor::Start);
         down += 4.0;
     }
-    let header = broken(&figure.header, HEADER, room);
-    for line in header.into_iter().chain(figure.note.clone()) {
+    let notes = figure.note.iter().flat_map(|note| broken(note, HEADER, room));
+    for line in broken(&figure.header, HEADER, room).into_iter().chain(notes) {
         down += HEADER * 1.45;
         drawing.words(&line, (MARGIN, down), HEADER, Colour::Faint, Anchor::Start);
     }

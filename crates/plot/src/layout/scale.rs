@@ -7,8 +7,14 @@ use crate::{
     drawing::{Anchor, Dash, Drawing},
 };
 
-/// Draws the scale of the values with its numbers, at least 120 points high.
-pub(super) fn draw(drawing: &mut Drawing, axis: &Axis, left: f64, (top, end): (f64, f64)) {
+/// Draws the scale of the values with its numbers and the colour of each place, at least 120 points high.
+pub(super) fn draw(
+    drawing: &mut Drawing,
+    axis: &Axis,
+    colour: impl Fn(f64) -> Colour,
+    left: f64,
+    (top, end): (f64, f64),
+) {
     const STEPS: u32 = 64;
     let bottom = end.max(top + 120.0).min(top + 300.0);
     let high = bottom - top;
@@ -16,7 +22,7 @@ pub(super) fn draw(drawing: &mut Drawing, axis: &Axis, left: f64, (top, end): (f
         let place = f64::from(step) / f64::from(STEPS - 1);
         let y = |step: u32| bottom - high * f64::from(step) / f64::from(STEPS);
         // Half a point of overlap avoids gaps.
-        drawing.rectangle((left, y(step + 1)), (left + 18.0, y(step) + 0.5), Colour::Map(place));
+        drawing.rectangle((left, y(step + 1)), (left + 18.0, y(step) + 0.5), colour(place));
     }
     let ticks = axis.ticks(5);
     for mark in &ticks.marks {

@@ -99,7 +99,12 @@ pub(super) fn painted(text: &str, colour: Colour, is_coloured: bool) -> String {
 
 /// Returns the text on a background of the colour map, in a readable colour.
 pub(super) fn on_map(text: &str, place: f64) -> String {
-    let (back, ink) = (Colour::Map(place).of_terminal(), Colour::OnMap(place).of_terminal());
+    on_colour(text, Colour::Map(place), Colour::OnMap(place))
+}
+
+/// Returns the text in a colour on another one.
+pub(super) fn on_colour(text: &str, back: Colour, ink: Colour) -> String {
+    let (back, ink) = (back.of_terminal(), ink.of_terminal());
     format!("\u{1b}[48;5;{back};38;5;{ink}m{text}\u{1b}[0m")
 }
 

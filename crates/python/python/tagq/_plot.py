@@ -21,6 +21,11 @@ PANEL_HEIGHT, AROUND_PANELS, BAR_HEIGHT, ROW_HEIGHT = 1.3, 1.5, 0.32, 0.5
 #: How far a logarithmic axis goes on, as a factor.
 BEYOND = 1.002
 INK, FAINT, GRID = "#1a1a1a", "#595959", "#dddddd"
+#: Colours of one lightness, and their grey, as in crates/plot/src/colour.rs.
+HUES = [
+    "#85acfe", "#4db8fe", "#09c1e6", "#09c6c7", "#1fcaa4", "#66c67c", "#97be55", "#bdb135", "#dba330", "#ef954b", "#f98b6f",
+]
+GREY = 0xae / 0xff
 
 
 class Picture:
@@ -54,6 +59,8 @@ def look_of(
     size: tuple[float, float] | None = None,
     dark: bool = False,
     caption: bool = True,
+    figure: str | None = None,
+    brightness: bool = False,
 ) -> dict[str, Any]:
     """Returns how a figure shall look, as the extension module takes it."""
     if title is not None and not isinstance(title, str):
@@ -62,6 +69,10 @@ def look_of(
         raise WrongTypeError(f"log_y: True or False is wanted, not {log_y!r}")
     if quantity is not None and not isinstance(quantity, str):
         raise WrongTypeError(f"quantity: the name of a column is wanted, not {type(quantity).__name__}")
+    if figure is not None and not isinstance(figure, str):
+        raise WrongTypeError(f"figure: the name of a figure is wanted, not {type(figure).__name__}")
+    if not isinstance(brightness, bool):
+        raise WrongTypeError(f"brightness: True or False is wanted, not {brightness!r}")
     if not isinstance(dark, bool):
         raise WrongTypeError(f"dark: True or False is wanted, not {dark!r}")
     if not isinstance(caption, bool):
@@ -71,6 +82,8 @@ def look_of(
         "log_y": log_y,
         "limits": None if limits is None else _limits(limits),
         "quantity": quantity,
+        "figure": figure,
+        "brightness": brightness,
         "size": None if size is None else _pair("size", size, "(1200, 800)"),
         "dark": dark,
         "caption": caption,
@@ -420,13 +433,52 @@ def _map(cells: dict[str, Any], axes: list[Any], style: dict[str, Any], is_new: 
         # The first line is at the top, and the cells are in order from the bottom.
         edges[1] = edges[1][::-1]
         bar = cells["image"]["bar"]
-    image = ax.pcolormesh(*edges, value.T, **{"norm": _norm(values), "cmap": "viridis", "rasterized": True, **style})
+    look = {"norm": _norm(values), "cmap": "viridis", "rasterized": True, **style}
+    if "brightness" in cells:
+        image = _shaded(ax, edges, value, numpy.array(cells["brightness"]).reshape(value.shape), look)
+    else:
+        if "image" in cells:
+            ax.set_facecolor(GRID)
+        image = ax.pcolormesh(*edges, value.T, **look)
+    if "guide" in cells:
+        _guide(ax, cells["guide"], x["size"], y["size"])
     if is_fresh:
         wide, high = (axis["high"] - axis["low"] for axis in (x, y))
-        if "image" in cells or abs(wide - high) <= 1e-9 * wide:
+        if "image" in cells or "guide" in cells or abs(wide - high) <= 1e-9 * wide:
             ax.set_aspect("equal")
         if "image" in cells:
             ax.invert_yaxis()
     ax.set_xlabel(_label(x) if bar is None else f"{_label(x)} ({bar['cells']:.1f} pixels are {bar['label']})")
     ax.set_ylabel(_label(y))
     _colours(ax, image, values)
+
+
+def _shaded(ax: Any, edges: list[Any], value: Any, brightness: Any, look: dict[str, Any]) -> Any:
+    """Draws cells that are as bright as is said, and returns what has the scale of their colours."""
+    import numpy
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("tagq", HUES, N=256)
+    norm = look["norm"]
+    colour = colours(norm(numpy.ma.masked_invalid(value)))[..., :3]
+    colour[numpy.isnan(value)] = GREY
+    shaded = (colour * brightness[..., None]).transpose(1, 0, 2)
+    ax.pcolormesh(*edges, shaded, **{name: of for name, of in look.items() if name not in ("norm", "cmap")})
+    return ScalarMappable(norm, colours)
+
+
+def _guide(ax: Any, guide: dict[str, Any], wide: float, high: float) -> None:
+    """Draws a curve over the cells, with names on the side that the middle is not on."""
+    x, y = zip(*guide["line"], strict=True)
+    ax.plot([of / wide for of in x], [of / high for of in y], color=INK, linewidth=1.2)
+    for mark in guide["marks"]:
+        (x, y), middle = mark["at"], guide["middle"]
+        ax.plot(x / wide, y / high, "o", markersize=4, color=INK)
+        right, up = x - middle[0], y - middle[1]
+        length = (right**2 + up**2) ** 0.5
+        right, up = right / length, up / length
+        side = "left" if right > 0.35 else "center" if right > -0.35 else "right"
+        ax.annotate(
+            mark["label"], (x / wide, y / high), (7 * right, 7 * up - 3 + 3 * up), textcoords="offset points", ha=side, fontsize=9
+        )

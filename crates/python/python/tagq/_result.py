@@ -37,6 +37,8 @@ PLAIN: dict[str, Any] = {
     "log_y": False,
     "limits": None,
     "quantity": None,
+    "figure": None,
+    "brightness": False,
     "size": None,
     "dark": False,
     "caption": True,
@@ -207,6 +209,8 @@ class Result(Table):
         log_y: bool = False,
         limits: tuple[float | str, float | str] | None = None,
         quantity: str | None = None,
+        figure: str | None = None,
+        brightness: bool = False,
         size: tuple[float, float] | None = None,
         dark: bool = False,
         caption: bool = True,
@@ -214,12 +218,12 @@ class Result(Table):
     ) -> None:
         """Writes the result to a file, in the format that its name selects: .txt, .json, .csv, .arrow or .parquet with
         the rows, or .tif (OME-TIFF) with the pixels of an image, as ``-o`` of the command line does, or .svg, .pdf, .png or .html with the figure, as ``--plot``. ``replace``
-        allows a file that is there; ``title``, ``log_y``, ``limits`` and ``quantity`` are those of ``plot``, ``size`` is in
+        allows a file that is there; ``title``, ``log_y``, ``limits``, ``quantity``, ``figure`` and ``brightness`` are those of ``plot``, ``size`` is in
         pixels, ``dark`` draws for a dark background, and without ``caption`` header and note are left out, and the title
         unless it is given."""
         if unknown:
             raise unexpected("save", unknown, Result.save.__kwdefaults__ or ())
-        self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark, caption))
+        self._answer.save(_path(path), replace, look_of(title, log_y, limits, quantity, size, dark, caption, figure, brightness))
 
     def fit(
         self,
@@ -335,6 +339,8 @@ class Result(Table):
         log_y: bool = False,
         limits: tuple[float | str, float | str] | None = None,
         quantity: str | None = None,
+        figure: str | None = None,
+        brightness: bool = False,
         caption: bool = True,
         **style: Any,
     ) -> Any:
@@ -354,6 +360,10 @@ class Result(Table):
         quantity
             The column whose values are drawn, or the beginning of its name: ``"count"``, ``"rate"``, ``"car"``
             [default: what the result is about].
+        figure
+            The figure of an image: ``"map"``, ``"histogram"`` of the values of its pixels, or ``"phasor"`` [default: the map].
+        brightness
+            Whether pixels of a map are as bright as they have photons.
         caption
             Whether header and note are below the figure, and its own title above it.
         style
@@ -361,7 +371,8 @@ class Result(Table):
 
         Values are in the units of the labels, such as ns; on a logarithmic axis in seconds, hertz or counts.
         """
-        return plot(self._answer, ax, size, look_of(title, log_y, limits, quantity, caption=caption), style)
+        look = look_of(title, log_y, limits, quantity, caption=caption, figure=figure, brightness=brightness)
+        return plot(self._answer, ax, size, look, style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return self._answer.fields(ROWS_SHOWN)

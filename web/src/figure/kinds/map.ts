@@ -4,16 +4,18 @@ import {
   BELOW, MARGIN, SCALE, TICK, drawBelow, drawScale, drawTitleBeside, roomBeside, ticksAcross,
 } from "../paint/axes";
 import { clamp, logarithmic, place, valueAt } from "../scales/axis";
-import { rgbOnMap, type Palette } from "../paint/colour";
+import { hexOf, onMap, rgbOfHue, rgbOnMap, type Palette } from "../paint/colour";
 import type { Choice, Content, Fraction, Range, Reading, Spot } from "./content";
 import { SOLID, type Box, type Pen } from "../paint/pen";
-import type { Axis, CellMap } from "../types";
-import { fixed, places, rangeText } from "../scales/words";
+import type { Axis, CellMap, Guide } from "../types";
+import { fixed, rangeText, valueText } from "../scales/words";
 
 /** Largest number of cells drawn along an axis; more are averaged. */
 const CELLS = 256;
 /** Room below the axis for the bar that shows a length. */
 const BAR = 26;
+/** Space between a place on a curve and its name. */
+const NAME = 9;
 
 export class MapContent implements Content {
   readonly zooms = { x: true, y: true };
@@ -40,7 +42,7 @@ export class MapContent implements Content {
 
   height(width: number): number {
     const wide = width - SCALE - 80;
-    const high = this.map.image ? (wide * this.rows) / Math.max(this.map.columns, 1) : this.isSquare() ? wide : 0.6 * width;
+    const high = this.hasSquares() ? (wide * this.rows) / Math.max(this.map.columns, 1) : this.isSquare() ? wide : 0.6 * width;
     return clamp(high, 240, 620) + this.below() + 24;
   }
 
@@ -49,8 +51,8 @@ export class MapContent implements Content {
     const high = bottom - 24;
     const left = Math.max(Math.ceil(roomBeside(pen, ticksAcross(pen, this.beside(), high)) / 8) * 8, room);
     const widest = Math.max(width - (this.hasScale(width) ? SCALE + 24 : MARGIN), left + 40);
-    if (this.map.image) {
-      // Pixels are squares, in view, too.
+    if (this.hasSquares()) {
+      // Cells are squares, in view, too.
       const length = ([whole, view]: [Axis, Axis], count: number) => ((view.high - view.low) / (whole.high - whole.low)) * count;
       const [columns, rows] = [length(this.axes.x, this.map.columns), length(this.axes.y, this.rows)];
       const side = Math.min(high / rows, (widest - left) / columns);
@@ -67,7 +69,7 @@ export class MapContent implements Content {
     drawBelow(pen, palette, x, area, width);
     const columns = this.shownColumns();
     const rows = this.shownRows();
-    if (this.map.image) columns.step = rows.step = Math.max(columns.step, rows.step);
+    if (this.hasSquares()) columns.step = rows.step = Math.max(columns.step, rows.step);
     const { first, end, step } = columns;
     const [wide, high] = [Math.ceil((end - first) / step), Math.ceil((rows.end - rows.first) / rows.step)];
     const across = (column: number) => area.left + place(x, this.edge(this.map.x, column, this.map.columns)) * (area.right - area.left);
@@ -79,10 +81,14 @@ export class MapContent implements Content {
     if (this.map.image && this.map.cells.includes(null)) pen.cell(box, palette.grid);
     pen.within(area, () =>
       pen.grid(box, wide, high, (column, row) => {
-        const value = this.mean(first + column * step, step, rows.first + (high - 1 - row) * rows.step, rows.step);
-        return value === null ? null : rgbOnMap(clamp(place(this.values, value), 0, 1));
+        const part = [first + column * step, step, rows.first + (high - 1 - row) * rows.step, rows.step] as const;
+        const value = this.merged(this.map.cells, ...part);
+        const at = value === null ? null : clamp(place(this.values, value), 0, 1);
+        if (this.map.brightness) return rgbOfHue(at, this.merged(this.map.brightness, ...part) ?? 0);
+        return at === null ? null : rgbOnMap(at);
       }),
     );
+    if (this.map.guide) pen.within(area, () => this.paintGuide(pen, palette, area, this.map.guide!));
     const ticks = ticksAcross(pen, this.beside(), area.bottom - area.top);
     for (const mark of ticks.marks) {
       const at = area.bottom - clamp(place(y, this.turned(mark.at)), 0, 1) * (area.bottom - area.top);
@@ -90,7 +96,8 @@ export class MapContent implements Content {
       pen.words(mark.label, [area.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
     }
     drawTitleBeside(pen, palette, y, ticks, area);
-    if (this.hasScale(width)) drawScale(pen, palette, this.values, area.right + 24, area.top, area.bottom);
+    const colour = this.map.brightness ? (at: number) => hexOf(rgbOfHue(at, 1)) : onMap;
+    if (this.hasScale(width)) drawScale(pen, palette, this.values, area.right + 24, area.top, area.bottom, colour);
     const bar = this.map.image?.bar;
     if (bar) {
       const end = area.left + (place(x, x.low + this.edge(this.map.x, bar.cells, this.map.columns) - this.map.x.low)) * (area.right - area.left);
@@ -115,7 +122,8 @@ export class MapContent implements Content {
   csv(): (string | number | null)[][] {
     const { map } = this;
     const [columns, rows] = [this.shownColumns(), this.shownRows()];
-    const head = map.image ? ["pixel", "line", "value"] : ["x_from_s", "x_to_s", "y_from_s", "y_to_s", "value"];
+    const ends = map.guide ? ["g_from", "g_to", "s_from", "s_to"] : ["x_from_s", "x_to_s", "y_from_s", "y_to_s"];
+    const head = map.image ? ["pixel", "line", "value"] : [...ends, "value"];
     const lines: (string | number | null)[][] = [head];
     for (let column = columns.first; column < columns.end; column += 1) {
       for (let row = rows.first; row < rows.end; row += 1) {
@@ -137,8 +145,6 @@ export class MapContent implements Content {
     const column = clamp(wantedColumn, 0, map.columns - 1);
     const row = clamp(wantedRow, 0, this.rows - 1);
     const value = map.cells[column * this.rows + row] ?? null;
-    const text =
-      value === null ? "\u2013" : fixed(value, map.values.quantity === "count" ? 0 : places(value, 4));
     const range = (axis: Axis, at: number, count: number): [number, number] => [
       this.edge(axis, at, count),
       this.edge(axis, at + 1, count),
@@ -149,7 +155,7 @@ export class MapContent implements Content {
       column,
       row,
       at: { x: middle(this.axes.x[1], x), y: 1 - middle(this.axes.y[1], y) },
-      heading: `${map.values.label}: ${text}`,
+      heading: `${map.values.label}: ${valueText(map.values, value, 0)}`,
       readings: map.image
         ? [
             { name: map.x.label, text: fixed(column, 0) },
@@ -174,18 +180,39 @@ export class MapContent implements Content {
     return shownCells(...this.axes.y, this.rows);
   }
 
-  /** Returns the mean of the defined values of some cells. */
-  private mean(column: number, columns: number, row: number, rows: number): number | null {
+  /** Draws the curve over the cells. Names are on the side that the middle is not on. */
+  private paintGuide(pen: Pen, palette: Palette, area: Box, guide: Guide): void {
+    const at = ([x, y]: [number, number]): [number, number] => [
+      area.left + place(this.axes.x[1], x) * (area.right - area.left),
+      area.bottom - place(this.axes.y[1], y) * (area.bottom - area.top),
+    ];
+    pen.lines([guide.line.map(at)], palette.ink, 1.5, SOLID);
+    pen.dots(guide.marks.map((mark) => at(mark.at)), 3.5, palette.ink);
+    for (const { at: [x, y], label } of guide.marks) {
+      const length = Math.hypot(x - guide.middle[0], y - guide.middle[1]);
+      const [right, up] = [(x - guide.middle[0]) / length, (y - guide.middle[1]) / length];
+      const [left, top] = at([x, y]);
+      const side = right > 0.35 ? "start" : right > -0.35 ? "middle" : "end";
+      pen.words(label, [left + NAME * right, top - NAME * up + (0.36 - 0.3 * up) * TICK], TICK, palette.ink, side);
+    }
+  }
+
+  private hasSquares(): boolean {
+    return this.map.image !== undefined || this.map.guide !== undefined;
+  }
+
+  /** Returns the mean of the defined values of some cells, or below a curve their sum. */
+  private merged(cells: (number | null)[], column: number, columns: number, row: number, rows: number): number | null {
     let [sum, count] = [0, 0];
     for (let x = column; x < Math.min(column + columns, this.map.columns); x += 1) {
       for (let y = row; y < Math.min(row + rows, this.rows); y += 1) {
-        const value = this.map.cells[x * this.rows + y] ?? null;
+        const value = cells[x * this.rows + y] ?? null;
         if (value === null) continue;
         sum += value;
         count += 1;
       }
     }
-    return count > 0 ? sum / count : null;
+    return count > 0 ? sum / (this.map.guide ? 1 : count) : null;
   }
 
   /** Returns the room below the cells. */

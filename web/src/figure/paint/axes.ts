@@ -75,13 +75,15 @@ export function drawNothing(pen: Pen, palette: Palette, why: string, area: Box):
 export const SCALE = 96;
 
 /** Draws the scale of colours beside cells. */
-export function drawScale(pen: Pen, palette: Palette, axis: Axis, left: number, top: number, end: number): void {
+export function drawScale(
+  pen: Pen, palette: Palette, axis: Axis, left: number, top: number, end: number, colour = onMap,
+): void {
   const steps = 64;
   const bottom = clamp(end, top + 120, top + 300);
   const high = bottom - top;
   const y = (step: number) => bottom - (high * step) / steps;
   for (let step = 0; step < steps; step += 1) {
-    pen.cell({ left, top: y(step + 1), right: left + 18, bottom: y(step) + 0.5 }, onMap(step / (steps - 1)));
+    pen.cell({ left, top: y(step + 1), right: left + 18, bottom: y(step) + 0.5 }, colour(step / (steps - 1)));
   }
   const ticks = ticksOf(axis, 5);
   for (const mark of ticks.marks) {

@@ -43,12 +43,39 @@ const MAP: Rgb[] = [
   [0xfd, 0xe7, 0x25],
 ];
 
+/** Colours of one lightness, from blue to orange, and their grey. */
+const HUES: Rgb[] = [
+  [0x85, 0xac, 0xfe],
+  [0x4d, 0xb8, 0xfe],
+  [0x09, 0xc1, 0xe6],
+  [0x09, 0xc6, 0xc7],
+  [0x1f, 0xca, 0xa4],
+  [0x66, 0xc6, 0x7c],
+  [0x97, 0xbe, 0x55],
+  [0xbd, 0xb1, 0x35],
+  [0xdb, 0xa3, 0x30],
+  [0xef, 0x95, 0x4b],
+  [0xf9, 0x8b, 0x6f],
+];
+const GREY: Rgb = [0xae, 0xae, 0xae];
+
 /** Returns red, green and blue at a position of the colour map, 0 to 1. */
 export function rgbOnMap(place: number): Rgb {
+  return mixedOf(MAP, place);
+}
+
+/** Returns the colour of one lightness at a position, grey without one, with a brightness from 0 to 1. */
+export function rgbOfHue(place: number | null, brightness: number): Rgb {
+  const [red, green, blue] = place === null ? GREY : mixedOf(HUES, place);
+  const part = (full: number) => Math.round(full * Math.min(Math.max(brightness, 0), 1));
+  return [part(red), part(green), part(blue)];
+}
+
+function mixedOf(map: Rgb[], place: number): Rgb {
   const tenths = Math.min(Math.max(place, 0), 1) * 10;
   const low = Math.min(Math.floor(tenths), 9);
   const share = tenths - low;
-  const [from, to] = [MAP[low]!, MAP[low + 1]!];
+  const [from, to] = [map[low]!, map[low + 1]!];
   const mixed = (part: 0 | 1 | 2) => Math.round(from[part] + share * (to[part] - from[part]));
   return [mixed(0), mixed(1), mixed(2)];
 }

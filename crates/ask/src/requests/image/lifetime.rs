@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 use tagq_fit::{
     Bin, Data, Error as FitError, Noise,
-    lifetimes::{FEW, FoundResponse, Lifetime, Lifetimes, Phasor, ResponseOf},
+    lifetimes::{FEW, FoundResponse, Lifetime, Lifetimes, Phasor, Reference, ResponseOf},
 };
 use tagq_query::{Bins, Image as Query, PixelCounts};
-use tagq_run::{OpenOptions, RequestError, Silent, counted, open};
+use tagq_run::{Channel, OpenOptions, RequestError, Silent, counted, open};
 use tagq_store::Tick;
 
 use super::{
@@ -26,6 +26,7 @@ use super::{
     request::{Image, LIFETIME_PHOTONS, LifetimeMethod, PixelResponse},
 };
 use crate::{
+    answer::Answer,
     cells::Cells,
     error::Error,
     pulses::in_words,
@@ -112,6 +113,51 @@ enum ResponseUsed {
     Tail { from_s: f64, to_s: f64 },
     /// A measured one, moved.
     Measured { shift_s: f64 },
+    /// That of a dye with a known lifetime: the phasor of the response, and the photons and the background that it is from.
+    Reference {
+        lifetime_s: f64,
+        photons: f64,
+        background: f64,
+        background_err: f64,
+        phase: f64,
+        phase_err: f64,
+        modulation: f64,
+        modulation_err: f64,
+    },
+}
+
+impl LifetimeUsed {
+    /// Returns the frequency of phasors in hertz, if there are some.
+    pub(super) fn phasor_hz(&self) -> Option<f64> {
+        Some(f64::from(self.harmonic?) / self.period_s?)
+    }
+}
+
+impl ResponseUsed {
+    /// Returns the response that was found, or that of a reference with a lifetime in seconds.
+    fn of(found: &Lifetimes, reference: Option<&(Reference, f64)>) -> Self {
+        if let Some((Reference { response, photons, background }, lifetime)) = reference {
+            let (phase, phase_err) = response.phase();
+            let (modulation, modulation_err) = response.modulation();
+            return Self::Reference {
+                lifetime_s: *lifetime,
+                photons: *photons,
+                background: background.0,
+                background_err: background.1,
+                phase,
+                phase_err,
+                modulation,
+                modulation_err,
+            };
+        }
+        match found.response() {
+            FoundResponse::Gaussian { centre, fwhm } => {
+                Self::Gaussian { centre_s: centre, fwhm_s: fwhm }
+            }
+            FoundResponse::Tail { from, to } => Self::Tail { from_s: from, to_s: to },
+            FoundResponse::Measured { shift } => Self::Measured { shift_s: shift },
+        }
+    }
 }
 
 impl Image {
@@ -131,6 +177,8 @@ impl Image {
         let pixels = || counts.chunks_exact(stride).map(PixelCounts);
         let pooled = pooled((bins, unit), pixels());
         let response = self.response(all, (bins, unit), &pooled)?;
+        let reference =
+            self.reference(all, (bins, unit), &pooled, (period.unwrap_or(0.0), harmonic))?;
         let photons: Vec<u64> = pixels().map(|pixel| pixel.count()).collect();
         let method = match method {
             LifetimeMethod::Auto if typical(&photons) < FEW => LifetimeMethod::Mean,
@@ -164,13 +212,7 @@ impl Image {
                 return Ok(Some(PixelLifetimes { pixels, method, used, words: String::new() }));
             }
         };
-        used.response = Some(match found.response() {
-            FoundResponse::Gaussian { centre, fwhm } => {
-                ResponseUsed::Gaussian { centre_s: centre, fwhm_s: fwhm }
-            }
-            FoundResponse::Tail { from, to } => ResponseUsed::Tail { from_s: from, to_s: to },
-            FoundResponse::Measured { shift } => ResponseUsed::Measured { shift_s: shift },
-        });
+        used.response = Some(ResponseUsed::of(&found, reference.as_ref()));
         used.of_all_s = Some(found.all().tau);
         let (background, err) = found.background();
         used.background_per_pixel = Some(background);
@@ -184,6 +226,10 @@ impl Image {
         let after = found.after_period() as u64;
         used.photons_after_period = Some(after);
         let phasors = found.phasors(harmonic).filter(|_| is_phasor);
+        let phasors = phasors.map(|phasors| match &reference {
+            Some((reference, _)) => phasors.by_response(&reference.response),
+            None => phasors,
+        });
         let least = self.min_photons.unwrap_or(LIFETIME_PHOTONS);
         let of_pixel = |(at, pixel): (usize, PixelCounts<'_>)| {
             if pixel.count() < least {
@@ -219,7 +265,8 @@ impl Image {
             };
             all.extend(context.pool.install(|| each().collect::<Vec<_>>()));
         }
-        let words = words(method, harmonic, &found, period);
+        let response = used.response.as_ref().map_or_else(String::new, ResponseUsed::words);
+        let words = words(method, harmonic, &response, period, found.all().tau);
         let pixels = PixelLifetimes { pixels: Arc::new(all), method, used, words };
         pixels.note(resolved, decays.of, &photons, least);
         Ok(Some(pixels))
@@ -253,34 +300,52 @@ impl Image {
         Ok(period)
     }
 
-    /// Returns the response of the instrument that is asked for.
+    /// Returns the response of the instrument that is asked for. A reference is no response: with it, one is found.
     fn response(
         &self,
         all: &[Resolved<'_, Query>],
-        (bins, unit): (&Bins, Tick),
+        bins: (&Bins, Tick),
         pooled: &Data,
     ) -> Result<ResponseOf, Error> {
-        let Resolved { run, context, .. } = all[0];
-        let path = match (&self.irf, &self.irf_channel) {
-            (None | Some(PixelResponse::Auto), None) => return Ok(ResponseOf::Auto),
-            (Some(PixelResponse::Tail), None) => return Ok(ResponseOf::Tail),
-            (None, Some(_)) => None,
+        match (&self.irf, &self.irf_channel) {
             (Some(PixelResponse::Auto | PixelResponse::Tail), Some(_)) => {
                 let reason =
                     "`irf_channel` is a response that is measured; leave `irf` out, or name a run";
                 return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
             }
-            (Some(PixelResponse::At(path)), _) => Some(Path::new(path)),
+            (None | Some(PixelResponse::Auto), None) => return Ok(ResponseOf::Auto),
+            (Some(PixelResponse::Tail), None) => return Ok(ResponseOf::Tail),
+            _ if self.reference_lifetime.is_some() => return Ok(ResponseOf::Auto),
+            (Some(PixelResponse::At(_)), _) | (None, Some(_)) => {}
+        }
+        let response = match self.response_source(all, bins, Vec::new())? {
+            ResponseSource::Text(path) => response_of(&response_of_text(path, pooled)?)?,
+            ResponseSource::Counted(answer) => counted_response(&answer)?,
         };
-        let measured = |response| ResponseOf::Measured(Box::new(response));
+        Ok(ResponseOf::Measured(Box::new(response)))
+    }
+
+    /// Returns where a measured response is: a text, or counts of the channel that is asked for, else of `channels`, of a run.
+    pub(super) fn response_source(
+        &self,
+        all: &[Resolved<'_, Query>],
+        (bins, unit): (&Bins, Tick),
+        channels: Vec<Channel>,
+    ) -> Result<ResponseSource<'_>, Error> {
+        let Resolved { run, context, .. } = all[0];
+        let path = match &self.irf {
+            Some(PixelResponse::At(path)) => Some(Path::new(path)),
+            None | Some(PixelResponse::Auto | PixelResponse::Tail) => None,
+        };
         if let Some(path) = path.filter(|path| is_response_text(path)) {
             if self.irf_channel.is_some() {
                 let reason = "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out";
                 return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
             }
-            return Ok(measured(response_of(&response_of_text(path, pooled)?)?));
+            return Ok(ResponseSource::Text(path));
         }
-        let request = self.micro_times_of(bins, self.irf_channel.clone())?;
+        let channels = self.irf_channel.clone().map_or(channels, |channel| vec![channel]);
+        let request = self.micro_times_of(bins, channels)?;
         let answer = if let Some(path) = path {
             let options =
                 OpenOptions { tick: Some(run.store().manifest().tick), ..OpenOptions::default() };
@@ -296,8 +361,16 @@ impl Image {
             let runs: Vec<_> = all.iter().map(|of| of.run).zip(&contexts).collect();
             kind::sum(&request, &runs, None)?.0
         };
-        Ok(measured(counted_response(&answer)?))
+        Ok(ResponseSource::Counted(Box::new(answer)))
     }
+}
+
+/// Where the counts of a response are.
+pub(super) enum ResponseSource<'a> {
+    /// In a text file.
+    Text(&'a Path),
+    /// In an answer.
+    Counted(Box<Answer>),
 }
 
 /// Returns the context of a question whose notes the image had.
@@ -423,22 +496,41 @@ fn pooled<'a>((bins, unit): (&Bins, Tick), pixels: impl Iterator<Item = PixelCou
     Data { bins: all, values, noise: Noise::Poisson, exposure: None }
 }
 
-fn words(method: LifetimeMethod, harmonic: u32, found: &Lifetimes, period: Option<f64>) -> String {
-    let time = |seconds: f64| in_words(seconds, seconds / 1e3);
+fn time(seconds: f64) -> String {
+    in_words(seconds, seconds / 1e3)
+}
+
+impl ResponseUsed {
+    fn words(&self) -> String {
+        match *self {
+            Self::Gaussian { centre_s, fwhm_s } => {
+                format!("response found, a Gaussian of {} at {}", time(fwhm_s), time(centre_s))
+            }
+            Self::Tail { from_s, to_s } => {
+                format!("photons from {} to {}", time(from_s), time(to_s))
+            }
+            Self::Measured { shift_s } => format!("response moved by {}", time(shift_s)),
+            Self::Reference { lifetime_s, photons, .. } => {
+                format!("response by a reference of {} with {photons:.0} photons", time(lifetime_s))
+            }
+        }
+    }
+}
+
+fn words(
+    method: LifetimeMethod,
+    harmonic: u32,
+    response: &str,
+    period: Option<f64>,
+    of_all: f64,
+) -> String {
     let by = match method {
         LifetimeMethod::Mean => "from mean arrival times".to_owned(),
         LifetimeMethod::Phasor => format!("from the phase at harmonic {harmonic}"),
         LifetimeMethod::Auto | LifetimeMethod::Exp => "by likelihood".to_owned(),
     };
-    let response = match found.response() {
-        FoundResponse::Gaussian { centre, fwhm } => {
-            format!("response found, a Gaussian of {} at {}", time(fwhm), time(centre))
-        }
-        FoundResponse::Tail { from, to } => format!("photons from {} to {}", time(from), time(to)),
-        FoundResponse::Measured { shift } => format!("response moved by {}", time(shift)),
-    };
     let period = period.map_or(String::new(), |period| format!(", period {}", time(period)));
-    format!("; lifetimes {by}, {response}{period}; {} of all together", time(found.all().tau))
+    format!("; lifetimes {by}, {response}{period}; {} of all together", time(of_all))
 }
 
 #[cfg(test)]

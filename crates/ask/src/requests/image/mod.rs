@@ -8,6 +8,7 @@ mod counts;
 mod held;
 mod lifetime;
 mod notes;
+mod reference;
 mod regions;
 mod request;
 
@@ -158,6 +159,7 @@ impl RequestKind for Image {
         "range",
         "lifetime",
         "irf",
+        "reference_lifetime",
         "pulse_period",
         "harmonic",
         "min_photons",
@@ -440,6 +442,7 @@ impl RequestKind for Image {
                     lines: raster.lines,
                     pixel_um: used.pixel_um.map(|size| size * side),
                     value,
+                    phasor_hz: shown.lifetimes.as_ref().and_then(|of| of.used.phasor_hz()),
                 };
                 (figure, counts.table(query, raster, &shown))
             }
@@ -601,8 +604,8 @@ impl Image {
         }
     }
 
-    /// Returns the request for the micro times of a response, in these bins, of a channel or of those that are there.
-    fn micro_times_of(&self, bins: &Bins, channel: Option<Channel>) -> Result<MicroTimes, Error> {
+    /// Returns the request for the micro times of a response, in these bins, of these channels or of those that are there.
+    fn micro_times_of(&self, bins: &Bins, channels: Vec<Channel>) -> Result<MicroTimes, Error> {
         let width = bins.edge(1) - bins.edge(0);
         let range = format!("{}t..{}t", bins.edge(0), bins.edge(bins.count()));
         let of_text = |reason: String| RequestError::Invalid(reason);
@@ -613,10 +616,7 @@ impl Image {
                     .map_err(|error: <BinWidth as FromStr>::Err| of_text(error.to_string()))?,
             ),
             range: Some(range.parse().map_err(of_text)?),
-            selection: Selection {
-                channels: channel.into_iter().collect(),
-                ..self.selection.clone()
-            },
+            selection: Selection { channels, ..self.selection.clone() },
             ..MicroTimes::default()
         })
     }

@@ -55,6 +55,8 @@ pub struct Image {
     pub irf: Option<PixelResponse>,
     /// The channel with the response of the instrument.
     pub irf_channel: Option<Channel>,
+    /// The response is that of a dye with this lifetime.
+    pub reference_lifetime: Option<Duration>,
     /// The period of the pulses; by default that of the file.
     pub pulse_period: Option<Duration>,
     /// The harmonic of the pulses at which phasors are; by default the first.
@@ -172,10 +174,14 @@ fn cases() -> Vec<Value> {
             "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "mean", "irf": "tail",
             "pulse_period": "300t", "min_photons": 1,
         }),
+        json!({
+            "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "phasor", "irf_channel": "1",
+            "reference_lifetime": "20t", "pulse_period": "300t",
+        }),
     ]
 }
 
-const OPTIONS: [RequestOption; 24] = [
+const OPTIONS: [RequestOption; 25] = [
     RequestOption::new(
         "line",
         ValueType::Channel("M"),
@@ -268,6 +274,12 @@ const OPTIONS: [RequestOption; 24] = [
         "irf_channel",
         ValueType::Channel("CH"),
         "Instrument response: this channel, of the same run or of `irf`",
+    )
+    .requires("lifetime"),
+    RequestOption::new(
+        "reference_lifetime",
+        ValueType::Text("D"),
+        "Calibrate phasors by a dye with this lifetime, measured in `irf` with the same instrument",
     )
     .requires("lifetime"),
     RequestOption::new(
