@@ -72,9 +72,12 @@ fn edges(sorted: &[f64], is_whole: bool) -> Vec<f64> {
     let (low, high) = ((low - more).max(least), (high + more).min(most));
     let wanted = SCOTT * spread(sorted) / libm::cbrt(sorted.len() as f64);
     let length = high - low;
-    let mut width = rounded(wanted.clamp(length / BINS[1], length / BINS[0]));
+    let mut width = rounded(wanted.min(length / BINS[0]), false);
+    if width < length / BINS[1] {
+        width = rounded(length / BINS[1], true);
+    }
     if width <= 0.0 {
-        width = if least == 0.0 { 1.0 } else { rounded(least.abs() / BINS[0]) };
+        width = if least == 0.0 { 1.0 } else { rounded(least.abs() / BINS[0], false) };
     }
     if is_whole {
         width = width.max(1.0).round();
@@ -91,18 +94,15 @@ pub(crate) fn spread(sorted: &[f64]) -> f64 {
     ends.map(|(low, high)| high - low).reduce(f64::min).unwrap_or(0.0) / QUARTER
 }
 
-/// Returns 1, 2 or 5 times a power of ten, the nearest one that is not larger, or zero.
-fn rounded(width: f64) -> f64 {
+/// Returns 1, 2 or 5 times a power of ten, the nearest one that is not larger, or that is not smaller; zero of zero.
+fn rounded(width: f64, is_up: bool) -> f64 {
     if width <= 0.0 {
         return 0.0;
     }
     let decade = libm::pow(10.0, libm::log10(width).floor());
-    let steps = [5.0, 2.0, 1.0];
-    steps
-        .into_iter()
-        .map(|step| step * decade)
-        .find(|&of| of <= width * 1.000_001)
-        .unwrap_or(decade)
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    let above = steps.iter().position(|&of| of > width * 0.999_999).unwrap_or(3);
+    if is_up || steps[above] <= width * 1.000_001 { steps[above] } else { steps[above.max(1) - 1] }
 }
 
 /// Returns how bright each cell is by its number of photons: all with as many as 995 of 1,000 have are as bright as can be.
@@ -134,8 +134,11 @@ mod tests {
         let same = edges(&[7.0; 9], false);
         assert!(same.len() == 2 && same[0] <= 7.0 && same[1] > 7.0, "{same:?}");
         assert_eq!(edges(&[0.0, 1.0, 1.0, 2.0], true), [0.0, 1.0, 2.0, 3.0]);
-        for (width, expected) in [(0.7, 0.5), (0.2, 0.2), (19.0, 10.0), (0.0, 0.0)] {
-            assert!((rounded(width) - expected).abs() < 1e-12, "{width}");
+        for (width, below, above) in
+            [(0.7, 0.5, 1.0), (0.2, 0.2, 0.2), (19.0, 10.0, 20.0), (0.0, 0.0, 0.0)]
+        {
+            assert!((rounded(width, false) - below).abs() < 1e-12, "{width}");
+            assert!((rounded(width, true) - above).abs() < 1e-12, "{width}");
         }
     }
 

@@ -18,15 +18,15 @@ pub struct Phasors<'a> {
     pub(super) omega: f64,
     /// For each bin the cosine and the sine of the angle of its middle, and those of twice the angle.
     waves: Vec<[Complex; 2]>,
-    /// The expected photons of the background, and their standard error.
-    background: f64,
-    background_err: f64,
+    /// The expected photons of the background, and their variance.
+    pub(super) background: f64,
+    pub(super) background_variance: f64,
     /// The phasors of one photon of the background.
     flat: [Complex; 2],
     /// The phasors of one photon of all decays together.
     all: [Complex; 2],
     /// One over the phasor of the response.
-    calibration: Complex,
+    pub(super) calibration: Complex,
 }
 
 /// The real and the imaginary part of a number.
@@ -66,7 +66,7 @@ impl Lifetimes {
             omega,
             waves,
             background,
-            background_err,
+            background_variance: background_err * background_err,
             flat,
             all: of_all,
             calibration,
@@ -78,12 +78,7 @@ impl Phasors<'_> {
     /// Returns the same, calibrated by the phasor of the response in place of the one that was found.
     #[must_use]
     pub fn by_response(self, response: &Phasor) -> Self {
-        self.calibrated(quotient([1.0, 0.0], [response.g, response.s]))
-    }
-
-    /// Returns the same with this factor of all phasors.
-    pub(super) fn calibrated(self, calibration: Complex) -> Self {
-        Self { calibration, ..self }
+        Self { calibration: quotient([1.0, 0.0], [response.g, response.s]), ..self }
     }
 
     /// Returns the phasor of a decay, whose photons are at the middles of their bins, and whose background is this part of
@@ -95,7 +90,7 @@ impl Phasors<'_> {
     #[must_use]
     pub fn of(&self, counts: &[f64], part: f64) -> Option<Phasor> {
         let Self { shapes, waves, flat, all, calibration, .. } = self;
-        let (background, background_err) = (self.background * part, self.background_err * part);
+        let background = self.background * part;
         let photons: f64 = shapes.places.iter().map(|&place| counts[place]).sum();
         let net = photons - background;
         if net <= 0.0 {
@@ -118,11 +113,12 @@ impl Phasors<'_> {
         let of_s = f64::midpoint(photons, -twice[0]) - 2.0 * s * once[1] + s * s * photons;
         let of_both = twice[1] / 2.0 - g * once[1] - s * once[0] + g * s * photons;
         // That of the background moves the phasor towards its own one.
-        let moved = [0, 1].map(|part| (at[part] - flat[0][part]) * background_err);
+        let moved = [0, 1].map(|part| at[part] - flat[0][part]);
+        let by = self.background_variance * part * part;
         let [of_g, of_s, of_both] = [
-            moved[0].mul_add(moved[0], of_g),
-            moved[1].mul_add(moved[1], of_s),
-            moved[0].mul_add(moved[1], of_both),
+            (moved[0] * moved[0]).mul_add(by, of_g),
+            (moved[1] * moved[1]).mul_add(by, of_s),
+            (moved[0] * moved[1]).mul_add(by, of_both),
         ]
         .map(|of| of / (net * net));
         let [g, s] = at;

@@ -6,6 +6,7 @@ use crate::{
     colour::Colour,
     drawing::{Anchor, Cells, Dash, Drawing, Thing},
     figure::Guide,
+    font,
 };
 
 /// Width and height of all cells together, and width of the scale beside them.
@@ -104,6 +105,15 @@ fn draw_guide(drawing: &mut Drawing, map: &Map, guide: &Guide, frame: Frame) {
         };
         let (at_x, at_y) = place(&mark.at);
         let at = (right.mul_add(NAME, at_x), up.mul_add(-NAME, at_y) + (0.36 - 0.3 * up) * TICK);
-        drawing.words(&mark.label, at, TICK, Colour::Ink, anchor);
+        let wide = font::width(&mark.label, TICK);
+        let begins = match anchor {
+            Anchor::Start => at.0,
+            Anchor::Middle => at.0 - wide / 2.0,
+            Anchor::End => at.0 - wide,
+        };
+        // A small figure has no room for names beside the numbers of its axis and before the scale.
+        if begins >= frame.left && begins + wide <= frame.right + SPACE - 8.0 {
+            drawing.words(&mark.label, at, TICK, Colour::Ink, anchor);
+        }
     }
 }

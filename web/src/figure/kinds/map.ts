@@ -88,7 +88,10 @@ export class MapContent implements Content {
         return at === null ? null : rgbOnMap(at);
       }),
     );
-    if (this.map.guide) pen.within(area, () => this.paintGuide(pen, palette, area, this.map.guide!));
+    const { guide } = this.map;
+    // Names may be beside the area.
+    const around = { ...area, left: area.left - 1, right: area.right + 16 };
+    if (guide) pen.within(around, () => this.paintGuide(pen, palette, area, guide));
     const ticks = ticksAcross(pen, this.beside(), area.bottom - area.top);
     for (const mark of ticks.marks) {
       const at = area.bottom - clamp(place(y, this.turned(mark.at)), 0, 1) * (area.bottom - area.top);
@@ -193,7 +196,12 @@ export class MapContent implements Content {
       const [right, up] = [(x - guide.middle[0]) / length, (y - guide.middle[1]) / length];
       const [left, top] = at([x, y]);
       const side = right > 0.35 ? "start" : right > -0.35 ? "middle" : "end";
-      pen.words(label, [left + NAME * right, top - NAME * up + (0.36 - 0.3 * up) * TICK], TICK, palette.ink, side);
+      const x0 = left + NAME * right;
+      const wide = pen.width(label, TICK);
+      const begins = side === "start" ? x0 : side === "middle" ? x0 - wide / 2 : x0 - wide;
+      // A small figure has no room for names beside the numbers of its axis.
+      if (begins < area.left || begins + wide > area.right + 16) continue;
+      pen.words(label, [x0, top - NAME * up + (0.36 - 0.3 * up) * TICK], TICK, palette.ink, side);
     }
   }
 
