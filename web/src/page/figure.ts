@@ -23,7 +23,7 @@ function figureControls(host: Host, hasPhasors: boolean): HTMLElement[] {
 }
 
 export function figureView(host: Host): View {
-  const element = h("div", { class: "figure" });
+  const element = h("div", { class: host.panel.query === "image" ? "figure pixels" : "figure" });
   const controls = h("span", { class: "controls" });
   const { panel } = host;
   let drawn: Drawn | undefined;

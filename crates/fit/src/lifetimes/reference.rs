@@ -5,7 +5,7 @@
 
 use super::{
     estimator::Lifetimes,
-    phasor::{Phasor, Phasors, on_semicircle, quotient},
+    phasor::{Phasor, on_semicircle, quotient},
     pooled::ResponseOf,
 };
 use crate::{data::Data, error::Error, problem::Stop};
@@ -34,13 +34,13 @@ impl Reference {
         stop: Stop<'_>,
     ) -> Result<Self, Error> {
         let found = Lifetimes::new(decay, 1.0, &ResponseOf::Auto, Some(period), stop)?;
-        let measured = found.phasors(harmonic).ok_or(Error::NoCounts)?;
-        // The background B is from the photons that it is subtracted from. With N of them in the background, the likeliest B has
-        // the covariance B with N, so N − B has the variance σ² − B; the variance of the photons has B of N already.
-        let by_photons =
-            (measured.background_variance - 2.0 * measured.background).max(-measured.background);
-        let measured =
-            Phasors { calibration: [1.0, 0.0], background_variance: by_photons, ..measured };
+        let mut measured = found.phasors(harmonic).ok_or(Error::NoCounts)?;
+        measured.calibration = [1.0, 0.0];
+        // The background B is found in the photons that it is subtracted from. With N of them in the background, the likeliest
+        // B has the covariance B with N, so N − B has the variance σ² − B; the variance of the photons has B of N already.
+        let background = measured.background;
+        measured.background_variance =
+            (measured.background_variance - 2.0 * background).max(-background);
         let angle = measured.omega * lifetime;
         let phasor = measured.of(&decay.values, 1.0).ok_or(Error::NoCounts)?;
         let response = phasor.times(quotient([1.0, 0.0], on_semicircle(angle)));

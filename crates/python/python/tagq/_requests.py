@@ -509,6 +509,8 @@ class Requests:
         lifetime: Literal["auto", "mean", "phasor", "exp"] | None = None,
         irf: str | None = None,
         irf_channel: Channel | None = None,
+        reference_lifetime: Duration | None = None,
+        reference_lifetime_s: float | None = None,
         pulse_period: Duration | None = None,
         pulse_period_s: float | None = None,
         harmonic: int | None = None,
@@ -591,6 +593,8 @@ class Requests:
             the rise) or tail (only photons after it are used) [default: auto].
         irf_channel
             Instrument response: this channel, of the same run or of ``irf``.
+        reference_lifetime
+            Calibrate phasors by a dye with this lifetime, measured in ``irf`` with the same instrument.
         pulse_period
             Period of the pulses, for lifetimes [default: that of the file].
         harmonic
@@ -1106,6 +1110,8 @@ if TYPE_CHECKING:
         lifetime: Literal["auto", "mean", "phasor", "exp"] | None
         irf: str | None
         irf_channel: Channel | None
+        reference_lifetime: Duration | None
+        reference_lifetime_s: float | None
         pulse_period: Duration | None
         pulse_period_s: float | None
         harmonic: int | None

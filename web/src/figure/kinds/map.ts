@@ -79,6 +79,13 @@ export class MapContent implements Content {
     };
     // Pixels without a value are grey: white would be one of the brightest.
     if (this.map.image && this.map.cells.includes(null)) pen.cell(box, palette.grid);
+    const ticks = ticksAcross(pen, this.beside(), area.bottom - area.top);
+    const heightOf = (number: number) => area.bottom - clamp(place(y, this.turned(number)), 0, 1) * (area.bottom - area.top);
+    if (this.map.guide) {
+      // Empty cells are blank, and places are read on lines in both directions.
+      const lines = ticks.marks.map(({ at }): [number, number][] => [[area.left, heightOf(at)], [area.right, heightOf(at)]]);
+      pen.lines(lines, palette.grid, 1, SOLID);
+    }
     pen.within(area, () =>
       pen.grid(box, wide, high, (column, row) => {
         const part = [first + column * step, step, rows.first + (high - 1 - row) * rows.step, rows.step] as const;
@@ -92,9 +99,8 @@ export class MapContent implements Content {
     // Names may be beside the area.
     const around = { ...area, left: area.left - 1, right: area.right + 16 };
     if (guide) pen.within(around, () => this.paintGuide(pen, palette, area, guide));
-    const ticks = ticksAcross(pen, this.beside(), area.bottom - area.top);
     for (const mark of ticks.marks) {
-      const at = area.bottom - clamp(place(y, this.turned(mark.at)), 0, 1) * (area.bottom - area.top);
+      const at = heightOf(mark.at);
       pen.lines([[[area.left - 6, at], [area.left, at]]], palette.faint, 1, SOLID);
       pen.words(mark.label, [area.left - 9, at + 0.36 * TICK], TICK, palette.ink, "end");
     }
