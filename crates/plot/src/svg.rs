@@ -49,8 +49,11 @@ fn write_thing(text: &mut String, thing: &Thing, is_dark: bool) {
                 if *opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
             let (class, colour) = (class(&fill.class(), "fill"), fill.hex(is_dark));
             // Cells of a map touch each other: smoothed edges would leave hairlines.
-            let crisp =
-                if matches!(fill, Colour::Map(_)) { " shape-rendering=\"crispEdges\"" } else { "" };
+            let crisp = if matches!(fill, Colour::Map(_) | Colour::Hue(..)) {
+                " shape-rendering=\"crispEdges\""
+            } else {
+                ""
+            };
             let path = path(corners);
             let _ = writeln!(text, "<path{class} d=\"{path}Z\" fill=\"{colour}\"{solid}{crisp}/>");
         }

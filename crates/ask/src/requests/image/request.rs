@@ -174,10 +174,6 @@ fn cases() -> Vec<Value> {
             "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "mean", "irf": "tail",
             "pulse_period": "300t", "min_photons": 1,
         }),
-        json!({
-            "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "phasor", "irf_channel": "1",
-            "reference_lifetime": "20t", "pulse_period": "300t",
-        }),
     ]
 }
 
