@@ -115,10 +115,12 @@ pub(crate) fn image(
     let shown = if is_sum { frames } else { 1 };
     let cells = pixels_of(&rows, (wide, high), shown);
     let mut notes = Vec::new();
+    // Frames, each of several channels if these are apart.
+    let what = if answer.rows.get("channel").is_some() { "images" } else { "frames" };
     if frames > 1 && is_sum {
-        notes.push(format!("{frames} frames added up"));
+        notes.push(format!("{frames} {what} added up"));
     } else if frames > 1 {
-        notes.push(format!("the first of {frames} frames"));
+        notes.push(format!("the first of {frames} {what}"));
     }
     let missing = cells.iter().filter(|value| value.is_none()).count() as u64;
     if missing > 0 && missing < cells.len() as u64 {

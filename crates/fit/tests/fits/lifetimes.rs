@@ -1,14 +1,12 @@
 //! Lifetimes of pixels of known truth: little bias, errors that cover, and a spread near the least one that is possible.
 
-use tagq_fit::{
-    Data, Noise,
-    lifetimes::{FoundResponse, Lifetime, Lifetimes, Reference, ResponseOf},
-    models::Response,
-};
+use tagq_fit::lifetimes::{FoundResponse, Lifetime, Lifetimes, Reference, ResponseOf};
 use tagq_sampling::some;
 
 use super::{
-    pixels::{BACKGROUND, BINS, PERIOD, Pulse, Taus, added, lifetimes, measured, pixels, sharp},
+    pixels::{
+        BACKGROUND, BINS, PERIOD, Pulse, Taus, WIDTH, added, lifetimes, measured, pixels, sharp,
+    },
     simulated::{Random, detector},
 };
 
