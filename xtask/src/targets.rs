@@ -213,23 +213,63 @@ impl Target {
     }
 }
 
-/// The only framework of macOS that a dependency needs (for the name of the time zone), as a list of names for the linker.
-/// zig has the other libraries.
-const FRAMEWORK: &str = "System/Library/Frameworks/CoreFoundation.framework/CoreFoundation.tbd";
-const FRAMEWORK_NAMES: &str = "--- !tapi-tbd\n\
-     tbd-version: 4\n\
-     targets: [ x86_64-macos, arm64-macos ]\n\
-     install-name: '/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation'\n\
-     exports:\n  - targets: [ x86_64-macos, arm64-macos ]\n    symbols: [ _CFRelease, _CFStringGetBytes, \
-     _CFStringGetCStringPtr, _CFStringGetLength, _CFTimeZoneCopySystem, _CFTimeZoneGetName, \
-     _CFTimeZoneResetSystem ]\n...\n";
+/// A library of macOS that a dependency needs and zig does not have, for the linker: its path in an SDK without `.tbd`, the
+/// library that programs load, and its names that are used.
+struct MacLibrary {
+    path: &'static str,
+    loaded: &'static str,
+    names: &'static str,
+}
+
+/// The libraries: for the name of the time zone and, in `tagq doctor`, for disks.
+const MAC_LIBRARIES: [MacLibrary; 3] = [
+    MacLibrary {
+        path: "System/Library/Frameworks/CoreFoundation.framework/CoreFoundation",
+        loaded: "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation",
+        names: "_CFArrayCreate, _CFBooleanGetValue, _CFDataGetBytes, _CFDataGetLength, _CFDataGetTypeID, \
+                _CFDictionaryGetTypeID, _CFDictionaryGetValueIfPresent, _CFGetTypeID, _CFNumberGetValue, _CFRelease, \
+                _CFRetain, _CFStringCreateWithBytesNoCopy, _CFStringGetBytes, _CFStringGetCStringPtr, \
+                _CFStringGetLength, _CFTimeZoneCopySystem, _CFTimeZoneGetName, _CFTimeZoneResetSystem, \
+                _CFURLCopyResourcePropertiesForKeys, _CFURLCreateFromFileSystemRepresentation, _kCFAllocatorDefault, \
+                _kCFAllocatorNull, _kCFTypeArrayCallBacks, _kCFURLVolumeAvailableCapacityForImportantUsageKey, \
+                _kCFURLVolumeAvailableCapacityKey, _kCFURLVolumeIsBrowsableKey, _kCFURLVolumeIsEjectableKey, \
+                _kCFURLVolumeIsInternalKey, _kCFURLVolumeIsLocalKey, _kCFURLVolumeIsRemovableKey, \
+                _kCFURLVolumeNameKey, _kCFURLVolumeTotalCapacityKey, _kCFURLVolumeUUIDStringKey",
+    },
+    MacLibrary {
+        path: "System/Library/Frameworks/IOKit.framework/IOKit",
+        loaded: "/System/Library/Frameworks/IOKit.framework/Versions/A/IOKit",
+        names: "_IOBSDNameMatching, _IOIteratorNext, _IOObjectConformsTo, _IOObjectRelease, \
+                _IORegistryEntryCreateCFProperty, _IORegistryEntryGetName, _IORegistryEntryGetParentEntry, \
+                _IOServiceGetMatchingServices, _IOServiceMatching, _kIOMasterPortDefault",
+    },
+    MacLibrary {
+        path: "usr/lib/libobjc",
+        loaded: "/usr/lib/libobjc.A.dylib",
+        names: "_objc_autoreleasePoolPop, _objc_autoreleasePoolPush",
+    },
+];
+
+impl MacLibrary {
+    /// Returns the list of names that the linker reads.
+    fn list(&self) -> String {
+        let Self { loaded, names, .. } = self;
+        let targets = "targets: [ x86_64-macos, arm64-macos ]";
+        format!(
+            "--- !tapi-tbd\ntbd-version: 4\n{targets}\ninstall-name: '{loaded}'\nexports:\n  - {targets}\n    \
+             symbols: [ {names} ]\n...\n"
+        )
+    }
+}
 
 /// Makes a folder that stands for the SDK of macOS.
 fn frameworks(tools: &Path) -> io::Result<PathBuf> {
     let sdk = tools.join("macos");
-    let path = sdk.join(FRAMEWORK);
-    fs::create_dir_all(path.parent().unwrap_or(&sdk))?;
-    fs::write(path, FRAMEWORK_NAMES)?;
+    for library in &MAC_LIBRARIES {
+        let path = sdk.join(library.path).with_added_extension("tbd");
+        fs::create_dir_all(path.parent().unwrap_or(&sdk))?;
+        fs::write(path, library.list())?;
+    }
     Ok(sdk)
 }
 

@@ -613,7 +613,7 @@ fn questions_of_a_stream_are_answered_each_by_itself() {
     // A figure is in place of its rows.
     let has_rows = |at: usize| list("answers")[at].get("rows").is_some();
     assert_eq!([1, 4].map(has_rows), [false, true]);
-    assert_eq!(list("columns")[1], json!(["count", "rate_hz"]));
+    assert_eq!(list("columns")[1], json!(["rate_hz"]));
     let figure = &list("figures")[1];
     assert_eq!(figure["plot"]["bars"]["bars"].as_array().unwrap().len(), 2, "{figure}");
     // A list that is no list of questions is no stream.
