@@ -263,6 +263,7 @@ These errors are in parentheses in the tables. [Errors](estimates.md#errors) has
 | fits with the truth at a bound | formula | tagq reports an interval in place of an error |
 | fits of a structure below 5 `sigmas` | formula | tagq reports an interval; below 3 `sigmas` it reports the model without the structure, and an upper limit |
 | level of a fit to g2 of thermal light | blocks | take a longer recording, which has more fluctuations |
+| lifetimes of pixels with fewer than 100 photons by `exp` and `phasor`, in an image of several lifetimes | formula | use `mean`, as `auto` does, or `--bin-pixels` |
 ";
 
 /// Returns the page before its tables.
