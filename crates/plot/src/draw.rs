@@ -96,33 +96,12 @@ impl Figure {
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Image { title, pixels, lines, pixel_um, value, phasor_hz }) => {
-                let values = or(match *value {
-                    "count" => Values::of("count", "counts", Quantity::Count),
-                    value => Values::of(value, "lifetime", Quantity::Time),
-                });
-                match (look.figure.unwrap_or_default(), phasor_hz) {
-                    (FigureName::Phasor, Some(frequency)) => {
-                        let (note, plot) = phasor::of(answer, *frequency);
-                        ("Phasors".to_owned(), note, plot)
-                    }
-                    (FigureName::Histogram, _) => {
-                        let (note, plot) = pixels::histogram(answer, &values);
-                        (title.clone(), note, plot)
-                    }
-                    (FigureName::Map | FigureName::Phasor, _) => {
-                        let size = (*pixels, *lines);
-                        let (note, plot) =
-                            map::image(answer, size, *pixel_um, &values, look.brightness);
-                        (title.clone(), note, plot)
-                    }
-                }
+                let size = (*pixels, *lines);
+                let of = PixelsOf { size, pixel_um: *pixel_um, phasor_hz: *phasor_hz };
+                of.drawn(answer, title, &or(of_pixels(value)), look)
             }
             Some(FigureKind::Regions { title, value }) => {
-                let values = or(match *value {
-                    "count" => Values::of("count", "counts", Quantity::Count),
-                    value => Values::of(value, "lifetime", Quantity::Time),
-                });
-                let (note, plot) = groups::of_regions(answer, &values);
+                let (note, plot) = groups::of_regions(answer, &or(of_pixels(value)));
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Lanes { names, times_s, gates }) => {
@@ -206,5 +185,43 @@ fn run_name(answer: &Answer) -> String {
         _ if answer.run.path == "-" => "standard input".to_owned(),
         Some(name) => name.to_string_lossy().into_owned(),
         None => answer.run.path.clone(),
+    }
+}
+
+/// Returns the values of pixels: counts, or lifetimes.
+fn of_pixels(value: &'static str) -> Values {
+    match value {
+        "count" => Values::of("count", "counts", Quantity::Count),
+        value => Values::of(value, "lifetime", Quantity::Time),
+    }
+}
+
+/// What the figures of an image know of it.
+struct PixelsOf {
+    size: (u32, u32),
+    pixel_um: Option<f64>,
+    phasor_hz: Option<f64>,
+}
+
+impl PixelsOf {
+    /// Returns the title, the note and the plot of the figure that is asked for.
+    fn drawn(
+        &self,
+        answer: &Answer,
+        title: &str,
+        values: &Values,
+        look: &Look,
+    ) -> (String, Option<String>, Plot) {
+        let (note, plot) = match (look.figure.unwrap_or_default(), self.phasor_hz) {
+            (FigureName::Phasor, Some(frequency)) => {
+                let (note, plot) = phasor::of(answer, frequency);
+                return ("Phasors".to_owned(), note, plot);
+            }
+            (FigureName::Histogram, _) => pixels::histogram(answer, values),
+            (FigureName::Map | FigureName::Phasor, _) => {
+                map::image(answer, self.size, self.pixel_um, values, look.brightness)
+            }
+        };
+        (title.to_owned(), note, plot)
     }
 }

@@ -50,6 +50,7 @@ impl FigureName {
 /// The style of a figure, as a user asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Look {
     /// The title, in place of the figure's own.
     pub title: Option<String>,

@@ -84,7 +84,7 @@ fn side(phasors: &[[f64; 2]], ends: [[f64; 2]; 2]) -> f64 {
     let wanted = SCOTT * spreads[0].min(spreads[1]) / number;
     let fits = |side: &f64| ends.iter().all(|[low, high]| high - low <= CELLS * side);
     let sides = || SIDES.into_iter().filter(fits);
-    sides().find(|&side| side <= wanted).or_else(|| sides().last()).unwrap_or(SIDES[0])
+    sides().find(|&side| side <= wanted).or_else(|| sides().next_back()).unwrap_or(SIDES[0])
 }
 
 /// Returns the phasor of an exponential at this angular frequency times its lifetime.
@@ -127,6 +127,10 @@ fn ends(phasors: &[[f64; 2]], part: usize) -> [f64; 2] {
 mod tests {
     use super::*;
 
+    fn same(one: [f64; 2], other: [f64; 2]) -> bool {
+        one.map(f64::to_bits) == other.map(f64::to_bits)
+    }
+
     fn near(a: [f64; 2], b: [f64; 2]) -> bool {
         a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9)
     }
@@ -168,14 +172,14 @@ mod tests {
 
     #[test]
     fn axes_are_around_the_semicircle_and_most_phasors() {
-        assert_eq!(ends(&[], 0), SHOWN[0]);
-        assert_eq!(ends(&[[0.5, 0.5]], 1), SHOWN[1]);
+        assert!(same(ends(&[], 0), SHOWN[0]));
+        assert!(same(ends(&[[0.5, 0.5]], 1), SHOWN[1]));
         let [low, high] = ends(&[[0.5, -0.12], [0.5, 0.71]], 1);
         assert!((low + 0.15).abs() < 1e-9 && (high - 0.75).abs() < 1e-9, "{low} {high}");
         // One of 1,000 is left out, and none is farther than the farthest end.
         let mut many = vec![[0.5, 0.5]; 999];
         many.push([90.0, 90.0]);
-        assert_eq!(ends(&many, 0), SHOWN[0]);
-        assert_eq!(ends(&[[90.0, 0.0]], 0), [SHOWN[0][0], SHOWN_MAX[0][1]]);
+        assert!(same(ends(&many, 0), SHOWN[0]));
+        assert!(same(ends(&[[90.0, 0.0]], 0), [SHOWN[0][0], SHOWN_MAX[0][1]]));
     }
 }

@@ -792,6 +792,7 @@ fn phasors_are_in_cells_below_the_semicircle() {
     assert_eq!(labels, ["0.5 ns", "1 ns", "2 ns", "4 ns", "8 ns", "16 ns", "32 ns"]);
     // The densest cell on the right is that of 1 ns.
     let at = |g: f64, s: f64| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cell")]
         let cell = |value: f64| ((value + 0.05) / 0.0125).floor() as usize;
         map.cells[cell(g) * 52 + cell(s)]
     };

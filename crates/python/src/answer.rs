@@ -47,6 +47,7 @@ pub(crate) struct Answer {
 /// How a figure shall look.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the keywords of a function")]
 pub(crate) struct FigureLook {
     title: Option<String>,
     log_y: bool,

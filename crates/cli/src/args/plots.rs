@@ -12,6 +12,7 @@ use tagq_plot::{FigureName, Limit, Look, Picture, Room};
 /// Option to draw an answer.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = super::options::OUTPUT)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct PlotArgs {
     /// Draw the answer in the terminal, or as a figure into FILE, which ends with .svg, .pdf, .png or .html
     #[arg(

@@ -34,7 +34,7 @@ pub(super) fn text(map: &Map, room: Room) -> String {
             let cell = column * rows + row;
             let place = map.cells[cell].map(|value| map.values.place(value).clamp(0.0, 1.0));
             let colour = map.colour(cell).filter(|_| room.is_coloured);
-            line.push_str(&match (place, guide.get(&cell)) {
+            let shown = match (place, guide.get(&cell)) {
                 (None, Some(letter)) => format!("{letter} "),
                 (None, None) if map.guide.is_some() => " ".repeat(CELL),
                 (place, _) => {
@@ -49,7 +49,8 @@ pub(super) fn text(map: &Map, room: Room) -> String {
                         None => shade,
                     }
                 }
-            });
+            };
+            line.push_str(&shown);
         }
         text.push_str(line.trim_end());
         text.push('\n');

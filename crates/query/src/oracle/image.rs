@@ -79,7 +79,7 @@ pub fn image_markers(
         frames: times_of(tags, markers.frame, delays),
         ..MarkerTimes::default()
     };
-    if markers.is_repaired { repaired(found, markers, raster) } else { found }
+    if markers.is_repaired { repaired(&found, markers, raster) } else { found }
 }
 
 /// Returns the frames of a source. The arguments are those of [`image_markers`].

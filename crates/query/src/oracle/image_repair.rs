@@ -71,15 +71,15 @@ fn without_doubles(times: &[i128], frames: &[i128], distance: i128) -> (Vec<i128
 }
 
 /// Returns the markers with lost ones put in and double ones left out (docs/queries.md, section "Images").
-pub(super) fn repaired(found: MarkerTimes, markers: Markers, raster: Raster) -> MarkerTimes {
+pub(super) fn repaired(found: &MarkerTimes, markers: Markers, raster: Raster) -> MarkerTimes {
     let mut of = found.clone();
     let line = median(&distances(&found.starts, &found.frames)).filter(|&line| line > 0);
     if let Some(line) = line {
-        repair_frames(&mut of, &found, line);
-        repair_starts(&mut of, &found, line, (markers, raster));
+        repair_frames(&mut of, found, line);
+        repair_starts(&mut of, found, line, (markers, raster));
     }
     if markers.line_end.is_some() {
-        repair_ends(&mut of, &found);
+        repair_ends(&mut of, found);
     } else if let (Some(line), Some(&last)) = (line, of.starts.last())
         && of.frames.last().is_none_or(|&frame| frame <= last)
     {
@@ -100,20 +100,16 @@ fn repair_frames(of: &mut MarkerTimes, found: &MarkerTimes, line: i128) {
         of.frames.push(begin);
         let left = found.frames.len() as i128 - of.frames_added.len() as i128;
         let mut expected = Vec::new();
-        match kept.get(at + 1) {
-            Some(next) => {
-                if let Some(parts) = whole(next - begin, length).filter(|parts| parts - 1 <= left) {
-                    for part in 1..parts {
-                        expected.push(begin + part * (next - begin) / parts);
-                    }
-                }
+        if let Some(next) = kept.get(at + 1) {
+            let parts = whole(next - begin, length).filter(|parts| parts - 1 <= left);
+            for part in 1..parts.unwrap_or(1) {
+                expected.push(begin + part * (next - begin) / parts.unwrap_or(1));
             }
-            None => {
-                let last = found.starts.last().copied().unwrap_or(begin);
-                for number in 1..=left {
-                    if begin + number * length <= last + line / 2 {
-                        expected.push(begin + number * length);
-                    }
+        } else {
+            let last = found.starts.last().copied().unwrap_or(begin);
+            for number in 1..=left {
+                if begin + number * length <= last + line / 2 {
+                    expected.push(begin + number * length);
                 }
             }
         }

@@ -160,6 +160,25 @@ impl ResponseUsed {
     }
 }
 
+impl LifetimeUsed {
+    /// Takes what was found for all pixels together.
+    fn take(&mut self, found: &Lifetimes, response: ResponseUsed) {
+        self.response = Some(response);
+        self.of_all_s = Some(found.all().tau);
+        let (background, err) = found.background();
+        self.background_per_pixel = Some(background);
+        self.background_per_pixel_err = Some(err);
+        self.deviance_ratio = found.deviance_ratio();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a sum of counts"
+        )]
+        let after = found.after_period() as u64;
+        self.photons_after_period = Some(after);
+    }
+}
+
 impl Image {
     /// Returns the lifetimes of the pixels, if they are asked for.
     pub(super) fn lifetimes(
@@ -212,19 +231,7 @@ impl Image {
                 return Ok(Some(PixelLifetimes { pixels, method, used, words: String::new() }));
             }
         };
-        used.response = Some(ResponseUsed::of(&found, reference.as_ref()));
-        used.of_all_s = Some(found.all().tau);
-        let (background, err) = found.background();
-        used.background_per_pixel = Some(background);
-        used.background_per_pixel_err = Some(err);
-        used.deviance_ratio = found.deviance_ratio();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a sum of counts"
-        )]
-        let after = found.after_period() as u64;
-        used.photons_after_period = Some(after);
+        used.take(&found, ResponseUsed::of(&found, reference.as_ref()));
         let phasors = found.phasors(harmonic).filter(|_| is_phasor);
         let phasors = phasors.map(|phasors| match &reference {
             Some((reference, _)) => phasors.by_response(&reference.response),

@@ -72,10 +72,11 @@ pub(super) struct Used {
     sine_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sine_of: Option<SineOf>,
-    #[serde(skip_serializing_if = "is_zero")]
-    first_line: u32,
-    #[serde(skip_serializing_if = "is_zero")]
-    first_frame: u32,
+    /// The first line of a frame and the first frame, if they are not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_frame: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repaired: bool,
     /// `together` or `apart`.
@@ -142,10 +143,6 @@ struct RepairedSeen {
     line_ends_added: u64,
     frame_markers_added: u64,
     double_markers_left_out: u64,
-}
-
-fn is_zero(of: &u32) -> bool {
-    *of == 0
 }
 
 impl RequestKind for Image {
@@ -306,7 +303,9 @@ impl RequestKind for Image {
                 all.iter().flat_map(|of| of.query.photons.iter().copied()).collect();
             photons.sort_unstable();
             photons.dedup();
-            all.iter_mut().for_each(|of| of.query.photons.clone_from(&photons));
+            for of in all.iter_mut() {
+                of.query.photons.clone_from(&photons);
+            }
         }
         let Some((first, others)) = all.split_first() else { return Ok(()) };
         let unit = |run: &Run| micro_tick(run).ok();
@@ -429,23 +428,22 @@ impl RequestKind for Image {
             if query.regions.is_some() { "regions" } else { "pixels" },
             first.tick()
         );
-        let (figure, rows) = match &query.regions {
-            Some(regions) => (
+        let (figure, rows) = if let Some(regions) = &query.regions {
+            (
                 FigureKind::Regions { title: format!("{title} of regions"), value },
                 counts.regions_table(query, regions, first.tick(), &shown),
-            ),
-            None => {
-                let side = f64::from(self.bin_pixels.unwrap_or(1));
-                let figure = FigureKind::Image {
-                    title: title.into(),
-                    pixels: raster.pixels,
-                    lines: raster.lines,
-                    pixel_um: used.pixel_um.map(|size| size * side),
-                    value,
-                    phasor_hz: shown.lifetimes.as_ref().and_then(|of| of.used.phasor_hz()),
-                };
-                (figure, counts.table(query, raster, &shown))
-            }
+            )
+        } else {
+            let side = f64::from(self.bin_pixels.unwrap_or(1));
+            let figure = FigureKind::Image {
+                title: title.into(),
+                pixels: raster.pixels,
+                lines: raster.lines,
+                pixel_um: used.pixel_um.map(|size| size * side),
+                value,
+                phasor_hz: shown.lifetimes.as_ref().and_then(|of| of.used.phasor_hz()),
+            };
+            (figure, counts.table(query, raster, &shown))
         };
         used.lifetime = shown.lifetimes.map(|of| of.used);
         let query = serde_json::to_value(used)?;
@@ -646,8 +644,8 @@ impl Image {
             two_way: raster.is_two_way,
             sine_percent: raster.sine.map(|sine| f64::from(sine.thousandths) / 10.0),
             sine_of: raster.sine.map(|sine| SineOf::of(sine.is_of_period)),
-            first_line: raster.first_line,
-            first_frame: raster.first_frame,
+            first_line: (raster.first_line > 0).then_some(raster.first_line),
+            first_frame: (raster.first_frame > 0).then_some(raster.first_frame),
             repaired: markers.is_repaired,
             frames: self.frames.name(),
             detectors: self.detectors.name(),
@@ -686,11 +684,9 @@ impl Image {
         let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
         let apart = if self.detectors.is_apart() { " apart" } else { "" };
         let mut scan = String::new();
-        if used.first_line > 0 {
-            let _ = write!(scan, "; from line {}", used.first_line);
-        }
-        if used.first_frame > 0 {
-            let _ = write!(scan, "; from frame {}", used.first_frame);
+        let firsts = [("line", used.first_line), ("frame", used.first_frame)];
+        for (of, first) in firsts.into_iter().filter_map(|(of, first)| Some((of, first?))) {
+            let _ = write!(scan, "; from {of} {first}");
         }
         if used.repaired {
             scan.push_str("; markers repaired");

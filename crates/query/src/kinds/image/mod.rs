@@ -290,12 +290,12 @@ impl Image {
     pub fn frames_max(facts: &Facts, markers: Markers, raster: &Raster) -> usize {
         // No more markers are put in than there are.
         let times = 1 + u64::from(markers.is_repaired);
-        let of = |source: &crate::run::facts::SourceFacts| match markers.frame {
-            Some(frame) => source.singles_of(frame).saturating_mul(times) + 1,
-            None => {
-                let starts = source.singles_of(markers.line).saturating_mul(times);
-                starts.div_ceil(raster.all_lines().max(1))
-            }
+        let of = |source: &crate::run::facts::SourceFacts| {
+            let markers_of = |channel| source.singles_of(channel).saturating_mul(times);
+            markers.frame.map_or_else(
+                || markers_of(markers.line).div_ceil(raster.all_lines().max(1)),
+                |frame| markers_of(frame) + 1,
+            )
         };
         let frames = facts.iter().map(|source| of(source)).fold(0, u64::saturating_add);
         usize::try_from(frames).unwrap_or(usize::MAX)

@@ -81,7 +81,7 @@ fn row(
     let n = found.len() as f64;
     let answered = n / all.len() as f64;
     if answered < 0.999 {
-        asked += &format!(", answered in {:.0} %", 100.0 * answered);
+        asked = format!("{asked}, answered in {:.0} %", 100.0 * answered);
     }
     let mean = |of: &dyn Fn(&Lifetime) -> f64| found.iter().map(of).sum::<f64>() / n;
     let bias = mean(&|of| of.tau - tau);
