@@ -278,4 +278,10 @@ fn options_that_do_not_fit_are_refused() {
         assert!(refused.code == 2 || words.contains("nowhere"), "{words}: {}", refused.stderr);
         assert!(refused.stderr.contains(expected), "{words}: {}", refused.stderr);
     }
+    // A plan is answered without the tags.
+    let words =
+        "plan image --lifetime --irf-channel=2 --channels=1 scan.ptu --parts=2 -o plan.json";
+    let refused = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("name a run with --irf"), "{}", refused.stderr);
 }

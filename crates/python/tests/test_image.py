@@ -134,7 +134,10 @@ def test_a_lost_line_is_put_in(tmp_path: Path) -> None:
     kept = numpy.delete(numpy.arange(len(time)), lost)
     run = tagq.from_arrays(time[kept], channel[kept], tick="1ns", store=tmp_path / "scan")
     options = dict(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES, frames="apart")
-    shifted, repaired = run.image(**options), run.image(**options, repair=True)
+    with pytest.warns(tagq.TagqWarning, match="1 with fewer than 5 lines"):
+        shifted = run.image(**options)
+    with pytest.warns(tagq.TagqWarning, match="put in 1 line start, 1 line end"):
+        repaired = run.image(**options, repair=True)
     assert repaired.query["seen"]["repaired"] == {
         "line_starts_added": 1, "line_ends_added": 1, "frame_markers_added": 0, "double_markers_left_out": 0,
     }

@@ -94,6 +94,11 @@ pub(super) trait RequestKind: Serialize + Sync {
         Ok(())
     }
 
+    /// Rejects requests that need the tags of a run when parts of them are added up.
+    fn check_parts(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Returns the query for a run, with `bins` in place of those that would be chosen automatically.
     fn query(
         &self,
@@ -527,6 +532,7 @@ pub(super) fn check_parts<'a, K: RequestKind>(
     runs: &[OfRun<'a>],
     silent: &[OfRun<'a>],
 ) -> Result<Option<Bins>, Error> {
+    kind.check_parts()?;
     let mut all = resolve_all(kind, runs, None)?;
     if all.iter().any(|of| !of.query.needs().is_additive) {
         return Err(QueryError::NoPartial.into());

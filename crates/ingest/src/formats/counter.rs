@@ -46,8 +46,14 @@ pub(crate) trait Counter: Send + Sync {
     /// Returns what follows from a sum of overflows.
     fn sum(&self, overflows: i64) -> Self::Sum;
 
-    /// Adds the tags of an event, whose counter follows overflows of this sum; `None` if a time leaves 64 bits.
-    fn add(&self, event: Self::Event, sum: Self::Sum, found: &mut DecodedRecords) -> Option<()>;
+    /// Adds the tags of an event, whose counter follows overflows of this sum; `None` if a time leaves 64 bits. What follows
+    /// from the sum is computed if it is wanted.
+    fn add(
+        &self,
+        event: Self::Event,
+        sum: impl FnOnce() -> Self::Sum,
+        found: &mut DecodedRecords,
+    ) -> Option<()>;
 }
 
 impl<C: Counter> Records for C {
@@ -74,9 +80,9 @@ impl<C: Counter> Records for C {
 
 /// The records so far.
 struct Before<S> {
-    /// Sum of the overflows, and what follows from it.
+    /// Sum of the overflows, and what follows from it if an event wanted it.
     overflows: i64,
-    sum: S,
+    sum: Option<S>,
     /// The last counter since it began again.
     counter: u32,
     /// Whether the last record has a counter above zero, or is blank.
@@ -93,15 +99,14 @@ fn decode<C: Counter>(
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
     let (len, half) = (Counter::record_bytes(records), records.period() / 2);
     found.reserve(span.own.len() / len);
-    let mut before =
-        Before { overflows: sum, sum: records.sum(sum), counter: 0, is_above_zero: false };
+    let mut before = Before { overflows: sum, sum: None, counter: 0, is_above_zero: false };
     for (at, record) in span.around.chunks_exact(len).enumerate() {
         let is_own = span.own.contains(&(at * len));
         let overflows = records.overflows(record);
         if overflows > 0 {
             let added = records.period().checked_mul(overflows.into())?;
             before.overflows = before.overflows.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
-            before.sum = records.sum(before.overflows);
+            before.sum = None;
             before.counter = 0;
         }
         if is_blank(record) && records.has_blanks() && before.is_above_zero {
@@ -119,7 +124,8 @@ fn decode<C: Counter>(
         }
         before.is_above_zero = is_above_zero(records, record, &event);
         if is_own {
-            records.add(event, before.sum, found)?;
+            let Before { sum, overflows, .. } = &mut before;
+            records.add(event, || *sum.get_or_insert_with(|| records.sum(*overflows)), found)?;
         }
     }
     Some(())
@@ -151,7 +157,7 @@ fn put_back<C: Counter>(
         let Some(record) = record(records, span, early_at) else { return };
         let add = |sum| {
             let mut found = DecodedRecords::default();
-            records.add(records.event(record), records.sum(sum), &mut found).map(|()| found)
+            records.add(records.event(record), || records.sum(sum), &mut found).map(|()| found)
         };
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));

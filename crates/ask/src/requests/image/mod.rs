@@ -206,6 +206,14 @@ impl RequestKind for Image {
         Ok(())
     }
 
+    fn check_parts(&self) -> Result<(), Error> {
+        if self.irf_channel.is_some() && self.irf.is_none() {
+            let reason = "parts are added up without the tags of the run; name a run with `irf`, of which `irf_channel` is a channel";
+            return Err(RequestError::options(&["irf_channel"], reason.into()).into());
+        }
+        Ok(())
+    }
+
     fn query(
         &self,
         run: &Run,

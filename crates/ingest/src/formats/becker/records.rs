@@ -221,9 +221,14 @@ impl Counter for FifoRecords {
         overflows
     }
 
-    fn add(&self, event: SpcEvent, sum: i64, found: &mut DecodedRecords) -> Option<()> {
+    fn add(
+        &self,
+        event: SpcEvent,
+        sum: impl FnOnce() -> i64,
+        found: &mut DecodedRecords,
+    ) -> Option<()> {
         let SpcEvent { routing, micro, is_invalid, is_marker, .. } = event;
-        let time = sum + event.counter.map_or(0, i64::from);
+        let time = sum() + event.counter.map_or(0, i64::from);
         if event.is_gap {
             found.lost_before(time);
         }

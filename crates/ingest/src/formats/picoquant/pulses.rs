@@ -13,6 +13,8 @@ pub(super) struct Pulses {
     whole: u64,
     rest: u128,
     denominator: u128,
+    /// The fraction rounded down, in 2^-64, if the denominator has no more bits.
+    part: Option<u64>,
 }
 
 impl Pulses {
@@ -31,8 +33,14 @@ impl Pulses {
         let denominator = ticks.denom().unsigned_abs();
         let whole = u64::try_from(ticks.to_integer()).map_err(|_| no_fraction())?;
         let rest = ticks.fract().numer().unsigned_abs();
-        let pulses = Self { whole, rest, denominator };
+        let pulses = Self::of_fraction(whole, rest, denominator);
         if denominator < Self::DENOMINATOR_MAX { Ok(pulses) } else { Err(no_fraction()) }
+    }
+
+    fn of_fraction(whole: u64, rest: u128, denominator: u128) -> Self {
+        let is_short = denominator <= u64::MAX.into();
+        let part = is_short.then(|| u64::try_from((rest << 64) / denominator).ok()).flatten();
+        Self { whole, rest, denominator, part }
     }
 
     /// Returns the time of the pulse in ticks, rounded down.
@@ -126,22 +134,18 @@ impl PulsesFrom {
 }
 
 impl PulseSteps {
-    /// Returns the steps; `None` if a time could leave 64 bits, or a denominator has more.
+    /// Returns the steps; `None` if a time could leave 64 bits, or the denominator has more.
     fn of(pulses: Pulses, first: i64) -> Option<Self> {
-        let Pulses { whole, rest, denominator } = pulses;
-        let small = u64::try_from(denominator).ok()?;
-        let period = i64::try_from(whole).ok()?;
+        let Pulses { whole, rest, denominator, part } = pulses;
+        let (period, period_part) = (i64::try_from(whole).ok()?, part?);
+        // Both factors are below the denominator, which has 64 bits.
+        let number = u128::try_from(first).ok()?;
+        let product = (number % denominator) * rest;
+        let start_part = u64::try_from(((product % denominator) << 64) / denominator).ok()?;
         let start = pulses.time(first)?;
         let last = period.checked_add(1)?.checked_mul(PulsesFrom::COUNTED)?;
         start.checked_add(last)?;
-        let part = |rest: u128| u64::try_from((rest << 64) / denominator).ok();
-        let first = u128::try_from(first).ok()? % u128::from(small);
-        Some(Self {
-            start,
-            period,
-            start_part: part(first * rest % denominator)?,
-            period_part: part(rest)?,
-        })
+        Some(Self { start, period, start_part, period_part })
     }
 }
 
@@ -163,7 +167,7 @@ mod tests {
             first in prop_oneof![0_i64..1 << 40, any::<i64>()],
             numbers in prop::collection::vec(0_u32..1 << 18, 50),
         ) {
-            let pulses = Pulses { whole, rest, denominator };
+            let pulses = Pulses::of_fraction(whole, rest, denominator);
             let from = PulsesFrom::new(pulses, first);
             for number in numbers.into_iter().chain([0, 1, (1 << 17) - 1, 1 << 17]) {
                 let expected = first.checked_add(number.into()).and_then(|pulse| pulses.time(pulse));

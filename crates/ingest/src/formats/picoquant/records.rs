@@ -210,10 +210,15 @@ impl Counter for PicoQuant {
     }
 
     #[inline]
-    fn add(&self, event: Event, sum: Sum, found: &mut DecodedRecords) -> Option<()> {
+    fn add(
+        &self,
+        event: Event,
+        sum: impl FnOnce() -> Sum,
+        found: &mut DecodedRecords,
+    ) -> Option<()> {
         match event {
             Event::Photon { label, counter, micro } => {
-                let time = sum.time(counter)?;
+                let time = sum().time(counter)?;
                 match self.mode {
                     Mode::T2 => found.tag(time, label),
                     Mode::T3(pulses) => {
@@ -225,7 +230,7 @@ impl Counter for PicoQuant {
                 }
             }
             Event::Markers { bits, counter } => {
-                let time = sum.time(counter)?;
+                let time = sum().time(counter)?;
                 let set = (0..4).filter(|bit| bits >> bit & 1 == 1);
                 set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
             }

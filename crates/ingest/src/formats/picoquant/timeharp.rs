@@ -197,10 +197,10 @@ impl Counter for TimeHarp {
     fn add(
         &self,
         (event, counter): (TimeHarpEvent, u32),
-        sum: i64,
+        sum: impl FnOnce() -> i64,
         found: &mut DecodedRecords,
     ) -> Option<()> {
-        let time = sum + i64::from(counter);
+        let time = sum() + i64::from(counter);
         match event {
             TimeHarpEvent::Photon { input, micro } => found.photon(time, input, micro),
             TimeHarpEvent::Markers(bits) => {
