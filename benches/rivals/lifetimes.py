@@ -1,7 +1,7 @@
 """Lifetimes of pixels compared with known truth and with flimlib: `cargo xtask rivals lifetimes` prepares and starts it.
 
-Images are drawn with NumPy: photons of a decay behind a response, folded by the period, over a background. Half of the pixels have the
-one lifetime, half the other. ptufile writes them as PTU, which tagq reads; flimlib takes the same counts as an array. The bound is that of
+NumPy draws the images: decays convolved with a response and folded by the period, with background. Half of the pixels have one
+lifetime, half another one. ptufile writes them as PTU, which tagq reads; flimlib takes the same counts as an array. The bound is that of
 Köllner and Wolfrum (1992) with a free background and a known response.
 """
 

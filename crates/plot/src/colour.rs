@@ -189,7 +189,7 @@ mod tests {
             (Colour::OnMap(0.0).hex(false), Colour::OnMap(1.0).hex(true)),
             ("#ffffff".into(), "#1a1a1a".into())
         );
-        // Hues differ in brightness by what is asked for alone.
+        // All hues have the brightness that is asked for.
         let hues: Vec<f64> = (0..=10)
             .map(|i| {
                 let [red, green, blue] =

@@ -139,7 +139,7 @@ impl Figure {
     }
 }
 
-/// Checks that the answer has what is asked for.
+/// Checks that the answer has the figure and the brightness that the style names.
 fn check(answer: &Answer, look: &Look) -> Result<(), Error> {
     let all: &[FigureName] = match &answer.figure {
         // Phasors have no other values.

@@ -332,7 +332,7 @@ impl Map {
         }
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
         if self.guide.is_some() {
-            // The curve stays where it is over the cells, the last of which may be cut.
+            // The axes become longer with the last cells, so that the curve keeps its place over the others.
             let longer = |axis: &mut Axis, count: usize, step: usize| {
                 let length = (count.div_ceil(step) * step) as f64 / count as f64;
                 axis.high = (axis.high - axis.low).mul_add(length, axis.low);

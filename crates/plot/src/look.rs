@@ -83,7 +83,7 @@ pub enum Limit {
 }
 
 impl Look {
-    /// Returns whether the answer is needed to draw what is asked for: its figure has other values.
+    /// Returns whether the figure must be drawn again from the answer, because it shows other values.
     #[must_use]
     pub fn is_of_answer(&self) -> bool {
         self.quantity.is_some() || self.figure.is_some() || self.brightness

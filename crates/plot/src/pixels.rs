@@ -61,7 +61,7 @@ pub(crate) fn histogram(answer: &Answer, values: &Values) -> (Option<String>, Pl
     ((!notes.is_empty()).then(|| notes.join("; ")), Plot::Chart(chart))
 }
 
-/// Returns the edges of bins of sorted values, of which whole numbers have whole bins.
+/// Returns the edges of the bins of sorted values. Bins of whole numbers have whole widths.
 fn edges(sorted: &[f64], is_whole: bool) -> Vec<f64> {
     let (Some(&least), Some(&most)) = (sorted.first(), sorted.last()) else {
         return vec![0.0, 1.0];

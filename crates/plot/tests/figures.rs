@@ -666,8 +666,8 @@ fn image(pixels: u32, counts: &[u64]) -> Answer {
     answer(figure, rows)
 }
 
-/// Returns an image of 100 x 60 pixels with phasors at 40 MHz: of 1 ns on the left and 3 ns on the right, of which each pixel is a
-/// little off. Every hundredth pixel has none.
+/// Returns an image of 100 x 60 pixels with phasors at 40 MHz: of 1 ns on the left and 3 ns on the right, each with
+/// a small error. Every hundredth pixel has none.
 fn lifetimes() -> Answer {
     let pixels = 0..6_000_u32;
     let is_left = |at: u32| at % 100 < 50;

@@ -94,7 +94,7 @@ pub(super) trait RequestKind: Serialize + Sync {
         Ok(())
     }
 
-    /// Rejects requests that need the tags of a run when parts of them are added up.
+    /// Rejects requests that a plan cannot have: its answer is made without the tags of the runs.
     fn check_parts(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Pixels of known truth: decays behind a response, folded by the period, over a background.
+//! Pixels of known truth: decays convolved with a response and folded by the period, with background.
 
 use tagq_fit::{
     Data, Noise,

@@ -211,7 +211,7 @@ impl ImageRows {
             .with(Column::floats("count_err", err).hidden())
     }
 
-    /// Adds what is shown of micro times.
+    /// Adds the columns of micro times and lifetimes.
     pub(super) fn with_micro(&self, mut table: Table, shown: &PixelsShown) -> Table {
         if let Some(lifetimes) = &shown.lifetimes {
             table = lifetimes.add_to(table, (self.first, self.len));

@@ -161,7 +161,7 @@ impl ResponseUsed {
 }
 
 impl LifetimeUsed {
-    /// Takes what was found for all pixels together.
+    /// Fills in the results of the fit of all pixels together.
     fn take(&mut self, found: &Lifetimes, response: ResponseUsed) {
         self.response = Some(response);
         self.of_all_s = Some(found.all().tau);

@@ -11,36 +11,36 @@ mod notes;
 mod reference;
 mod regions;
 mod request;
+mod stated;
+mod used;
 
 pub use request::{IMAGE, Image, PixelResponse, ScanPath, SineOf, Together};
 
-use std::{fmt::Write as _, str::FromStr};
+use std::str::FromStr;
 
-use serde::Serialize;
 use tagq_ingest::HeldCounts;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, Markers, PixelMicro,
-    Raster, Scope, Sine, TimeDivision,
+    Bins, Error as QueryError, Execution, Image as Query, Kind as _, Ledger, PixelMicro, Scope,
+    TimeDivision,
 };
 use tagq_run::{BinWidth, Channel, RequestError, Run, Work, counted};
-use tagq_store::{ScanFacts, Tick, pasted};
+use tagq_store::Tick;
 
 use self::{
-    counts::{FramesSeen, ImageCounts, PixelsShown, block_areas},
-    lifetime::{Decays, LifetimeUsed},
-    regions::MaskUsed,
-    request::LIFETIME_PHOTONS,
+    counts::{ImageCounts, PixelsShown, block_areas},
+    lifetime::Decays,
+    stated::Stated,
+    used::{Seen, Used},
 };
 use super::{
     context::QueryContext,
     detectors,
-    header::bin_width,
     kind::{Finished, OfRun, RequestKind, Resolved},
     limits,
     micro::{MicroTimes, micro_tick},
     options::RequestType,
     selection::{Selected, Selection},
-    used::{MOVES, SelectionUsed},
+    used::MOVES,
 };
 use crate::{answer::SAME_PERIOD, error::Error, figure::FigureKind};
 
@@ -54,96 +54,6 @@ const LIFETIME_BYTES: u64 = 128;
 const LIFETIME_BINS: usize = 256;
 /// Reason why an image is counted from scratch each time.
 const MARKERS_MATTER: &str = "the pixel of a photon depends on markers before it and after it";
-
-/// The query as it was counted.
-#[derive(Debug, Serialize)]
-pub(super) struct Used {
-    kind: &'static str,
-    /// The marker of lines; an image that a file holds has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u16>,
-    line_end: Option<u16>,
-    frame: Option<u16>,
-    photons: Vec<u16>,
-    pixels: u32,
-    lines: u32,
-    two_way: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sine_percent: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sine_of: Option<SineOf>,
-    /// The first line of a frame and the first frame, if they are not 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_frame: Option<u32>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    repaired: bool,
-    /// `together` or `apart`.
-    frames: &'static str,
-    detectors: &'static str,
-    /// The side of a pixel in micrometres.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pixel_um: Option<f64>,
-    /// The unit of micro times, as a fraction of attoseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    micro_tick: Option<String>,
-    /// Width of a bin of micro times.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bin_ticks: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bin_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range_ticks: Option<[i64; 2]>,
-    /// The fewest photons of a pixel that has a mean micro time or a lifetime.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_photons: Option<u64>,
-    /// The side of the blocks of pixels that are pixels of the image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bin_pixels: Option<u32>,
-    /// The regions that are counted in place of pixels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mask: Option<MaskUsed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lifetime: Option<LifetimeUsed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seen: Option<Seen>,
-    #[serde(flatten)]
-    selection: SelectionUsed,
-}
-
-/// The photons and the markers in the selection.
-#[derive(Debug, Serialize)]
-struct Seen {
-    photons_in_pixels: u64,
-    photons_outside_lines: u64,
-    photons_beyond_lines: u64,
-    photons_skipped: u64,
-    /// With a mask, photons in pixels that are in no region.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    photons_outside_regions: Option<u64>,
-    line_starts: u64,
-    line_starts_without_end: u64,
-    line_ends_without_start: u64,
-    frames_with_lines: u64,
-    frames_with_fewer_lines: u64,
-    frames_with_more_lines: u64,
-    frames_without_lines: u64,
-    frame_markers_inside_lines: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repaired: Option<RepairedSeen>,
-    /// The number of a frame with another number of lines, and these: the first 100.
-    frames_of_other_lines: Vec<(usize, u64)>,
-}
-
-/// The markers that were put in and left out.
-#[derive(Debug, Serialize)]
-struct RepairedSeen {
-    line_starts_added: u64,
-    line_ends_added: u64,
-    frame_markers_added: u64,
-    double_markers_left_out: u64,
-}
 
 impl RequestKind for Image {
     const TYPES: &'static [&'static RequestType] = &[&IMAGE];
@@ -208,7 +118,7 @@ impl RequestKind for Image {
 
     fn check_parts(&self) -> Result<(), Error> {
         if self.irf_channel.is_some() && self.irf.is_none() {
-            let reason = "parts are added up without the tags of the run; name a run with `irf`, of which `irf_channel` is a channel";
+            let reason = "the answer of a plan is made without the tags of its runs; name a run with `irf` for the channel of `irf_channel`";
             return Err(RequestError::options(&["irf_channel"], reason.into()).into());
         }
         Ok(())
@@ -459,121 +369,7 @@ impl RequestKind for Image {
     }
 }
 
-/// The scan as the headers of the files state it, all alike, and the channels of its markers.
-struct Stated {
-    scan: ScanFacts,
-    line: Option<u16>,
-    line_end: Option<u16>,
-    frame: Option<u16>,
-}
-
-impl Stated {
-    fn of(run: &Run) -> Result<Self, Error> {
-        let sources = &run.store().manifest().sources;
-        let recordings = || sources.iter().filter_map(|source| source.facts.recording.as_ref());
-        let mut scans = recordings().map(ScanFacts::of).filter(|of| *of != ScanFacts::default());
-        let scan = scans.next().unwrap_or_default();
-        if scans.any(|other| other != scan) {
-            return Err(RequestError::Runs(format!(
-                "the files of {} state different scans; ask each of them alone",
-                run.path().display()
-            ))
-            .into());
-        }
-        let channel = |name: &Option<String>| {
-            let name = name.as_ref()?;
-            let mut names = recordings().flat_map(|of| &of.channel_names);
-            names.find(|(_, of)| of == name).map(|&(channel, _)| channel)
-        };
-        let [line, line_end, frame] = [&scan.line, &scan.line_end, &scan.frame].map(channel);
-        Ok(Self { scan, line, line_end, frame })
-    }
-}
-
-/// Why the header states nothing.
-const OF_HEADER: &str = "the store has none from a file's header; ingest it with `rebuild` if it was made before headers of images \
-                         were read";
-
-/// Returns why a run without markers is no image, and the query that counts it.
-fn of_point(run: &Run) -> String {
-    let path = run.path();
-    let other = match run.store().manifest().micro_tick {
-        Some(_) => format!("`tagq micro {}` counts its micro times", pasted(path)),
-        None => format!("`tagq rates {}` counts it", pasted(path)),
-    };
-    format!("{} has no markers, as of a point that is not scanned; {other}", path.display())
-}
-
 impl Image {
-    /// Returns the markers. If the marker of lines is given, those of the header are of another scan.
-    fn markers(
-        &self,
-        run: &Run,
-        stated: &Stated,
-        context: &QueryContext<'_>,
-    ) -> Result<Markers, Error> {
-        let given = |channel: &Option<Channel>| {
-            channel.as_ref().map(|channel| context.setup.channel(channel)).transpose()
-        };
-        let missing = || {
-            let why = if detectors::has_markers(run) { OF_HEADER.into() } else { of_point(run) };
-            RequestError::missing("line", &format!(": the marker at which lines begin; {why}"))
-        };
-        let line = given(&self.line)?;
-        let or = |stated: Option<u16>| stated.filter(|_| line.is_none());
-        let markers = Markers {
-            line: line.or(stated.line).ok_or_else(missing)?,
-            line_end: given(&self.line_end)?.or(or(stated.line_end)),
-            frame: given(&self.frame)?.or(or(stated.frame)),
-            is_repaired: self.repair,
-        };
-        let Markers { line, line_end, frame, .. } = markers;
-        if line_end == Some(line) || frame == Some(line) || (frame.is_some() && frame == line_end) {
-            return Err(RequestError::options(
-                &["line", "line_end", "frame"],
-                "`line`, `line_end` and `frame` are different channels".into(),
-            )
-            .into());
-        }
-        Ok(markers)
-    }
-
-    fn raster(&self, stated: &Stated) -> Result<Raster, Error> {
-        let missing =
-            |option: &str| RequestError::missing(option, &format!(": their number; {OF_HEADER}"));
-        let scan = self.scan;
-        let is_sinusoidal =
-            scan.map_or(stated.scan.sine_percent.is_some(), ScanPath::is_sinusoidal);
-        let given = [("sine", self.sine.is_some()), ("sine_of", self.sine_of.is_some())];
-        if let Some((given, _)) = given.iter().find(|(_, is)| *is && !is_sinusoidal) {
-            return Err(RequestError::options(
-                &[given, "scan"],
-                format!("`{given}` is of a `scan` that is sinusoidal"),
-            )
-            .into());
-        }
-        let percent = self.sine.map(f64::from).or(stated.scan.sine_percent).unwrap_or(100.0);
-        if is_sinusoidal && !(0.1..=100.0).contains(&percent) {
-            return Err(RequestError::options(
-                &["sine"],
-                format!("a line covers 1 to 100 percent of a sine, not {percent}"),
-            )
-            .into());
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1,000")]
-        let thousandths = (percent * 10.0).round() as u16;
-        let is_of_period =
-            self.sine_of.unwrap_or(SineOf::of(stated.scan.is_sine_of_period)) == SineOf::Period;
-        Ok(Raster {
-            pixels: self.pixels.or(stated.scan.pixels).ok_or_else(|| missing("pixels"))?,
-            lines: self.lines.or(stated.scan.lines).ok_or_else(|| missing("lines"))?,
-            first_line: self.first_line.unwrap_or(0),
-            first_frame: self.first_frame.unwrap_or(0),
-            is_two_way: scan.map_or(stated.scan.is_two_way.unwrap_or(false), ScanPath::is_two_way),
-            sine: is_sinusoidal.then_some(Sine { thousandths, is_of_period }),
-        })
-    }
-
     /// Returns the bins of micro times: `bins` in place of those that would be chosen.
     fn micro_bins(
         &self,
@@ -625,138 +421,5 @@ impl Image {
             selection: Selection { channels, ..self.selection.clone() },
             ..MicroTimes::default()
         })
-    }
-
-    fn used(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<Used, Error> {
-        let Query { markers, photons, raster, micro, .. } = &resolved.query;
-        let has_micro = !matches!(micro, PixelMicro::None);
-        let unit = has_micro.then(|| micro_tick(resolved.run)).transpose()?;
-        let bins = if let PixelMicro::Bins(bins) = micro { Some(bins) } else { None };
-        let bin = bins.map(|bins| bins.edge(1) - bins.edge(0));
-        let stated = Stated::of(resolved.run)?;
-        // Other numbers of pixels would be of another size.
-        let is_as_stated =
-            |asked: Option<u32>, of: Option<u32>| asked.is_none_or(|n| of == Some(n));
-        let pixel_um = stated.scan.pixel_um.filter(|_| {
-            is_as_stated(self.pixels, stated.scan.pixels)
-                && is_as_stated(self.lines, stated.scan.lines)
-        });
-        Ok(Used {
-            kind: "image",
-            line: (!resolved.run.holds_counts()).then_some(markers.line),
-            line_end: markers.line_end,
-            frame: markers.frame,
-            photons: photons.clone(),
-            pixels: raster.pixels,
-            lines: raster.lines,
-            two_way: raster.is_two_way,
-            sine_percent: raster.sine.map(|sine| f64::from(sine.thousandths) / 10.0),
-            sine_of: raster.sine.map(|sine| SineOf::of(sine.is_of_period)),
-            first_line: (raster.first_line > 0).then_some(raster.first_line),
-            first_frame: (raster.first_frame > 0).then_some(raster.first_frame),
-            repaired: markers.is_repaired,
-            frames: self.frames.name(),
-            detectors: self.detectors.name(),
-            pixel_um,
-            micro_tick: unit.map(Tick::fraction),
-            bin_ticks: bin,
-            bin_s: bin.zip(unit).map(|(bin, unit)| unit.seconds_of(bin.into())),
-            range_ticks: bins.map(|bins| [bins.edge(0), bins.edge(bins.count())]),
-            min_photons: match self.lifetime {
-                Some(_) => Some(self.min_photons.unwrap_or(LIFETIME_PHOTONS)),
-                None => self.min_photons.filter(|_| has_micro),
-            },
-            bin_pixels: self.bin_pixels,
-            mask: resolved.query.regions.as_ref().map(MaskUsed::of),
-            lifetime: None,
-            seen: None,
-            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick())
-                .of_runs(runs),
-        })
-    }
-
-    /// Returns the request as text for the header.
-    fn words(&self, resolved: &Resolved<'_, Query>, used: &Used) -> String {
-        let (context, tick) = (resolved.context, resolved.tick());
-        let name = |channel: u16| context.setup.name_of(channel);
-        let end =
-            used.line_end.map_or(" to the next line".to_owned(), |of| format!(" to {}", name(of)));
-        let frame = used.frame.map_or(String::new(), |of| format!(", frames at {}", name(of)));
-        let (lines, frames) = match used.line {
-            Some(line) => {
-                let lines = format!(", lines from {}{end}{frame}", name(line));
-                (lines, format!("; frames {}", used.frames))
-            }
-            None => (" as the file holds it".to_owned(), String::new()),
-        };
-        let photons: Vec<String> = used.photons.iter().map(|&of| name(of)).collect();
-        let apart = if self.detectors.is_apart() { " apart" } else { "" };
-        let mut scan = String::new();
-        let firsts = [("line", used.first_line), ("frame", used.first_frame)];
-        for (of, first) in firsts.into_iter().filter_map(|(of, first)| Some((of, first?))) {
-            let _ = write!(scan, "; from {of} {first}");
-        }
-        if used.repaired {
-            scan.push_str("; markers repaired");
-        }
-        if used.two_way {
-            scan.push_str("; two-way");
-        }
-        if let Some(percent) = used.sine_percent {
-            let of = if used.sine_of == Some(SineOf::Period) { " of the period" } else { "" };
-            let _ = write!(scan, "; sine of {percent} %{of}");
-        }
-        let micro = match (used.bin_ticks, micro_tick(resolved.run)) {
-            (Some(bin), Ok(unit)) => {
-                format!("; micro times in bins of {}", bin_width(bin, self.bin.as_ref(), unit))
-            }
-            _ => String::new(),
-        };
-        let of = if self.lifetime.is_some() { "lifetimes" } else { "mean micro times" };
-        let least = used
-            .min_photons
-            .map_or(String::new(), |least| format!("; {of} from {} on", counted(least, "photon")));
-        let blocks =
-            used.bin_pixels.map_or(String::new(), |side| format!(" in blocks of {side} x {side}"));
-        let regions = resolved.query.regions.as_ref().map_or(String::new(), |regions| {
-            format!(" in {}", counted(regions.labels().len() as u64, "region"))
-        });
-        format!(
-            "image of {} x {} pixels{blocks}{regions}{lines}{scan}{frames}; photons of {}{apart}{micro}{least}{}",
-            used.pixels,
-            used.lines,
-            if photons.is_empty() { "no channel".to_owned() } else { photons.join(",") },
-            used.selection.words(context.setup, tick)
-        )
-    }
-}
-
-impl Seen {
-    fn of(counts: &ImageCounts, query: &Query) -> Self {
-        let (report, frames) = (&counts.report, &counts.frames);
-        let FramesSeen { count, fewer, more, other } = frames;
-        Self {
-            photons_in_pixels: report.photons,
-            photons_outside_lines: report.photons_outside,
-            photons_beyond_lines: report.photons_beyond,
-            photons_skipped: report.photons_skipped,
-            photons_outside_regions: (query.regions.is_some())
-                .then_some(report.photons_outside_regions),
-            line_starts: report.line_starts,
-            line_starts_without_end: report.starts_without_end,
-            line_ends_without_start: report.ends_without_start,
-            frames_with_lines: *count,
-            frames_with_fewer_lines: *fewer,
-            frames_with_more_lines: *more,
-            frames_without_lines: report.frames_empty,
-            frame_markers_inside_lines: report.frames_inside_lines,
-            repaired: query.markers.is_repaired.then_some(RepairedSeen {
-                line_starts_added: report.starts_added,
-                line_ends_added: report.ends_added,
-                frame_markers_added: report.frames_added,
-                double_markers_left_out: report.doubles_left_out,
-            }),
-            frames_of_other_lines: other.clone(),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The size that a mask has, and its labels: what is checked before memory is taken for a mask.
+//! The checks of a mask: its size, before memory is taken for it, and its labels.
 
 use crate::formats::tables::fault::TableFault;
 
