@@ -1,6 +1,6 @@
 //! The markers and the raster of a scan: those of the request, else those that the headers of the files state.
 //!
-//! A header states 256 x 256 pixels and lines from marker 1 to marker 2; `--pixels 128` replaces its 256 pixels of a line.
+//! A header states 256 x 256 pixels and lines from marker 1 to marker 2; the option `pixels` of 128 replaces its 256 pixels of a line.
 
 use tagq_query::{Markers, Raster, Sine};
 use tagq_run::{Channel, RequestError, Run};
