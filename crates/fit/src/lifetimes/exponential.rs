@@ -10,7 +10,7 @@ const STEPS: usize = 50;
 const HALVINGS: usize = 12;
 /// The longest step of the logarithm of a lifetime.
 const STEP_MAX: f64 = 0.7;
-/// A step so short ends the search.
+/// A step so short is the last one.
 const SHORT: f64 = 1e-5;
 /// The largest part of the background.
 const PART_MAX: f64 = 0.95;
@@ -29,8 +29,9 @@ pub struct ExponentialLifetime {
 /// A bin with photons: its number and these.
 pub(super) type Seen = (usize, f64);
 
-/// The first two derivatives of the logarithm of the likelihood.
-struct Slopes {
+/// The logarithm of the likelihood, and its first two derivatives.
+struct Likelihood {
+    log: f64,
     slope: [f64; 2],
     /// Minus the second derivatives, or an estimate of them that a maximum has.
     curvature: [f64; 3],
@@ -41,9 +42,9 @@ impl Shapes {
     pub fn likeliest(&self, seen: &[Seen]) -> Option<ExponentialLifetime> {
         let (mut log, mut part) = self.start(seen)?;
         let (first, last) = (self.first, self.last());
-        let mut likelihood = self.likelihood(seen, log, part);
+        let mut here = self.likelihood(seen, log, part);
         for _ in 0..STEPS {
-            let Slopes { slope, curvature } = self.slopes(seen, log, part);
+            let Likelihood { slope, curvature, .. } = here;
             let is_held = [
                 log <= first && slope[0] < 0.0 || log >= last && slope[0] > 0.0,
                 part <= 0.0 && slope[1] < 0.0 || part >= PART_MAX && slope[1] > 0.0,
@@ -64,26 +65,28 @@ impl Shapes {
             if !step.iter().all(|step| step.is_finite()) {
                 break;
             }
+            let to = |factor: f64| {
+                let to = (step[0] * factor + log, step[1] * factor + part);
+                (to.0.clamp(first, last), to.1.clamp(0.0, PART_MAX))
+            };
             let mut factor = (STEP_MAX / step[0].abs()).min(1.0);
-            let mut next = None;
+            let next = to(factor);
+            if (next.0 - log).abs() + (next.1 - part).abs() < SHORT {
+                (log, part) = next;
+                break;
+            }
+            let mut better = None;
             for _ in 0..HALVINGS {
-                let to = (
-                    step[0].mul_add(factor, log).clamp(first, last),
-                    step[1].mul_add(factor, part).clamp(0.0, PART_MAX),
-                );
-                let of = self.likelihood(seen, to.0, to.1);
-                if of >= likelihood {
-                    next = Some((to, of));
+                let (log, part) = to(factor);
+                let there = self.likelihood(seen, log, part);
+                if there.log >= here.log {
+                    better = Some(((log, part), there));
                     break;
                 }
                 factor /= 2.0;
             }
-            let Some((to, of)) = next else { break };
-            let moved = (to.0 - log).abs() + (to.1 - part).abs();
-            ((log, part), likelihood) = (to, of);
-            if moved < SHORT {
-                break;
-            }
+            let Some((at, there)) = better else { break };
+            ((log, part), here) = (at, there);
         }
         let is_at_bound = log <= first || log >= last;
         Some(ExponentialLifetime { tau: libm::exp(log), background: part, is_at_bound })
@@ -94,8 +97,9 @@ impl Shapes {
     pub fn variance(&self, of: &ExponentialLifetime) -> Option<f64> {
         let (log, part) = (libm::log(of.tau), of.background);
         let [mut by_log, mut by_both, mut by_part] = [0.0; 3];
+        let shares = self.shares(log);
         for bin in 0..self.len() {
-            let share = self.share(bin, log);
+            let share = shares.with_slopes(bin);
             let [of_log, of_part] = self.gradient(share, part);
             let probability = self.mixed(share[0], part) + self.doubts[bin];
             by_log += of_log * of_log / probability;
@@ -121,26 +125,22 @@ impl Shapes {
         Some(self.starts[best])
     }
 
-    /// Returns the logarithm of the likelihood.
-    pub fn likelihood(&self, seen: &[Seen], log: f64, part: f64) -> f64 {
-        let of =
-            |&(bin, count): &Seen| count * libm::log(self.mixed(self.share(bin, log)[0], part));
-        seen.iter().map(of).sum()
-    }
-
     /// Returns the derivatives of the probability of a bin by the logarithm of the lifetime and by the background.
     fn gradient(&self, share: Share, part: f64) -> [f64; 2] {
         [(1.0 - part) * share[1], 1.0 / self.len() as f64 - share[0]]
     }
 
-    fn slopes(&self, seen: &[Seen], log: f64, part: f64) -> Slopes {
-        let mut slope = [0.0; 2];
+    fn likelihood(&self, seen: &[Seen], log: f64, part: f64) -> Likelihood {
+        let (mut of, mut slope) = (0.0, [0.0; 2]);
         // The sums of the products of slopes, and those of the second derivatives.
         let (mut products, mut bent) = ([0.0; 3], [0.0; 2]);
+        let shares = self.shares(log);
         for &(bin, count) in seen {
-            let share = self.share(bin, log);
+            let share = shares.with_slopes(bin);
             let [of_log, of_part] = self.gradient(share, part);
-            let each = 1.0 / self.mixed(share[0], part);
+            let probability = self.mixed(share[0], part);
+            of += count * libm::log(probability);
+            let each = 1.0 / probability;
             let weight = count * each;
             slope[0] += weight * of_log;
             slope[1] += weight * of_part;
@@ -152,7 +152,7 @@ impl Shapes {
         }
         let exact = [products[0] - bent[0], products[1] + bent[1], products[2]];
         let is_maximum = exact[0] > 0.0 && exact[0] * exact[2] > exact[1] * exact[1];
-        Slopes { slope, curvature: if is_maximum { exact } else { products } }
+        Likelihood { log: of, slope, curvature: if is_maximum { exact } else { products } }
     }
 }
 

@@ -57,7 +57,7 @@ impl Lifetimes {
             shapes.times.iter().map(|time| [1.0, 2.0].map(|of| wave(of * omega * time))).collect();
         let (log, bins) = (libm::log(all.tau), waves.len());
         let flat = summed(&waves, |_| 1.0 / bins as f64);
-        let of_all = summed(&waves, |bin| shapes.share(bin, log)[0]);
+        let of_all = summed(&waves, |bin| shapes.shares(log).share(bin));
         // The response is the phasor of an exponential over the one that it would have without it.
         let calibration = quotient(on_semicircle(omega * all.tau), of_all[0]);
         let (background, background_err) = (*background, *background_err);

@@ -31,8 +31,8 @@ pub(super) struct Shapes {
     pub times: Vec<f64>,
     /// The logarithm of the first lifetime.
     pub first: f64,
-    /// For each lifetime, the shares of the bins and their first two derivatives by its logarithm.
-    table: Vec<[Vec<f64>; 3]>,
+    /// For each lifetime, the shares of the bins.
+    table: Vec<Vec<Share>>,
     /// By how much the shares of a bin fall below zero at most: a measured response that is moved by less than a bin does so
     /// beside its counts, and a share as small as this tells nothing.
     pub doubts: Vec<f64>,
@@ -98,20 +98,20 @@ impl Shapes {
         let mut log = first;
         while log <= last {
             let [below, at, above] = [shares(log - SMALL)?, shares(log)?, shares(log + SMALL)?];
-            let both = || below.iter().zip(&at).zip(&above);
-            let slope = both().map(|((below, _), above)| (above - below) / (2.0 * SMALL));
-            let curve =
-                both().map(|((below, at), above)| (above - 2.0 * at + below) / (SMALL * SMALL));
-            let (slope, curve) = (slope.collect(), curve.collect());
-            table.push([at, slope, curve]);
+            let each = below.iter().zip(&at).zip(&above).map(|((below, at), above)| {
+                let slope = (above - below) / (2.0 * SMALL);
+                [*at, slope, (above - 2.0 * at + below) / (SMALL * SMALL)]
+            });
+            table.push(each.collect());
             log = first + STEP * table.len() as f64;
         }
         let times: Vec<f64> = places.iter().map(|&place| time(place)).collect();
-        let moment = |of: &[Vec<f64>; 3], power: i32| {
-            of.each_ref()
-                .map(|of| of.iter().zip(&times).map(|(of, time)| of * time.powi(power)).sum())
+        let moment = |of: &[Share], power: i32| {
+            let each = of.iter().zip(&times).map(|(of, time)| of.map(|of| of * time.powi(power)));
+            each.fold([0.0; 3], |sum, of| std::array::from_fn(|at| sum[at] + of[at]))
         };
-        let moments = table.iter().map(|of| [1, 2].map(|power| moment(of, power))).collect();
+        let moments =
+            table.iter().map(|of: &Vec<Share>| [1, 2].map(|power| moment(of, power))).collect();
         let (starts, logs) = (Vec::new(), Vec::new());
         let mut shapes =
             Self { places, times, first, table, doubts, moments, starts, logs, period };
@@ -120,7 +120,7 @@ impl Shapes {
         shapes.logs = (0..shapes.len())
             .map(|bin| {
                 let of = |&(log, part): &(f64, f64)| {
-                    let [share, ..] = shapes.share(bin, log);
+                    let share = shapes.shares(log).share(bin);
                     #[expect(clippy::cast_possible_truncation, reason = "a start needs no digits")]
                     let log = libm::log(shapes.mixed(share, part)) as f32;
                     log
@@ -141,11 +141,10 @@ impl Shapes {
         STEP.mul_add((self.table.len() - 1) as f64, self.first)
     }
 
-    /// Returns the share of a bin for the logarithm of a lifetime, and its derivatives by it.
-    pub fn share(&self, bin: usize, log: f64) -> Share {
+    /// Returns the shares of the bins for the logarithm of a lifetime.
+    pub fn shares(&self, log: f64) -> Shares<'_> {
         let (at, off) = self.nearest(log);
-        let [shares, slopes, curves] = &self.table[at];
-        near([shares[bin], slopes[bin], curves[bin]], off)
+        Shares { nearest: &self.table[at], off }
     }
 
     /// Returns the mean of the times of an exponential, and that of their squares.
@@ -163,7 +162,7 @@ impl Shapes {
 
     /// Returns the probability of a bin with this part of background.
     pub fn mixed(&self, share: f64, part: f64) -> f64 {
-        part.mul_add(1.0 / self.len() as f64 - share, share).max(LEAST)
+        (share + part * (1.0 / self.len() as f64 - share)).max(LEAST)
     }
 
     /// Returns the number of the nearest lifetime of the table, and how far it is away.
@@ -181,9 +180,33 @@ impl Shapes {
     }
 }
 
+/// The shares of the bins for one lifetime.
+#[derive(Clone, Copy)]
+pub(super) struct Shares<'a> {
+    /// Those of the nearest lifetime of the table, and how far it is away.
+    nearest: &'a [Share],
+    off: f64,
+}
+
+impl Shares<'_> {
+    /// Returns the share of a bin.
+    #[inline]
+    pub fn share(self, bin: usize) -> f64 {
+        let [value, slope, curve] = self.nearest[bin];
+        value + self.off * (slope + self.off / 2.0 * curve)
+    }
+
+    /// Returns the share of a bin and its derivatives by the logarithm of the lifetime.
+    #[inline]
+    pub fn with_slopes(self, bin: usize) -> Share {
+        near(self.nearest[bin], self.off)
+    }
+}
+
 /// Returns a number at a distance from the place where its value and derivatives are known.
 fn near([value, slope, curve]: Share, off: f64) -> Share {
-    [curve.mul_add(off * off / 2.0, slope.mul_add(off, value)), curve.mul_add(off, slope), curve]
+    // Without a fused multiplication, which is a call where the processor is not known to have it.
+    [value + off * (slope + off / 2.0 * curve), slope + off * curve, curve]
 }
 
 /// Returns the bins that end in the period.

@@ -18,6 +18,9 @@ use crate::{
 /// The most exponentials.
 pub const EXPONENTIALS_MAX: usize = 3;
 
+/// The step of a lifetime that gives the slope of a prediction, as a part of it.
+const STEP: f64 = 1e-5;
+
 /// A sum of exponentials over a background.
 ///
 /// Parameters, with numbers after their names if there are several exponentials: `photons` (those of the exponential:
@@ -191,6 +194,33 @@ impl Model for Decay {
             }
         }
         Ok(())
+    }
+
+    /// Only one exponential depends on its photons and its lifetime.
+    fn slope(&self, parameters: &[f64], of: usize, bins: &[Bin]) -> Option<Vec<f64>> {
+        let (exponentials, others) = parameters.split_at(2 * self.exponentials);
+        if of == exponentials.len() {
+            return Some(vec![1.0; bins.len()]);
+        }
+        let [photons, tau] = exponentials.chunks_exact(2).nth(of / 2)? else { return None };
+        let one = Self { exponentials: 1, ..self.clone() };
+        let predict = |photons: f64, tau: f64| {
+            let mut values = vec![0.0; bins.len()];
+            one.predict(&[&[photons, tau, 0.0], &others[1..]].concat(), bins, &mut values).ok()?;
+            Some(values)
+        };
+        if of % 2 == 0 {
+            return predict(1.0, *tau);
+        }
+        let (below, above) = (tau * (1.0 - STEP), tau * (1.0 + STEP));
+        let slope = |(above_it, below_it): (f64, f64)| (above_it - below_it) / (above - below);
+        Some(
+            predict(*photons, above)?
+                .into_iter()
+                .zip(predict(*photons, below)?)
+                .map(slope)
+                .collect(),
+        )
     }
 
     fn structure(&self, data: &Data) -> Option<Structure> {

@@ -12,6 +12,9 @@ use crate::{data::Bin, special::log_erfc};
 /// Standard deviations beyond which all of a Gaussian is on one side, in double precision.
 const FAR: f64 = 9.0;
 
+/// Widths of bins that differ by no more than rounding of their edges, as a part of them.
+const SAME: f64 = 1e-11;
+
 /// A response with this centre and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gaussian {
@@ -31,15 +34,25 @@ impl Gaussian {
     ) {
         let folded = period.map(|period| (period, -libm::expm1(-period / tau)));
         let before = |at: f64| {
-            let one = self.before(at, tau);
-            let Some((period, lost)) = folded else { return one };
-            // Those of the pulse before, and of the next one whose response begins early; of all earlier pulses the
-            // rest of an exponential.
-            let near = self.before(at + period, tau) + self.before(at - period, tau);
-            one + near - self.left(at + 2.0 * period, tau) / lost
+            let Some((period, lost)) = folded else { return self.before(at, tau) };
+            // The next pulse, whose response may begin early, and those of the pulse and of the one before. Of all pulses
+            // whose response has ended, the rest of an exponential.
+            let these = self.before(at - period, tau) + self.before(at, tau);
+            if self.is_after(at + period, tau) {
+                return these + 1.0 - self.left(at + period, tau) / lost;
+            }
+            these + self.before(at + period, tau) - self.left(at + 2.0 * period, tau) / lost
         };
         let mut last: Option<(f64, f64)> = None;
+        let mut tail = Tail { width: 0.0, keep: 1.0, tau, ends: None };
         for (value, bin) in values.iter_mut().zip(bins) {
+            if self.is_after(bin.from, tau)
+                && period.is_none_or(|period| !self.has_begun(bin.to - period))
+            {
+                let share = tail.in_bin(bin, |at| self.left(at, tau));
+                *value += photons * share / folded.map_or(1.0, |(_, lost)| lost);
+                continue;
+            }
             let known = last.filter(|(at, _)| at.total_cmp(&bin.from).is_eq());
             let from = known.map_or_else(|| before(bin.from), |(_, sum)| sum);
             let to = before(bin.to);
@@ -50,21 +63,60 @@ impl Gaussian {
 
     /// Returns the share of the photons that are emitted before a place.
     fn before(self, at: f64, tau: f64) -> f64 {
-        if (at - self.centre) / self.sigma < -FAR {
+        if !self.has_begun(at) {
             return 0.0;
+        }
+        if self.is_after(at, tau) {
+            return 1.0 - self.left(at, tau);
         }
         let excited = f64::midpoint(1.0, erf((at - self.centre) / self.sigma * FRAC_1_SQRT_2));
         excited - self.left(at, tau)
     }
 
+    /// Whether photons are excited before a place.
+    fn has_begun(self, at: f64) -> bool {
+        (at - self.centre) / self.sigma >= -FAR
+    }
+
+    /// Whether all photons are excited before a place, so that the rest is that of an exponential.
+    fn is_after(self, at: f64, tau: f64) -> bool {
+        (at - self.centre) / self.sigma - self.sigma / tau > FAR
+    }
+
     /// Returns the share of the photons that are excited before a place and emitted after it.
     fn left(self, at: f64, tau: f64) -> f64 {
         let (z, s) = ((at - self.centre) / self.sigma, self.sigma / tau);
-        if z - s > FAR {
+        if self.is_after(at, tau) {
             return libm::exp(s * (s / 2.0 - z));
         }
         // By its logarithm, because one factor may overflow.
         0.5 * libm::exp(s * (s / 2.0 - z) + log_erfc((s - z) * FRAC_1_SQRT_2))
+    }
+}
+
+/// An exponential after its response, in bins that mostly follow each other and have one width.
+struct Tail {
+    tau: f64,
+    /// The width of the last bin, and the part of the photons that is left after it.
+    width: f64,
+    keep: f64,
+    /// The end of the last bin, and the share that is left there.
+    ends: Option<(f64, f64)>,
+}
+
+impl Tail {
+    /// Returns the share of the photons that are emitted in a bin; `left` is the share that is emitted after a place.
+    fn in_bin(&mut self, bin: &Bin, left: impl Fn(f64) -> f64) -> f64 {
+        let known = self.ends.filter(|(at, _)| at.total_cmp(&bin.from).is_eq());
+        let from = known.map_or_else(|| left(bin.from), |(_, left)| left);
+        let width = bin.width();
+        if (self.width - width).abs() > SAME * width {
+            self.width = width;
+            self.keep = libm::exp(-self.width / self.tau);
+        }
+        let to = from * self.keep;
+        self.ends = Some((bin.to, to));
+        from - to
     }
 }
 
