@@ -45,6 +45,14 @@ impl<'a> BinTable<'a> {
         Self { bins, table: (0..end).map(|micro| bin(micro).unwrap_or(NO_BIN)).collect() }
     }
 
+    /// Returns the micro time of the first bin if each bin holds one; `None` for wider ones.
+    pub fn single(&self) -> Option<u32> {
+        match self.bins {
+            Bins::Linear { low, width: 1, .. } => u32::try_from(*low).ok(),
+            Bins::Linear { .. } | Bins::Edges(_) => None,
+        }
+    }
+
     /// Returns the bin of a micro time; `None` if no bin holds it, or there is none.
     #[inline]
     pub fn holding(&self, micro: impl Micro) -> Option<usize> {

@@ -177,6 +177,9 @@ fn images() -> impl Strategy<Value = (Image, Option<Vec<u32>>)> {
         Just(PixelMicro::None),
         Just(PixelMicro::Mean),
         Just(PixelMicro::Bins(Bins::Linear { low: 3, width: 7, count: 5 })),
+        // What is counted besides follows from bins of one micro time.
+        Just(PixelMicro::Bins(Bins::Linear { low: 3, width: 1, count: 20 })),
+        Just(PixelMicro::Bins(Bins::Linear { low: -2, width: 1, count: 9 })),
     ];
     let has = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let delays = prop::collection::vec(-9_i64..9, 0..7);

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::{Channels, Times};
+use tagq_store::{Channels, TimeReader};
 
 use super::{
     Image, ImageReport, PixelMicro,
@@ -68,6 +68,7 @@ pub(super) fn count(
             walk.walk(morsel, first, thread, counts, places);
         }
     };
+    let finish = |counts: &mut [u64]| walk.finish(counts);
     let (counts, places) = if let Some(bands) = Bands::of(image, execution, scans, recording) {
         let mut all: Vec<Vec<PhotonRows<'_>>> = Vec::new();
         all.resize_with(bands.len(), Vec::new);
@@ -83,7 +84,7 @@ pub(super) fn count(
                 }));
             }
         }
-        bands.count(&pass, all, count)
+        bands.count(&pass, all, count, finish)
     } else {
         let mut morsels = Vec::new();
         for (source, scan, of) in parts() {
@@ -104,6 +105,7 @@ pub(super) fn count(
         let (mut counts, _) =
             add_up(&pass, &morsels, numbers + PLACES, Thread::default, of_morsel, |_, _| {});
         let places = counts.split_off(numbers);
+        finish(&mut counts);
         (counts, <[u64; PLACES]>::try_from(places).unwrap_or_default())
     };
     let [photons, photons_outside, photons_beyond, photons_skipped, photons_outside_regions] =
@@ -225,11 +227,12 @@ impl Bands {
         let mut cut = Vec::new();
         let band_of = |line| self.band(line, photons);
         let (mut begin, mut band) = (rows.start, lines.first().map_or(0, band_of));
+        let mut times = TimeReader::new(source.tags.time);
         for line in lines {
             let next = band_of(line);
             if next != band {
                 let time = line.start.saturating_sub(photons.delay);
-                let row = row_near(source.tags.time, time, line.row);
+                let row = row_near(&mut times, source.tags.len(), time, line.row);
                 let row = row.clamp(begin, rows.end.max(begin));
                 cut.push((band, begin..row));
                 (begin, band) = (row, next);
@@ -246,6 +249,7 @@ impl Bands {
         pass: &Pass<'_>,
         rows: Vec<Vec<PhotonRows<'_>>>,
         count: impl Fn(&PhotonRows<'_>, FirstLine, &mut Thread, &mut [u64], &mut [u64]) + Sync,
+        finish: impl Fn(&mut [u64]) + Sync,
     ) -> (Vec<u64>, [u64; PLACES]) {
         let mut counts = vec![0; self.frames * self.planes * self.lines * self.of_line];
         let pieces = pass.in_pieces(rows.iter().map(Vec::len).sum());
@@ -264,6 +268,7 @@ impl Bands {
                     }
                     count(rows, first, thread, counts, &mut places);
                 }
+                finish(counts);
                 places
             };
         let added = |mut sum: [u64; PLACES], more: [u64; PLACES]| {
@@ -277,35 +282,45 @@ impl Bands {
 }
 
 /// Returns the first row whose time is at least `time`: searched from row `near` on, in steps that double.
-fn row_near(times: Times<'_>, time: i64, near: usize) -> usize {
-    let (mut low, mut high) = (near.min(times.len()), near.min(times.len()));
+fn row_near(times: &mut TimeReader<'_>, len: usize, time: i64, near: usize) -> usize {
+    let (mut low, mut high) = (near.min(len), near.min(len));
     let mut step = 1;
     while low > 0 && times.at(low - 1) >= time {
         low = low.saturating_sub(step);
         step *= 2;
     }
     step = 1;
-    while high < times.len() && times.at(high) < time {
-        high = times.len().min(high + step);
+    while high < len && times.at(high) < time {
+        high = len.min(high + step);
         step *= 2;
     }
-    low + times.rows(low..high.max(low)).partition_point(|of| of < time)
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if times.at(middle) < time { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 #[cfg(test)]
 mod tests {
+    use tagq_store::Times;
+
     use super::*;
 
     #[test]
     fn a_row_is_found_from_anywhere() {
         let of: Vec<i64> = (0..100).map(|row| row / 3 * 10).collect();
-        let times = Times::from(&of[..]);
+        let mut times = TimeReader::new(Times::from(&of[..]));
         for time in -5..350 {
             let expected = of.partition_point(|of| *of < time);
             for near in [0, 1, 50, 98, 99, 100, 1_000] {
-                assert_eq!(row_near(times, time, near), expected, "{time} from {near}");
+                assert_eq!(
+                    row_near(&mut times, of.len(), time, near),
+                    expected,
+                    "{time} from {near}"
+                );
             }
         }
-        assert_eq!(row_near(Times::from(&[][..]), 3, 7), 0);
+        assert_eq!(row_near(&mut TimeReader::new(Times::from(&[][..])), 0, 3, 7), 0);
     }
 }

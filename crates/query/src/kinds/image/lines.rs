@@ -5,7 +5,7 @@
 //! their rows.
 
 use rayon::prelude::*;
-use tagq_store::Channels;
+use tagq_store::{Channels, TimeReader};
 
 use super::{
     Image, ImageReport, Raster,
@@ -153,6 +153,8 @@ fn markers_among<L: Copy + Eq + TryFrom<u16> + Into<u16>>(
     let narrow = |of: &MarkerChannel| L::try_from(of.channel).ok();
     let wanted: Vec<L> = channels.iter().filter_map(narrow).collect();
     let mut found = Vec::new();
+    // The end of a line and the beginning of the next one are near each other.
+    let mut times = TimeReader::new(source.tags.time);
     for (number, labels) in labels.chunks(SEARCHED).enumerate() {
         // Compares all labels without an early exit, so that the compiler can compare many at once.
         let has = |of: &L| labels.iter().fold(0, |any, label| any | u8::from(label == of)) > 0;
@@ -165,7 +167,7 @@ fn markers_among<L: Copy + Eq + TryFrom<u16> + Into<u16>>(
         }
         for (row, &label) in (start..).zip(labels) {
             for of in channels.iter().filter(|of| of.channel == label.into()) {
-                let time = source.tags.time.at(row).wrapping_add(of.delay);
+                let time = times.at(row).wrapping_add(of.delay);
                 found.push(FoundMarker { time, marker: of.marker, row });
             }
         }

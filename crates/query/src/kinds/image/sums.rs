@@ -36,30 +36,42 @@ impl RunningSums<()> for PhotonCount {
     }
 }
 
-/// Photons, those with a micro time, and the sums of micro times of two bytes and of their squares.
+/// Bits of the numbers of a walk, which has fewer rows: photons, those with a micro time, and the sum of micro times of two
+/// bytes; and above them.
+const FIELD: u32 = 16;
+/// The most rows of a walk.
+pub(super) const ROWS_MAX: usize = (1 << FIELD) - 1;
+
+/// Photons, those with a micro time, and the sums of micro times of two bytes and of their squares. Of a walk, the first three
+/// fit into one number.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct NarrowMicro([u64; 4]);
+pub(super) struct NarrowMicro {
+    packed: u64,
+    squares: u64,
+}
 
 impl RunningSums<u16> for NarrowMicro {
     #[inline]
     fn photons(&self) -> u64 {
-        self.0[0]
+        self.packed & ((1 << FIELD) - 1)
     }
 
     #[inline]
     fn add(&mut self, micro: u16) {
         let (has, micro) = micro.get().map_or((0, 0), |micro| (1, u64::from(micro)));
-        let Self([photons, with, sum, squares]) = self;
-        *photons += 1;
-        *with += has;
-        *sum += micro;
-        *squares += micro * micro;
+        self.packed += 1 + (has << FIELD) + (micro << (2 * FIELD));
+        self.squares += micro * micro;
     }
 
     #[inline]
     fn add_since(&self, before: &Self, counts: &mut [u64]) {
+        // No sum is below the one before, so that no field borrows from the next one.
+        let since = self.packed - before.packed;
+        let mask = (1 << FIELD) - 1;
         // A square is below 2³², and so is the number of rows of a walk.
-        add_differences(&self.0, &before.0, counts);
+        let squares = self.squares - before.squares;
+        let all = [since & mask, since >> FIELD & mask, since >> (2 * FIELD), squares];
+        counts.iter_mut().zip(all).for_each(|(count, more)| *count += more);
     }
 }
 
@@ -75,24 +87,24 @@ impl RunningSums<u32> for WideMicro {
 
     #[inline]
     fn add(&mut self, micro: u32) {
-        let (has, micro) = micro.get().map_or((0, 0), |micro| (1, u64::from(micro)));
-        let square = micro * micro;
-        let Self([photons, with, sum, low, high]) = self;
+        let [photons, sums @ ..] = &mut self.0;
         *photons += 1;
-        *with += has;
-        *sum += micro;
-        *low += square & u64::from(u32::MAX);
-        *high += square >> 32;
+        if let Some(micro) = micro.get() {
+            let [_, of_one @ ..] = sums_of_one(micro);
+            sums.iter_mut().zip(of_one).for_each(|(sum, more)| *sum += more);
+        }
     }
 
     #[inline]
     fn add_since(&self, before: &Self, counts: &mut [u64]) {
-        add_differences(&self.0, &before.0, counts);
+        let since = self.0.iter().zip(&before.0).map(|(sum, before)| sum - before);
+        counts.iter_mut().zip(since).for_each(|(count, more)| *count += more);
     }
 }
 
-#[inline]
-fn add_differences(sums: &[u64], before: &[u64], counts: &mut [u64]) {
-    let since = sums.iter().zip(before).map(|(sum, before)| sum - before);
-    counts.iter_mut().zip(since).for_each(|(count, more)| *count += more);
+/// Returns the numbers of a photon with this micro time: itself twice, the micro time, and both halves of its square.
+pub(super) fn sums_of_one(micro: u32) -> [u64; PixelCounts::WITH_MEAN] {
+    let micro = u64::from(micro);
+    let square = micro * micro;
+    [1, 1, micro, square & u64::from(u32::MAX), square >> 32]
 }

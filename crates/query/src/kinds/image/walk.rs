@@ -12,7 +12,7 @@ use super::{
     lines::{Line, LinePlace},
     pixels::{LinePixels, SineEdges, by_division, by_reciprocal},
     regions::NO_PIXEL,
-    sums::{NarrowMicro, PhotonCount, RunningSums, WideMicro},
+    sums::{NarrowMicro, PhotonCount, ROWS_MAX, RunningSums, WideMicro, sums_of_one},
 };
 use crate::{
     kinds::micro_bins::{BinTable, Micro},
@@ -21,6 +21,7 @@ use crate::{
 
 /// Rows that are decoded together, which stay in the fastest cache.
 const DECODED: usize = 1 << 11;
+const _: () = assert!(DECODED <= ROWS_MAX, "the sums of a walk fit");
 /// A line with this many pixels for each row is counted row by row.
 const SPARSE: usize = 4;
 
@@ -74,6 +75,21 @@ pub(super) struct PixelWalk<'a> {
 impl<'a> PixelWalk<'a> {
     pub fn new(image: &'a Image, bins: Option<&'a BinTable<'a>>) -> Self {
         Self { image, sine: SineEdges::of(&image.raster), bins }
+    }
+
+    /// Adds to the numbers of each pixel what follows from its bins. They are the only ones that know the photons in bins of
+    /// one micro time each.
+    pub fn finish(&self, counts: &mut [u64]) {
+        let Some(first) = self.bins.and_then(BinTable::single) else { return };
+        for numbers in counts.chunks_exact_mut(self.image.stride()) {
+            let (sums, bins) = numbers.split_at_mut(PixelCounts::WITH_MEAN);
+            let mut of_bins = [0; PixelCounts::WITH_MEAN];
+            for (micro, &count) in (first..).zip(&*bins) {
+                let each = sums_of_one(micro);
+                of_bins.iter_mut().zip(each).for_each(|(sum, each)| *sum += count * each);
+            }
+            sums.iter_mut().zip(of_bins).for_each(|(sum, more)| *sum += more);
+        }
     }
 
     /// Adds photons to the counts of the lines from the first one on, and to those of their places.
@@ -176,16 +192,20 @@ impl<'a> PixelWalk<'a> {
         };
         let inside = match micro {
             None => line.count(&mut sums.photons, std::iter::repeat(()), side, counts),
-            Some(MicroColumn::U16(micro)) => {
-                let micro = micro.read(of.rows.clone());
-                line.count_bins(self.bins, micro, counts);
-                line.count(&mut sums.narrow, micro.iter().copied(), side, counts)
-            }
-            Some(MicroColumn::U32(micro)) => {
-                let micro = micro.read(of.rows.clone());
-                line.count_bins(self.bins, micro, counts);
-                line.count(&mut sums.wide, micro.iter().copied(), side, counts)
-            }
+            Some(MicroColumn::U16(micro)) => line.count_micro(
+                self.bins,
+                &mut sums.narrow,
+                micro.read(of.rows.clone()),
+                side,
+                counts,
+            ),
+            Some(MicroColumn::U32(micro)) => line.count_micro(
+                self.bins,
+                &mut sums.wide,
+                micro.read(of.rows.clone()),
+                side,
+                counts,
+            ),
         };
         [inside, outside]
     }
@@ -237,6 +257,8 @@ impl PhotonRows<'_> {
         }
     }
 
+    // A function of its own, like those that count, has the registers for its loop.
+    #[inline(never)]
     fn add_labels<L: Copy + Into<usize>>(
         &self,
         of: &LineRows<'_>,
@@ -246,9 +268,11 @@ impl PhotonRows<'_> {
         places: &mut Vec<u32>,
     ) {
         let start = of.line.start.wrapping_sub(self.photons.delay);
-        let rows = of.times.iter().zip(labels).map(|(time, &label)| {
-            (time.wrapping_sub(start).cast_unsigned(), self.photons.is_one[label.into()])
-        });
+        let is_one = &*self.photons.is_one;
+        let rows =
+            of.times.iter().zip(labels).map(|(time, &label)| {
+                (time.wrapping_sub(start).cast_unsigned(), is_one[label.into()])
+            });
         // A number that is taken from 0 is the distance from the last pixel.
         let (from, is_back) = last.map_or((0, false), |last| (last, true));
         let place = |pixel: u64, is_one: bool| {
@@ -295,6 +319,7 @@ impl CountedLine<'_> {
     ///
     /// Pixels follow each other in time. So each row overwrites what is counted up to its pixel's last photon, and the
     /// difference of two pixels is what the later one has: no row waits for a count that the row before changed.
+    #[inline(never)]
     fn count<S: RunningSums<M>, M>(
         &self,
         sums: &mut Vec<S>,
@@ -337,15 +362,39 @@ impl CountedLine<'_> {
         sum.photons()
     }
 
-    /// Adds the micro times to the bins of their pixels, if there are bins.
-    fn count_bins<M: Micro>(&self, bins: Option<&BinTable<'_>>, micro: &[M], counts: &mut [u64]) {
-        let Some(bins) = bins else { return };
-        for (&place, &micro) in self.places.iter().zip(micro) {
-            if place != NO_PIXEL
-                && let Some(bin) = bins.holding(micro)
-            {
-                counts[place as usize * self.stride + PixelCounts::WITH_MEAN + bin] += 1;
+    /// Adds the photons and their micro times to the pixels, and to their bins if there are bins. Returns how many there are.
+    #[inline(never)]
+    fn count_micro<S: RunningSums<M>, M: Micro>(
+        &self,
+        bins: Option<&BinTable<'_>>,
+        sums: &mut Vec<S>,
+        micro: &[M],
+        side: usize,
+        counts: &mut [u64],
+    ) -> u64 {
+        let Some(bins) = bins else { return self.count(sums, micro.iter().copied(), side, counts) };
+        let rows = || self.places.iter().zip(micro).filter(|(place, _)| **place != NO_PIXEL);
+        let at = |place: u32| place as usize * self.stride;
+        if bins.single().is_none() {
+            for (&place, &micro) in rows() {
+                if let Some(bin) = bins.holding(micro) {
+                    counts[at(place) + PixelCounts::WITH_MEAN + bin] += 1;
+                }
+            }
+            return self.count(sums, micro.iter().copied(), side, counts);
+        }
+        let mut photons = 0;
+        for (&place, &micro) in rows() {
+            photons += 1;
+            let counts = &mut counts[at(place)..at(place) + self.stride];
+            if let Some(bin) = bins.holding(micro) {
+                counts[PixelCounts::WITH_MEAN + bin] += 1;
+            } else {
+                let mut one = S::default();
+                one.add(micro);
+                one.add_since(&S::default(), counts);
             }
         }
+        photons
     }
 }
