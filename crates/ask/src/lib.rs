@@ -8,6 +8,7 @@
 
 mod error;
 
+mod cell_list;
 mod cells;
 mod figure;
 mod table;
@@ -33,6 +34,7 @@ mod question;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunFilter, RunState, runs};
+pub use cell_list::{CellList, CountsPart};
 pub use cells::Cells;
 pub use delays::Delays;
 pub use error::Error;

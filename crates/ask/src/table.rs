@@ -10,7 +10,7 @@ use serde::{
     ser::{SerializeMap as _, SerializeSeq as _},
 };
 
-use crate::cells::Cells;
+use crate::{cell_list::CellList, cells::Cells};
 
 /// Columns of equal length.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,7 +68,7 @@ pub enum Cell {
     /// Of [`CellType::Name`].
     Name(String),
     /// Of a column of lists.
-    List(Vec<Cell>),
+    List(CellList),
 }
 
 /// How a displayed table shows a column.
@@ -176,9 +176,10 @@ impl Column {
         Self::lists(key, CellType::Channel, cells, Cell::Channel)
     }
 
-    /// Creates a column of counts for each channel of a group.
-    pub fn count_lists(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<u64>>) -> Self {
-        Self::lists(key, CellType::Count, cells, Cell::Count)
+    /// Creates a column of several counts per row.
+    pub fn count_lists(key: impl Into<Cow<'static, str>>, cells: Cells<CellList>) -> Self {
+        let of = Self::of_cells(key, CellType::Count, cells.map(Cell::List));
+        Self { is_list: true, ..of }
     }
 
     /// Creates a column of several values per row.
@@ -278,9 +279,7 @@ impl Column {
 fn name_of(cell: Cell, names: &BTreeMap<u16, String>) -> Cell {
     match cell {
         Cell::Channel(channel) => names.get(&channel).cloned().map_or(Cell::Missing, Cell::Name),
-        Cell::List(items) => {
-            Cell::List(items.into_iter().map(|item| name_of(item, names)).collect())
-        }
+        Cell::List(items) => Cell::List(items.iter().map(|item| name_of(item, names)).collect()),
         _ => Cell::Missing,
     }
 }
@@ -294,7 +293,7 @@ impl Cell {
     pub fn is_missing(&self) -> bool {
         match self {
             Self::Missing => true,
-            Self::List(items) => items.iter().all(Self::is_missing),
+            Self::List(items) => items.iter().all(|item| item.is_missing()),
             Self::Count(_)
             | Self::Integer(_)
             | Self::Float(_)
@@ -320,7 +319,7 @@ impl Cell {
     pub fn group(&self) -> Vec<u16> {
         match self {
             Self::Channel(channel) => vec![*channel],
-            Self::List(items) => items.iter().flat_map(Self::group).collect(),
+            Self::List(items) => items.iter().flat_map(|item| item.group()).collect(),
             Self::Missing
             | Self::Count(_)
             | Self::Integer(_)
@@ -343,7 +342,7 @@ impl std::fmt::Display for Cell {
             Self::Channel(channel) => channel.fmt(f),
             Self::Name(name) => name.fmt(f),
             Self::List(items) => {
-                let items: Vec<String> = items.iter().map(Self::to_string).collect();
+                let items: Vec<String> = items.iter().map(|item| item.to_string()).collect();
                 f.write_str(&items.join(","))
             }
         }

@@ -12,7 +12,9 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::{Value, json};
-use tagq::{Answer, Cell, CellType, Column, Provenance, SCHEMA_VERSION, Table};
+use tagq::{
+    Answer, Cell, CellList, CellType, Column, CountsPart, Provenance, SCHEMA_VERSION, Table,
+};
 
 use crate::{Error, schema::pairs};
 
@@ -147,12 +149,28 @@ fn array(column: &Column, rows: Range<usize>) -> Result<ArrayRef, Error> {
     if !column.is_list {
         return items(column.of, cells);
     }
+    let none = || CellList::from_iter([]);
     let lists =
-        cells.into_iter().map(|cell| if let Cell::List(list) = cell { list } else { Vec::new() });
-    let lists: Vec<Vec<Cell>> = lists.collect();
-    let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
-    let values = items(column.of, lists.concat())?;
+        cells.into_iter().map(|cell| if let Cell::List(list) = cell { list } else { none() });
+    let lists: Vec<CellList> = lists.collect();
+    let offsets = OffsetBuffer::from_lengths(lists.iter().map(CellList::len));
+    let parts: Option<Vec<&CountsPart>> = lists.iter().map(CellList::counts).collect();
+    let values = match parts {
+        Some(parts) if column.of == CellType::Count => counts(&parts)?,
+        _ => items(column.of, lists.iter().flat_map(CellList::iter).collect())?,
+    };
     Ok(Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None)))
+}
+
+/// Converts parts of arrays of counts, one after the other.
+fn counts(parts: &[&CountsPart]) -> Result<ArrayRef, Error> {
+    let mut values = Vec::with_capacity(parts.iter().map(|part| part.range.len()).sum());
+    for part in parts {
+        for &count in part.as_slice() {
+            values.push(i64::try_from(count).map_err(|_| Error::Count(count))?);
+        }
+    }
+    Ok(Arc::new(Int64Array::from(values)))
 }
 
 /// Converts cells of one type; cells of another type, which do not occur, would be null.
@@ -247,7 +265,7 @@ mod tests {
                 CellType::Name,
                 vec![Cell::Name("H".into()), Cell::Missing].into(),
             ))
-            .with(Column::count_lists("singles", vec![vec![], vec![1, 2]].into()))
+            .with(Column::count_lists("singles", vec![vec![].into(), vec![1, 2].into()].into()))
             .with(Column::float_lists("g2_covariance", vec![vec![None, Some(2.0)], vec![]].into()));
         let batch = answers(&[answer("a", rows)]).unwrap();
         let lists = batch.column(0).as_list::<i32>();

@@ -149,7 +149,7 @@ fn field(column: &Column, at: usize, run: &RunFacts) -> String {
     match column.cells.at(at) {
         Cell::Missing if column.of == CellType::Channel => "all".to_owned(),
         cell if column.of == CellType::Channel => group_name(run, &cell.group()),
-        Cell::List(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+        Cell::List(items) => items.iter().map(|item| text(&item)).collect::<Vec<_>>().join(", "),
         cell => text(&cell),
     }
 }

@@ -29,7 +29,9 @@ use tagq_export::report::{
 use tagq_plot::{Figure, FigureName, Limit, Look, Picture};
 
 use crate::{
-    errors, options,
+    errors,
+    lists::PyLists,
+    options,
     saving::{self, Content},
     stream,
     waiting::{PythonProgress, wait},
@@ -181,7 +183,7 @@ impl PlainCell {
             Cell::Flag(value) => Self::Flag(value),
             Cell::Channel(value) => Self::Channel(value),
             Cell::Name(name) => Self::Name(name),
-            Cell::List(items) => Self::List(items.into_iter().map(Self::of).collect()),
+            Cell::List(items) => Self::List(items.iter().map(Self::of).collect()),
         }
     }
 
@@ -449,39 +451,9 @@ impl Answer {
         keys.map(|column| &*column.key).collect()
     }
 
-    /// Returns a column of lists of counts or measures, all of one length: a NumPy type, the bytes of the values one after
-    /// the other, and the length. Undefined measures are NaN. `None` for other columns.
-    fn lists<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-    ) -> PyResult<Option<(&'static str, Bound<'py, PyBytes>, usize)>> {
-        let column = self.content.rows.get(name).filter(|column| column.is_list);
-        let Some(column) = column else { return Ok(None) };
-        let kind = match column.of {
-            CellType::Count => "<i8",
-            CellType::Float => "<f8",
-            _ => return Ok(None),
-        };
-        let items = |cell: Option<Cell>| {
-            if let Some(Cell::List(items)) = cell { items } else { Vec::new() }
-        };
-        let length = items(column.cells.iter().next()).len();
-        if length == 0 {
-            return Ok(None);
-        }
-        let mut is_even = true;
-        let bytes = PyBytes::new_with(py, 8 * length * column.cells.len(), |bytes| {
-            for (row, cell) in bytes.chunks_exact_mut(8 * length).zip(column.cells.iter()) {
-                let items = items(Some(cell));
-                is_even &= items.len() == length;
-                for (place, item) in row.chunks_exact_mut(8).zip(items) {
-                    place.copy_from_slice(&value_of(&item)?);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(is_even.then_some((kind, bytes, length)))
+    /// Returns a column of lists of counts or measures, all of one length, for `numpy.asarray`; `None` for other columns.
+    fn lists(&self, name: &str) -> PyResult<Option<PyLists>> {
+        self.content.rows.get(name).map_or(Ok(None), PyLists::of)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -505,18 +477,6 @@ impl Answer {
     }
 }
 
-/// Returns a count or a measure as NumPy has it in memory.
-fn value_of(cell: &Cell) -> PyResult<[u8; 8]> {
-    match *cell {
-        Cell::Count(count) => {
-            let count = i64::try_from(count).map_err(|_| tagq_export::Error::Count(count));
-            Ok(count.map_err(errors::of_export)?.to_le_bytes())
-        }
-        Cell::Float(value) => Ok(value.to_le_bytes()),
-        _ => Ok(f64::NAN.to_le_bytes()),
-    }
-}
-
 /// Returns the number of eight bytes, as NumPy has it in memory.
 fn f64_of(bytes: &[u8]) -> f64 {
     bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes)
@@ -532,7 +492,7 @@ fn object(py: Python<'_>, cell: Cell) -> PyResult<Bound<'_, PyAny>> {
         Cell::Flag(value) => value.into_pyobject(py)?.to_owned().into_any(),
         Cell::Channel(value) => value.into_pyobject(py)?.into_any(),
         Cell::Name(name) => name.into_pyobject(py)?.into_any(),
-        Cell::List(items) => list_of(py, items.into_iter())?,
+        Cell::List(items) => list_of(py, items.iter())?,
     })
 }
 

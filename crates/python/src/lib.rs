@@ -8,6 +8,7 @@ mod answer;
 mod catalogue;
 mod errors;
 mod following;
+mod lists;
 mod making;
 mod options;
 mod origin;
@@ -34,6 +35,7 @@ mod _tagq {
         answer::Answer,
         catalogue::Catalogue,
         following::Follower,
+        lists::PyLists,
         making::NewStore,
         options::{fit_options, query_types},
         parts::PyPlan,

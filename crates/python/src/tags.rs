@@ -75,17 +75,27 @@ impl PyColumn {
                 None => return Err(question("this run has no micro times")),
             },
         };
-        let interface = PyDict::new(py);
-        interface.set_item("version", 3)?;
-        interface.set_item("shape", (tags.len(),))?;
-        interface.set_item("typestr", kind)?;
-        interface.set_item("data", (address, true))?;
-        Ok(interface)
+        interface(py, (tags.len(),), kind, address)
     }
 
     fn __len__(&self) -> usize {
         self.store.unguarded_tags().len()
     }
+}
+
+/// Returns the location of data by NumPy's array interface: read-only.
+pub(crate) fn interface<'py>(
+    py: Python<'py>,
+    shape: impl IntoPyObject<'py>,
+    kind: &str,
+    address: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let interface = PyDict::new(py);
+    interface.set_item("version", 3)?;
+    interface.set_item("shape", shape)?;
+    interface.set_item("typestr", kind)?;
+    interface.set_item("data", (address, true))?;
+    Ok(interface)
 }
 
 /// The selected tags of a run. Each stream requested from it starts at the first tag.

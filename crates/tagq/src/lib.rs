@@ -21,8 +21,8 @@
 struct Readme;
 
 pub use tagq_ask::{
-    Answer, Asked, Cell, CellType, Cells, ChannelFacts, Column, CountedRun, Delays,
-    Error as AskError, FigureKind, FittedSeries, FoundRun, Moment, Priority, Provenance,
+    Answer, Asked, Cell, CellList, CellType, Cells, ChannelFacts, Column, CountedRun, CountsPart,
+    Delays, Error as AskError, FigureKind, FittedSeries, FoundRun, Moment, Priority, Provenance,
     QUERY_TYPES, Question, Row, RunFacts, RunFilter, RunState, SCHEMA_VERSION, SEARCH_TYPES,
     Search, Searched, Shown, Table, Together, Unit, cases, is_search, lanes, requests, runs,
 };

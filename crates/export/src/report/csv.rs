@@ -79,7 +79,7 @@ pub(crate) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String>
         cell => cell.to_string(),
     };
     let mut fields = match column.cells.at(at) {
-        Cell::List(items) => items.iter().map(field).collect(),
+        Cell::List(items) => items.iter().map(|item| field(&item)).collect(),
         cell => vec![field(&cell)],
     };
     if column.is_list {

@@ -21,8 +21,8 @@ use self::{
 };
 use crate::Error;
 
-/// Bytes of strips that are made at a time, unless one line has more.
-const STRIPS_BYTES: u64 = 64 << 20;
+/// Bytes of strips that are made at a time, unless one line has more: they stay in a cache.
+const STRIPS_BYTES: u64 = 4 << 20;
 
 /// Writes the image of an answer.
 ///
@@ -49,10 +49,12 @@ fn write<W: Write + ?Sized>(
 ) -> Result<(), Error> {
     out.write_all(&layout.sizes.file_header())?;
     layout.directories(|directory| out.write_all(&directory))?;
+    let mut strips = Vec::new();
     for (stack, shape) in stacks.iter().zip(&layout.shapes) {
         for frame in 0..shape.frames {
             for lines in shape.groups(layout.page_size) {
-                out.write_all(&stack.strips(layout.page_size, frame, lines)?)?;
+                stack.put_strips(layout.page_size, frame, lines, &mut strips)?;
+                out.write_all(&strips)?;
             }
         }
     }
@@ -105,7 +107,8 @@ mod tests {
     #[test]
     fn pages_are_the_bins_of_frames_in_strips_of_any_height() {
         let page_size = PageSize { pixels: 3, lines: 5, pixel_um: Some(0.5) };
-        let counts = Cells::made(45, |row| (0..4).map(|bin| row as u64 * 4 + bin).collect());
+        let of_row = |row| (0..4).map(|bin| row as u64 * 4 + bin).collect::<Vec<u64>>().into();
+        let counts = Cells::made(45, of_row);
         let column = Column::count_lists("micro_counts", counts);
         let bins = MicroBins { count: 4, start_ps: 0.0, width_ps: 1.0 };
         let stack = |place, others| Stack {

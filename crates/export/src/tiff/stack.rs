@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use tagq::{Answer, Cell, CellType, Column, Table};
+use tagq::{Answer, Cell, CellType, Column, CountsPart, Table};
 
 use super::layout::{PageSize, StackShape};
 use crate::Error;
@@ -14,6 +14,8 @@ use crate::Error;
 const LIFETIME: &str = "lifetime_s";
 /// Whole numbers below 2^24 are floats of 32 bits.
 const FLOAT_BITS: u32 = 24;
+/// Pixels and bins whose counts are turned together: the numbers of the pixels in a page are a line of a cache.
+const TOGETHER: usize = 16;
 
 /// The bins of micro times, which have equal widths.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,13 +115,14 @@ impl<'a> Stack<'a> {
         StackShape { frames: self.frames, planes, strip_lines, is_float }
     }
 
-    /// Returns the strips with these lines of all pages of a frame, page by page.
-    pub fn strips(
+    /// Puts the strips with these lines of all pages of a frame, page by page, in place of what a buffer has.
+    pub fn put_strips(
         &self,
         page_size: PageSize,
         frame: usize,
         lines: Range<u32>,
-    ) -> Result<Vec<u8>, Error> {
+        to: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let Detector { place, others, .. } = self.detector;
         let page = frame * (1 + others) + place;
         let row = |line: u32| {
@@ -127,9 +130,11 @@ impl<'a> Stack<'a> {
         };
         let rows = row(lines.start)..row(lines.end);
         match &self.planes {
-            Planes::Counts(column, bins) => counts(column, rows, bins.map_or(1, |of| of.count)),
+            Planes::Counts(column, bins) => {
+                put_counts(column, rows, bins.map_or(1, |of| of.count), to)
+            }
             Planes::Channels(columns) => {
-                let mut values = Vec::with_capacity(4 * rows.len() * columns.len());
+                to.clear();
                 for column in columns {
                     let factor = channel(column).1;
                     for row in rows.clone() {
@@ -139,10 +144,10 @@ impl<'a> Stack<'a> {
                             reason = "pages have floats of 32 bits"
                         )]
                         let value = value as f32;
-                        values.extend(value.to_le_bytes());
+                        to.extend(value.to_le_bytes());
                     }
                 }
-                Ok(values)
+                Ok(())
             }
         }
     }
@@ -168,27 +173,56 @@ fn float(cell: &Cell) -> Result<f64, Error> {
     }
 }
 
-/// Returns the counts of rows: those of each bin one after the other.
-fn counts(column: &Column, rows: Range<usize>, bins: usize) -> Result<Vec<u8>, Error> {
+/// Writes the counts of rows: those of each bin one after the other.
+fn put_counts(
+    column: &Column,
+    rows: Range<usize>,
+    bins: usize,
+    to: &mut Vec<u8>,
+) -> Result<(), Error> {
+    to.clear();
+    if !column.is_list {
+        for row in rows {
+            let Cell::Count(count) = column.cells.at(row) else { return Err(Error::NoImage) };
+            let small = u32::try_from(count).map_err(|_| Error::Pixel { count, bits: 32 })?;
+            to.extend(small.to_le_bytes());
+        }
+        return Ok(());
+    }
     let pixels = rows.len();
-    let mut values = vec![0; 4 * pixels * bins];
-    let mut put = |at: usize, count: &Cell| {
-        let &Cell::Count(count) = count else { return Ok(()) };
-        let small = u32::try_from(count).map_err(|_| Error::Pixel { count, bits: 32 })?;
-        values[4 * at..4 * at + 4].copy_from_slice(&small.to_le_bytes());
-        Ok::<_, Error>(())
-    };
-    for (pixel, row) in rows.enumerate() {
-        match column.cells.at(row) {
-            Cell::List(of_bins) => {
-                for (bin, count) in of_bins.iter().enumerate() {
-                    put(bin * pixels + pixel, count)?;
+    to.resize(4 * pixels * bins, 0);
+    for start in (0..pixels).step_by(TOGETHER) {
+        let some = rows.start + start..rows.end.min(rows.start + start + TOGETHER);
+        let len = some.len();
+        let lists = some.map(|row| match column.cells.at(row) {
+            Cell::List(list) => list.counts().filter(|of| of.range.len() == bins).cloned(),
+            _ => None,
+        });
+        let lists: Vec<CountsPart> = lists.collect::<Option<_>>().ok_or(Error::NoImage)?;
+        let lists: Vec<&[u64]> = lists.iter().map(CountsPart::as_slice).collect();
+        let mut all = 0;
+        for first in (0..bins).step_by(TOGETHER) {
+            let of_bins = first..bins.min(first + TOGETHER);
+            let mut turned = [[0_u32; TOGETHER]; TOGETHER];
+            for (pixel, list) in lists.iter().enumerate() {
+                for (turned, &count) in turned.iter_mut().zip(&list[of_bins.clone()]) {
+                    all |= count;
+                    #[expect(clippy::cast_possible_truncation, reason = "an error below")]
+                    let small = count as u32;
+                    turned[pixel] = small.to_le();
                 }
             }
-            count => put(pixel, &count)?,
+            for (bin, turned) in of_bins.zip(&turned) {
+                let at = 4 * (bin * pixels + start);
+                to[at..at + 4 * len].copy_from_slice(bytemuck::cast_slice(&turned[..len]));
+            }
+        }
+        if u32::try_from(all).is_err() {
+            let most = lists.iter().flat_map(|list| list.iter().copied()).max();
+            return Err(Error::Pixel { count: most.unwrap_or(all), bits: 32 });
         }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Returns the bins as the query of an answer states them.

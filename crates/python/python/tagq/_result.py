@@ -149,8 +149,7 @@ class Result(Table):
             return None
         import numpy
 
-        kind, values, entries = lists
-        return numpy.frombuffer(values, dtype=kind).reshape(-1, entries)
+        return numpy.asarray(lists)
 
     def _sides(self) -> tuple[int, ...]:
         """Returns the detectors of an image, if they are apart, its lines and its pixels, in blocks if there are any."""

@@ -259,6 +259,7 @@ fn of_blocks(
         let Some(Cell::List(all)) = covariance.map(|column| column.cells.at(row)) else {
             return vec![(errors[row].unwrap_or(0.0) * exposure[k]).powi(2)];
         };
+        let all: Vec<Cell> = all.iter().collect();
         let of = |(l, &other): (usize, &usize)| {
             all[other].number().unwrap_or(0.0) * exposure[k] * exposure[l]
         };

@@ -123,7 +123,10 @@ impl GroupRows {
                     .compared(),
             )
             .with(of("rate_err_hz", |e| e.rate_hz.map(|m| m.err)).hidden().compared())
-            .with(Column::count_lists("singles", self.singles.into()).hidden())
+            .with(
+                Column::count_lists("singles", Cells::from(self.singles).map(|of| of.into()))
+                    .hidden(),
+            )
             .with(
                 of("accidentals", |e| e.accidentals.map(|m| m.value))
                     .unit(Unit::Brief)

@@ -3,13 +3,14 @@
 //! A pixel with two photons of the micro times 10 and 14 has the mean 12, and 2·(100 + 196) − 24² = 16 gives the
 //! variance 16/2 = 8. The sums are whole numbers, so that nothing is lost before this difference.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use tagq_query::{Image as Query, ImageReport, Imaged, PixelCounts, Raster};
 use tagq_store::Tick;
 
 use super::lifetime::PixelLifetimes;
 use crate::{
+    cell_list::CountsPart,
     cells::Cells,
     table::{Column, Table, Unit},
 };
@@ -93,7 +94,7 @@ impl ImageCounts {
     }
 
     /// Returns the frames of so many pixels that have rows: those from the first to the last with a line or a photon.
-    pub(super) fn frames_shown(&self, of_frame: usize) -> std::ops::Range<usize> {
+    pub(super) fn frames_shown(&self, of_frame: usize) -> Range<usize> {
         let has = |frame: &usize| {
             let at = frame * of_frame * self.stride;
             let counts = self.counts.get(at..at + of_frame * self.stride).unwrap_or_default();
@@ -181,8 +182,20 @@ impl ImageRows {
     }
 
     fn pixel(&self, row: usize) -> PixelCounts<'_> {
+        PixelCounts(&self.counts[self.numbers(row)])
+    }
+
+    /// Returns the places of the numbers of a row.
+    fn numbers(&self, row: usize) -> Range<usize> {
         let at = (self.first + row) * self.stride;
-        PixelCounts(&self.counts[at..at + self.stride])
+        at..at + self.stride
+    }
+
+    /// Returns the counts of micro times of a row.
+    fn bins(&self, row: usize) -> CountsPart {
+        let numbers = self.numbers(row);
+        let bins = self.pixel(row).bins().len();
+        CountsPart { counts: Arc::clone(&self.counts), range: numbers.end - bins..numbers.end }
     }
 
     /// Returns a table with the frames and channels of the rows, if these are apart.
@@ -234,7 +247,7 @@ impl ImageRows {
         }
         if shown.has_bins {
             let rows = self.clone();
-            let bins = self.cells(move |row| rows.pixel(row).bins().to_vec());
+            let bins = self.cells(move |row| rows.bins(row).into());
             table = table.with(Column::count_lists("micro_counts", bins).hidden());
         }
         table
