@@ -188,6 +188,7 @@ fn unsafe_code_stands_in_few_files() {
         "query/src/kernels/neighbours/wide_gaps/avx2.rs",
         "query/src/kernels/neighbours/wide_gaps/avx512.rs",
         "query/src/kernels/prefetch.rs",
+        "query/src/kernels/sliding.rs",
         "query/src/kernels/two_lists.rs",
         "query/src/kernels/window_counts/avx2.rs",
         "query/src/kernels/window_counts/avx512.rs",

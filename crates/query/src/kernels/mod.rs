@@ -64,6 +64,7 @@ use avx512 as vbmi2;
 
 pub(crate) mod matrix;
 pub(crate) mod rows;
+pub(crate) mod sliding;
 mod two_lists;
 pub(crate) mod window_counts;
 

@@ -136,7 +136,7 @@ impl<'a> Pass<'a> {
 
 /// Tells the tasks of a pass whether to end early. The counts of such a task never reach a result, because
 /// cancellation is checked after the pass.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stop<'a>(Option<&'a ScanProgress>);
 
 impl Stop<'_> {
@@ -198,7 +198,8 @@ mod tests {
             count(&recording.clone().with_progress(Some(&progress)));
             progress.asks()
         };
-        let bins = Bins::Linear { low: -10_000, width: 200, count: 100 };
+        // Of different widths, so that they are counted edge by edge.
+        let bins = Bins::Edges((0..=100).map(|k| 200 * k + k % 2 - 10_000).collect());
         let scope = Scope::default();
         let histogram = Histogram {
             start: 1,

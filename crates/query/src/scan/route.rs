@@ -23,6 +23,8 @@ pub(crate) const BUFFER_ROWS: usize = 1 << 16;
 const GROUP_STEPS: usize = 2;
 /// The cost of a pair that is counted by its difference, in steps of a merge of bin edges (benches/histogram.rs).
 const PAIR_STEPS: u64 = 4;
+/// The cost of such a pair, in cycles.
+const PAIR_CYCLES: f64 = 4.0;
 
 /// A way to count, as a plan names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,4 +246,9 @@ pub(crate) fn group_steps(rows: &Range<usize>) -> usize {
 /// Returns how many pairs cost as much as one merge of a bin edge, for lists with this number of tags.
 pub(crate) fn pairs_per_edge(tags: usize) -> u64 {
     tags as u64 / PAIR_STEPS
+}
+
+/// Returns the cycles to count so many pairs by their differences.
+pub(crate) fn cycles_of_pairs(pairs: u64) -> f64 {
+    PAIR_CYCLES * pairs as f64
 }

@@ -1,9 +1,12 @@
-//! All pairs of two sorted lists of times, counted in one of two ways.
+//! All pairs of two sorted lists of times, counted in one of three ways.
 //!
 //! A pair belongs to its later tag, its owner: stops own pairs with Δ ≥ 0, starts those with Δ < 0. On each side a
 //! pair has a distance D ≥ 0, owner minus other, and the bins are intervals of D. Counting goes pair by pair or edge
 //! by edge: counting the pairs at least E apart costs one step per tag, however many pairs there are. Starts at 2 and
-//! 7, a stop at 10, edges 0, 5 and 10: 2, 1 and 0 pairs are at least that far apart, so both bins hold one.
+//! 7, a stop at 10, edges 0, 5 and 10: 2, 1 and 0 pairs are at least that far apart, so both bins hold one. Many bins
+//! of one width are counted together, by counts that slide.
+
+use std::ops::Range;
 
 use super::{
     bins::{Binning, Bins},
@@ -14,8 +17,9 @@ use crate::{
         distances::{Distances, distances, narrow::LIMIT},
         merges::EDGES,
         simd::Simd,
+        sliding::{EqualBins, SlidingCut},
     },
-    scan::route::pairs_per_edge,
+    scan::route::{cycles_of_pairs, pairs_per_edge},
 };
 
 /// Owners that are processed together: they and the others near them stay in a core's nearest caches.
@@ -118,27 +122,70 @@ impl<'a> Side<'a> {
         bucket: &mut Bucket<'_>,
         counts: &mut [u64],
     ) {
-        let split = self.split(owners, others);
-        let mut reached = vec![0; self.count + 1 - split];
-        for owners in owners.chunks(UNIT) {
-            if bucket.stop.is_asked() {
-                return;
+        if owners.is_empty() {
+            return;
+        }
+        match self.way(owners, others) {
+            Way::Pairs(split) => {
+                let mut edges = EdgeBins::new(split..self.count);
+                for owners in owners.chunks(UNIT) {
+                    if bucket.stop.is_asked() {
+                        return;
+                    }
+                    let near = &others[self.near(owners, others, self.last)];
+                    if near.is_empty() {
+                        continue;
+                    }
+                    if split > 0 {
+                        self.enumerate(owners, near, split, bucket, counts);
+                    }
+                    self.merge(owners, others, &mut edges, bucket, counts);
+                }
             }
-            let near = &others[self.near(owners, others, self.last)];
-            if near.is_empty() {
-                continue;
-            }
-            if split > 0 {
-                self.enumerate(owners, near, split, bucket, counts);
-            }
-            if split < self.count {
-                self.merge(owners, others, split, bucket, &mut reached, counts);
+            Way::Together(bins, cut) => {
+                self.together(owners, others, (bins, &cut), bucket, counts);
             }
         }
     }
 
+    /// Counts bins of one width together, and the others edge by edge.
+    fn together(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        (bins, cut): (Range<usize>, &SlidingCut),
+        bucket: &mut Bucket<'_>,
+        counts: &mut [u64],
+    ) {
+        let mut ends = [0..bins.start, bins.end..self.count].map(EdgeBins::new);
+        let mut instead = EdgeBins::new(bins.clone());
+        let mut sums = vec![0; bins.len()];
+        let mut left = owners;
+        while !left.is_empty() {
+            if bucket.stop.is_asked() {
+                return;
+            }
+            let (taken, is_counted) =
+                bucket.sliding.count_block(self.simd, cut, left, others, &mut sums);
+            let (block, rest) = left.split_at(taken);
+            for owners in block.chunks(UNIT) {
+                for edges in &mut ends {
+                    self.merge(owners, others, edges, bucket, counts);
+                }
+                if !is_counted {
+                    self.merge(owners, others, &mut instead, bucket, counts);
+                }
+            }
+            left = rest;
+        }
+        for (bin, sum) in bins.zip(sums) {
+            let count = &mut counts[self.bin(bin)];
+            *count = count.wrapping_add(sum);
+        }
+    }
+
     /// Returns the others with which any owner can form a pair at a distance of at most `last`.
-    fn near(&self, owners: &[i64], others: &[i64], last: i64) -> std::ops::Range<usize> {
+    fn near(&self, owners: &[i64], others: &[i64], last: i64) -> Range<usize> {
         let (earliest, latest) = (owners[0], owners[owners.len() - 1]);
         let start = others
             .partition_point(|&other| i128::from(earliest) - i128::from(other) > i128::from(last));
@@ -148,21 +195,25 @@ impl<'a> Side<'a> {
         start..end.max(start)
     }
 
-    /// Returns how many bins to count pair by pair; for the other bins, merging their edges is cheaper.
-    fn split(&self, owners: &[i64], others: &[i64]) -> usize {
+    /// Returns the cheapest way to count.
+    fn way(&self, owners: &[i64], others: &[i64]) -> Way {
         let pairs_below = |bins: usize| self.sampled_pairs(owners, others, bins);
         let pairs = pairs_below(self.count);
         let step_pairs = pairs_per_edge(owners.len() + others.len());
+        let of_edges = step_pairs.saturating_mul(self.count as u64 + 1);
+        if let Some((bins, cut)) = self.equal_bins(others) {
+            let ticks = owners[owners.len() - 1].wrapping_sub(owners[0]).cast_unsigned();
+            let cycles = cut.cycles([owners.len(), others.len()], ticks);
+            if cycles < cycles_of_pairs(pairs.min(of_edges)) {
+                return Way::Together(bins, cut);
+            }
+        }
         // If all bins hold about the same number of pairs, either all of them are counted this way or none.
-        if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) / 4 {
-            return self.count;
+        if pairs <= of_edges / 4 {
+            return Way::Pairs(self.count);
         }
         if let Bins::Linear { .. } = self.bins {
-            return if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) {
-                self.count
-            } else {
-                0
-            };
+            return Way::Pairs(if pairs <= of_edges { self.count } else { 0 });
         }
         // Bins get wider with distance: count pair by pair up to the bin from which on a merge is cheaper.
         let (mut few, mut many) = (0, self.count);
@@ -176,7 +227,22 @@ impl<'a> Side<'a> {
                 many = middle;
             }
         }
-        few
+        Way::Pairs(few)
+    }
+
+    /// Returns the bins of one width, and how to count them together; `None` without such bins.
+    fn equal_bins(&self, others: &[i64]) -> Option<(Range<usize>, SlidingCut)> {
+        let &Bins::Linear { width, .. } = self.bins else { return None };
+        // The first bin and the last one can be cut: by D = 0, or by the length of the run.
+        let is_whole = |bin: usize| self.edge(bin + 1) - self.edge(bin) == i128::from(width);
+        let start = usize::from(!is_whole(0));
+        let end = if is_whole(self.count - 1) { self.count } else { self.count - 1 };
+        let count = end.checked_sub(start).filter(|count| *count > 0)?;
+        let first = i64::try_from(self.edge(start)).ok()?;
+        let ticks = others.last()?.wrapping_sub(*others.first()?).max(1);
+        let cut =
+            SlidingCut::of(EqualBins { first, width, count }, others.len() as f64 / ticks as f64);
+        Some((start..end, cut?))
     }
 
     /// Estimates how many pairs lie in the first `bins` bins, from a sample of the owners.
@@ -232,18 +298,19 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Counts the bins from `split` on edge by edge. `reached` holds for each edge how many of the others the
-    /// previous owners reach.
+    /// Counts bins edge by edge.
     fn merge(
         &self,
         owners: &[i64],
         others: &[i64],
-        split: usize,
+        EdgeBins { bins, reached }: &mut EdgeBins,
         Bucket { merges, stop, .. }: &mut Bucket<'_>,
-        reached: &mut [usize],
         counts: &mut [u64],
     ) {
-        let mut bin = split;
+        if bins.len() == 0 {
+            return;
+        }
+        let mut bin = bins.start;
         let mut pairs_before = None;
         for group in reached.chunks_mut(EDGES) {
             if stop.is_asked() {
@@ -277,6 +344,28 @@ impl<'a> Side<'a> {
     }
 }
 
+/// How the bins of a side are counted.
+enum Way {
+    /// So many pair by pair, and the others edge by edge.
+    Pairs(usize),
+    /// Those of a range together, and the others edge by edge.
+    Together(Range<usize>, SlidingCut),
+}
+
+/// Bins that are counted edge by edge.
+struct EdgeBins {
+    bins: Range<usize>,
+    /// For each edge how many of the others the previous owners reach.
+    reached: Vec<usize>,
+}
+
+impl EdgeBins {
+    fn new(bins: Range<usize>) -> Self {
+        let reached = vec![0; bins.len() + 1];
+        Self { bins, reached }
+    }
+}
+
 /// Returns how many of the others are at least `edge` before `owner`, given that the first `known` are.
 fn reached_from(known: usize, owner: i64, others: &[i64], edge: i64) -> usize {
     let mut start = known;
@@ -287,4 +376,56 @@ fn reached_from(known: usize, owner: i64, others: &[i64], edge: i64) -> usize {
     }
     let end = others.len().min(start + reach);
     start + others[start..end].partition_point(|&other| owner - other >= edge)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::run::progress::Stop;
+
+    proptest! {
+        /// Zero in a bin, at an edge of bins, and outside of them; bins that the run cuts; crowds that are too dense.
+        #[test]
+        fn together_equals_one_by_one(
+            mut starts in prop::collection::vec(0_i64..4_000, 0..60),
+            mut stops in prop::collection::vec(0_i64..4_000, 1..60),
+            (low, width, count) in (-3_000_i64..500, 1_i64..300, 1_u64..120),
+            longest in prop::sample::select(vec![900_i64, i64::MAX]),
+            crowd in prop::sample::select(vec![0_usize, 0, 300]),
+        ) {
+            stops.extend(std::iter::repeat_n(2_000, crowd));
+            starts.sort_unstable();
+            stops.sort_unstable();
+            let bins = Bins::Linear { low, width, count };
+            let binning = Binning::of(&bins);
+            let mut expected = vec![0; bins.count()];
+            let pairs = starts.iter().flat_map(|a| stops.iter().map(move |b| b - a));
+            for difference in pairs.filter(|of| of.abs() <= longest) {
+                if let Some(bin) = bins.holding(difference) {
+                    expected[bin] += 1;
+                }
+            }
+            let mut counts = vec![0; bins.count()];
+            for owner in [Owner::Stop, Owner::Start] {
+                let (owners, others) = match owner {
+                    Owner::Stop => (&stops, &starts),
+                    Owner::Start => (&starts, &stops),
+                };
+                let side = Side::new(owner, &bins, &binning, longest, Simd::best());
+                let Some(side) = side.filter(|_| !owners.is_empty()) else { continue };
+                let mut bucket = Bucket::new(bins.count(), Stop::default());
+                match side.equal_bins(others) {
+                    Some((bins, cut)) => {
+                        let bins = (bins, &cut);
+                        side.together(owners, others, bins, &mut bucket, &mut counts);
+                    }
+                    None => side.count(owners, others, &mut bucket, &mut counts),
+                }
+                bucket.tally.drain(&mut counts);
+            }
+            prop_assert_eq!(counts, expected);
+        }
+    }
 }

@@ -6,7 +6,9 @@
 
 use super::bins::{Binning, WithBin};
 use crate::{
-    kernels::{distances::narrow::Narrow, merges::Merges, neighbours::Differences},
+    kernels::{
+        distances::narrow::Narrow, merges::Merges, neighbours::Differences, sliding::SlidingCounts,
+    },
     run::progress::Stop,
 };
 
@@ -43,6 +45,7 @@ pub(super) struct Bucket<'a> {
     pub(super) narrow: Narrow,
     pub(super) tally: BinTally,
     pub(super) merges: Merges,
+    pub(super) sliding: SlidingCounts,
 }
 
 impl<'a> Bucket<'a> {
@@ -53,6 +56,7 @@ impl<'a> Bucket<'a> {
             narrow: Narrow::new(),
             tally: BinTally::new(bins),
             merges: Merges::default(),
+            sliding: SlidingCounts::default(),
         }
     }
 }
