@@ -26,6 +26,8 @@ const PARTS_MAX: usize = 1 << 18;
 const OTHERS: f64 = 1.0 / 16.0;
 /// The most bits of an offset in a part.
 const BITS_MAX: u32 = 16;
+/// With more others in W ticks, sums of bytes would be emptied too often.
+const BYTES_MAX: f64 = 24.0;
 /// A block has the owners of so many times the reach, so that its others are not placed often.
 const REACHES: u64 = 2;
 
@@ -43,6 +45,8 @@ pub(crate) struct EqualBins {
 pub(crate) struct SlidingCut {
     /// A part has 2^`bits` ticks, the last one of a cell as many as are left.
     bits: u32,
+    /// Others in W ticks, on average.
+    in_width: f64,
     /// Parts of a cell.
     parts: usize,
     /// Cells of a row, and the ticks whose owners are in a block.
@@ -165,7 +169,8 @@ impl SlidingCut {
         let spare = cells - bins.count - 2 * LANES;
         let ticks = width.checked_mul(spare as u64)?;
         i64::try_from(ticks.checked_add(reach)?.checked_add(2 * width)?).ok()?;
-        Some(Self { bits, parts, cells, ticks, bins })
+        let in_width = width as f64 * others_per_tick;
+        Some(Self { bits, in_width, parts, cells, ticks, bins })
     }
 
     /// Returns the same for owners up to so many ticks after the first one.
@@ -174,17 +179,28 @@ impl SlidingCut {
         Self { cells: usize::try_from(cells).map_or(self.cells, |of| of.min(self.cells)), ..self }
     }
 
+    /// Whether counts and offsets are bytes.
+    fn has_bytes(&self) -> bool {
+        self.bits <= u8::BITS && self.in_width <= BYTES_MAX
+    }
+
     /// Returns about the cycles to count pairs of so many owners and others in a time of so many ticks.
     pub(crate) fn cycles(&self, [owners, others]: [usize; 2], ticks: u64) -> f64 {
         let bins = self.bins.count as f64;
         let blocks = ticks as f64 / self.ticks as f64;
         let parts =
             (ticks as f64 + blocks * bins * self.bins.width as f64) / f64::from(1 << self.bits);
-        let lanes = if self.bits <= 8 { LANES as f64 } else { LANES as f64 / 2.0 };
-        let of_owner = 30.0 + 6.0 * (bins / lanes).ceil();
+        // Sums of bytes are emptied after so many owners, for the cost of three.
+        let (vectors, together) = if self.has_bytes() {
+            (1.0, 255.0 / (8.0 + 2.0 * self.in_width))
+        } else {
+            (2.0, 255.0)
+        };
+        let windows = ((bins + 1.0) / LANES as f64).ceil();
+        let of_owner = 20.0 + windows * vectors * (3.0 + 9.0 / together);
         let in_part = others as f64 / ticks.max(1) as f64 * f64::from(1 << self.bits);
-        let of_other = 20.0 + in_part * in_part * bins;
-        owners as f64 * of_owner + others as f64 * of_other + 0.3 * parts
+        let of_other = 15.0 + in_part * in_part * bins;
+        owners as f64 * of_owner + others as f64 * of_other + 0.2 * parts
     }
 
     /// Returns the part of an offset from the begin of a block; `None` after its last cell.
@@ -225,7 +241,7 @@ impl SlidingCounts {
         let owners = &owners[..owners.partition_point(is_in).max(1)];
         let last = owners[owners.len() - 1].wrapping_sub(earliest).cast_unsigned();
         let cut = &cut.until(last);
-        let is_counted = if cut.bits <= 8 {
+        let is_counted = if cut.has_bytes() {
             let mut rows = std::mem::take(&mut self.bytes);
             let is_counted = self.count_in(simd, cut, &mut rows, [owners, others], counts);
             self.bytes = rows;
