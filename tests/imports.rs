@@ -157,7 +157,7 @@ const FLOORS: [Floors; 16] = [
         of: "ask",
         floors: &[
             &["error"],
-            &["cells", "figure"],
+            &["cell", "cells", "figure"],
             &["table"],
             &["provenance"],
             &["answer"],

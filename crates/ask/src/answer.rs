@@ -7,11 +7,7 @@ use serde::{Deserialize, Serialize};
 use tagq_run::{Run, remarks};
 use tagq_store::{Source, Tick};
 
-use crate::{
-    figure::FigureKind,
-    provenance::Provenance,
-    table::{Cell, Table},
-};
+use crate::{cell::Cell, figure::FigureKind, provenance::Provenance, table::Table};
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
 pub const SCHEMA_VERSION: u32 = 4;

@@ -8,7 +8,7 @@
 
 mod error;
 
-mod cell_list;
+mod cell;
 mod cells;
 mod figure;
 mod table;
@@ -34,7 +34,7 @@ mod question;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use catalogue::{FoundRun, Moment, RunFilter, RunState, runs};
-pub use cell_list::{CellList, CountsPart};
+pub use cell::{Cell, CellList, CountsPart};
 pub use cells::Cells;
 pub use delays::Delays;
 pub use error::Error;
@@ -43,4 +43,4 @@ pub use lanes::lanes;
 pub use provenance::{CountedRun, Provenance, Together};
 pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};
 pub use search::{Search, Searched};
-pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
+pub use table::{CellType, Column, Priority, Row, Shown, Table, Unit};

@@ -10,7 +10,10 @@ use serde::{
     ser::{SerializeMap as _, SerializeSeq as _},
 };
 
-use crate::{cell_list::CellList, cells::Cells};
+use crate::{
+    cell::{Cell, CellList},
+    cells::Cells,
+};
 
 /// Columns of equal length.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -48,27 +51,6 @@ pub enum CellType {
     Channel,
     /// The name of a channel.
     Name,
-}
-
-/// One cell.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// Undefined.
-    Missing,
-    /// Of [`CellType::Count`].
-    Count(u64),
-    /// Of [`CellType::Integer`].
-    Integer(i64),
-    /// Of [`CellType::Float`].
-    Float(f64),
-    /// Of [`CellType::Flag`].
-    Flag(bool),
-    /// Of [`CellType::Channel`].
-    Channel(u16),
-    /// Of [`CellType::Name`].
-    Name(String),
-    /// Of a column of lists.
-    List(CellList),
 }
 
 /// How a displayed table shows a column.
@@ -286,82 +268,6 @@ fn name_of(cell: Cell, names: &BTreeMap<u16, String>) -> Cell {
 
 fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Missing, Cell::Float)
-}
-
-impl Cell {
-    /// Whether it is undefined, or a list of undefined values only.
-    pub fn is_missing(&self) -> bool {
-        match self {
-            Self::Missing => true,
-            Self::List(items) => items.iter().all(|item| item.is_missing()),
-            Self::Count(_)
-            | Self::Integer(_)
-            | Self::Float(_)
-            | Self::Flag(_)
-            | Self::Channel(_)
-            | Self::Name(_) => false,
-        }
-    }
-
-    /// Returns its value as a float; `None` if it is not a number.
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Count(count) => Some(*count as f64),
-            Self::Integer(value) => Some(*value as f64),
-            Self::Float(value) => Some(*value),
-            Self::Missing | Self::Flag(_) | Self::Channel(_) | Self::Name(_) | Self::List(_) => {
-                None
-            }
-        }
-    }
-
-    /// Returns the channels of a group, or the single channel.
-    pub fn group(&self) -> Vec<u16> {
-        match self {
-            Self::Channel(channel) => vec![*channel],
-            Self::List(items) => items.iter().flat_map(|item| item.group()).collect(),
-            Self::Missing
-            | Self::Count(_)
-            | Self::Integer(_)
-            | Self::Float(_)
-            | Self::Flag(_)
-            | Self::Name(_) => Vec::new(),
-        }
-    }
-}
-
-/// Writes the plain text of a cell, as in CSV: empty if it is missing.
-impl std::fmt::Display for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing => Ok(()),
-            Self::Count(count) => count.fmt(f),
-            Self::Integer(value) => value.fmt(f),
-            Self::Float(value) => value.fmt(f),
-            Self::Flag(flag) => flag.fmt(f),
-            Self::Channel(channel) => channel.fmt(f),
-            Self::Name(name) => name.fmt(f),
-            Self::List(items) => {
-                let items: Vec<String> = items.iter().map(|item| item.to_string()).collect();
-                f.write_str(&items.join(","))
-            }
-        }
-    }
-}
-
-impl Serialize for Cell {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Missing => serializer.serialize_none(),
-            Self::Count(count) => serializer.serialize_u64(*count),
-            Self::Integer(value) => serializer.serialize_i64(*value),
-            Self::Float(value) => serializer.serialize_f64(*value),
-            Self::Flag(flag) => serializer.serialize_bool(*flag),
-            Self::Channel(channel) => serializer.serialize_u16(*channel),
-            Self::Name(name) => serializer.serialize_str(name),
-            Self::List(items) => items.serialize(serializer),
-        }
-    }
 }
 
 impl Table {

@@ -5,10 +5,10 @@ use tagq_run::Run;
 
 use crate::{
     answer::Answer,
+    cell::Cell,
     error::Error,
     requests::{OptionValues, QueryContext, Request},
     search::Searched,
-    table::Cell,
 };
 
 /// Bins on each side of a peak.

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use tagq_fit::{Bin, Data, Noise, models::Response};
 use tagq_run::RequestError;
 
-use crate::{answer::Answer, error::Error, figure::FigureKind, table::Cell};
+use crate::{answer::Answer, cell::Cell, error::Error, figure::FigureKind};
 
 /// The largest count of a bin.
 const COUNT_MAX: f64 = 1e18;

@@ -12,8 +12,9 @@ use tagq_store::Duration;
 use super::{context::QueryContext, request::Request};
 use crate::{
     answer::Answer,
+    cell::Cell,
     error::Error,
-    table::{Cell, CellType, Column, Shown, Table},
+    table::{CellType, Column, Shown, Table},
 };
 
 impl Request {

@@ -10,7 +10,7 @@ use tagq_store::Tick;
 
 use super::lifetime::PixelLifetimes;
 use crate::{
-    cell_list::CountsPart,
+    cell::CountsPart,
     cells::Cells,
     table::{Column, Table, Unit},
 };
