@@ -7,7 +7,10 @@
 use std::path::Path;
 
 pub use crate::files::{FileKind, PerFile};
-use crate::{Error, RunId};
+use crate::{
+    Error, RunId,
+    simd::{Simd, Work},
+};
 
 /// The newest version of the format that this library reads and writes. A store has the lowest version that has its
 /// files: 4 with a file of dead spans, else 3 without a column of times, else 2 with micro times or gaps, else 1.
@@ -219,12 +222,37 @@ pub(crate) fn widen_micro(value: u16) -> u32 {
 /// is the time of the row before the first one, `None` if it is the first of its source. With `before` 100, the times
 /// 100, 165 and 65,700 have the gaps 0, 65 and 65,535.
 pub(crate) fn append_gaps(before: Option<i64>, times: &[i64], gaps: &mut Vec<u16>) {
-    let gap = |before: i64, time: i64| {
-        u16::try_from(time.wrapping_sub(before).cast_unsigned()).unwrap_or(GAP_MAX)
-    };
     let Some(&first) = times.first() else { return };
     gaps.push(before.map_or(GAP_MAX, |before| gap(before, first)));
-    gaps.extend(times.iter().zip(&times[1..]).map(|(&before, &time)| gap(before, time)));
+    let start = gaps.len();
+    gaps.resize(start + times.len() - 1, 0);
+    Simd::best().run(Gaps { times, gaps: &mut gaps[start..] });
+}
+
+fn gap(before: i64, time: i64) -> u16 {
+    let distance = time.wrapping_sub(before).cast_unsigned().min(GAP_MAX.into());
+    #[expect(clippy::cast_possible_truncation, reason = "at most the largest gap")]
+    let gap = distance as u16;
+    gap
+}
+
+/// Writes the gaps of these times but the first.
+struct Gaps<'a> {
+    times: &'a [i64],
+    gaps: &'a mut [u16],
+}
+
+impl Work for Gaps<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "compiled for each level")]
+    #[inline(always)]
+    fn run(self) {
+        let pairs = self.times.iter().zip(&self.times[1..]);
+        for (of_row, (&before, &time)) in self.gaps.iter_mut().zip(pairs) {
+            *of_row = gap(before, time);
+        }
+    }
 }
 
 /// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values must fit in them;
@@ -233,12 +261,28 @@ pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
     bytes.clear();
     if width == 2 {
         bytes.resize(values.len() * 2, 0);
-        for (bytes, value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+        Simd::best().run(Narrow { values, bytes });
+    } else {
+        bytes.extend_from_slice(bytemuck::cast_slice(values));
+    }
+}
+
+/// Writes the lower two bytes of each value.
+struct Narrow<'a> {
+    values: &'a [u32],
+    bytes: &'a mut [u8],
+}
+
+impl Work for Narrow<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "compiled for each level")]
+    #[inline(always)]
+    fn run(self) {
+        for (bytes, value) in self.bytes.as_chunks_mut::<2>().0.iter_mut().zip(self.values) {
             let [low, high, ..] = value.to_le_bytes();
             *bytes = [low, high];
         }
-    } else {
-        bytes.extend_from_slice(bytemuck::cast_slice(values));
     }
 }
 

@@ -69,7 +69,7 @@ pub use manifest::{
 };
 pub use names::VIEWS_NAME;
 pub use row_values::RowValues;
-pub use rows::Rows;
+pub use rows::{RowColumns, Rows, SpareColumns};
 pub use run_id::RunId;
 pub use shell_words::{pasted, quoted, run_word};
 pub use snapshot::{

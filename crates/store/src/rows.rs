@@ -3,27 +3,74 @@
 //! Micro times 7 and none need two bytes, 65,535 needs four, because 65,535 in two bytes means none. Rows without micro
 //! times that join rows with them get the value for none.
 
-use std::{mem, ops::Range, sync::Arc};
+use std::{
+    mem,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use crate::{
     Error,
     format::{MICRO_NONE, MICRO_NONE_U16},
+    simd::{Simd, Work},
 };
 
 /// Rows as columns in memory, with the facts that a writer needs. The thread that makes them computes the facts, so
 /// that the one writer need not read each value. Clones and parts share the columns.
 #[derive(Debug, Clone)]
 pub struct Rows {
-    columns: Arc<RowColumns>,
+    columns: Arc<SharedColumns>,
     range: Range<usize>,
     facts: Facts,
 }
 
-#[derive(Debug)]
-struct RowColumns {
-    times: Vec<i64>,
-    channels: Vec<u16>,
-    micro: Vec<u32>,
+/// Columns of rows: `times[i]` in ticks and `channels[i]` are one tag, and `micro[i]` is its micro time, [`MICRO_NONE`]
+/// for none. `micro` is empty if none of the tags has one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct RowColumns {
+    /// The times in ticks.
+    pub times: Vec<i64>,
+    /// The channels.
+    pub channels: Vec<u16>,
+    /// The micro times.
+    pub micro: Vec<u32>,
+}
+
+/// Memory of rows that are gone, to be filled again.
+#[derive(Debug, Default)]
+pub struct SpareColumns(Mutex<Vec<RowColumns>>);
+
+impl SpareColumns {
+    /// Returns empty columns, with memory if there is some.
+    pub fn take(&self) -> RowColumns {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of these columns.
+    pub fn put(&self, mut columns: RowColumns) {
+        let RowColumns { times, channels, micro } = &mut columns;
+        times.clear();
+        channels.clear();
+        micro.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(columns);
+    }
+}
+
+/// The columns that clones and parts share. Their memory goes to `spare` with the last of them.
+#[derive(Debug, Default)]
+struct SharedColumns {
+    columns: RowColumns,
+    spare: Option<Arc<SpareColumns>>,
+}
+
+impl Drop for SharedColumns {
+    fn drop(&mut self) {
+        if let Some(spare) = &self.spare
+            && self.columns.times.capacity() > 0
+        {
+            spare.put(mem::take(&mut self.columns));
+        }
+    }
 }
 
 /// Facts about the values of some rows.
@@ -45,15 +92,26 @@ pub(crate) struct RowSlices<'a> {
 }
 
 impl Rows {
-    /// Makes rows: `times[i]` in ticks and `channels[i]` are one tag, and `micro[i]` is its micro time, [`MICRO_NONE`]
-    /// for none. `micro` is empty if none of the tags has one.
+    /// Makes rows of [columns](RowColumns).
     ///
     /// # Panics
     /// When the lengths differ.
     pub fn new(times: Vec<i64>, channels: Vec<u16>, micro: Vec<u32>) -> Self {
-        let slices = RowSlices::new(&times, &channels, &micro);
-        let (facts, range) = (slices.facts(), 0..times.len());
-        Self { columns: Arc::new(RowColumns { times, channels, micro }), range, facts }
+        Self::of(RowColumns { times, channels, micro }, None)
+    }
+
+    /// Makes rows of columns whose memory goes to `spare` when the rows are gone.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn with_spare(columns: RowColumns, spare: &Arc<SpareColumns>) -> Self {
+        Self::of(columns, Some(Arc::clone(spare)))
+    }
+
+    fn of(columns: RowColumns, spare: Option<Arc<SpareColumns>>) -> Self {
+        let RowColumns { times, channels, micro } = &columns;
+        let (facts, range) = (RowSlices::new(times, channels, micro).facts(), 0..times.len());
+        Self { columns: Arc::new(SharedColumns { columns, spare }), range, facts }
     }
 
     /// The number of rows.
@@ -73,17 +131,17 @@ impl Rows {
 
     /// The times in ticks.
     pub fn times(&self) -> &[i64] {
-        &self.columns.times[self.range.clone()]
+        &self.columns.columns.times[self.range.clone()]
     }
 
     /// The channels.
     pub fn channels(&self) -> &[u16] {
-        &self.columns.channels[self.range.clone()]
+        &self.columns.columns.channels[self.range.clone()]
     }
 
     /// The micro times; empty if no row has one.
     pub fn micro(&self) -> &[u32] {
-        self.columns.micro.get(self.range.clone()).unwrap_or_default()
+        self.columns.columns.micro.get(self.range.clone()).unwrap_or_default()
     }
 
     /// Takes off the rows from this number on.
@@ -101,21 +159,16 @@ impl Rows {
 
     /// Adds rows that follow them.
     pub fn extend(&mut self, later: &Self) {
-        let mut times = Vec::new();
-        let mut channels = Vec::new();
-        let mut micro = Vec::new();
-        match Arc::get_mut(&mut self.columns) {
-            Some(columns) if self.range == (0..columns.times.len()) => {
-                times = mem::take(&mut columns.times);
-                channels = mem::take(&mut columns.channels);
-                micro = mem::take(&mut columns.micro);
-            }
+        let is_all = self.range == (0..self.columns.columns.times.len());
+        let mut shared = match Arc::get_mut(&mut self.columns) {
+            Some(own) if is_all => mem::take(own),
             _ => {
-                times.extend_from_slice(self.times());
-                channels.extend_from_slice(self.channels());
-                micro.extend_from_slice(self.micro());
+                let (times, channels) = (self.times().to_vec(), self.channels().to_vec());
+                let micro = self.micro().to_vec();
+                SharedColumns { columns: RowColumns { times, channels, micro }, spare: None }
             }
-        }
+        };
+        let RowColumns { times, channels, micro } = &mut shared.columns;
         if !(micro.is_empty() && later.micro().is_empty()) {
             micro.resize(times.len(), MICRO_NONE);
             micro.extend_from_slice(later.micro());
@@ -130,13 +183,15 @@ impl Rows {
             channel_max: self.facts.channel_max.max(later.facts.channel_max),
             micro_width: self.facts.micro_width.max(later.facts.micro_width),
         };
-        self.columns = Arc::new(RowColumns { times, channels, micro });
+        self.columns = Arc::new(shared);
     }
 
     fn part(&self, range: Range<usize>) -> Self {
+        let is_whole = range == self.range;
         let mut part = Self { columns: Arc::clone(&self.columns), range, facts: self.facts };
         // The rows that need wide values may be in the other part.
-        if self.facts.channel_max > u8::MAX.into() || self.facts.micro_width > 0 {
+        let is_wide = self.facts.channel_max > u8::MAX.into() || self.facts.micro_width > 0;
+        if is_wide && !is_whole {
             part.facts = part.slices().facts();
         }
         part
@@ -173,11 +228,33 @@ impl<'a> RowSlices<'a> {
     }
 
     pub(crate) fn facts(self) -> Facts {
-        Facts {
-            is_sorted: self.times.is_sorted(),
-            channel_max: self.channels.iter().copied().max().unwrap_or(0),
-            micro_width: width_of_micro(self.micro),
-        }
+        Simd::best().run(FactsOf(self))
+    }
+}
+
+/// Finds the facts about rows.
+struct FactsOf<'a>(RowSlices<'a>);
+
+impl Work for FactsOf<'_> {
+    type Output = Facts;
+
+    #[expect(clippy::inline_always, reason = "see the trait")]
+    #[inline(always)]
+    fn run(self) -> Facts {
+        let RowSlices { times, channels, micro } = self.0;
+        let pairs = times.iter().zip(times.get(1..).unwrap_or_default());
+        // All pairs are compared, without a branch.
+        let mut is_sorted = true;
+        pairs.for_each(|(before, time)| is_sorted &= before <= time);
+        let channel_max = channels.iter().copied().fold(0, u16::max);
+        // None is 0, and others are one more than they are.
+        let micro_max = micro.iter().map(|micro| micro.wrapping_add(1)).fold(0, u32::max);
+        let micro_width = match micro_max {
+            0 => 0,
+            _ if micro_max <= MICRO_NONE_U16.into() => 2,
+            _ => 4,
+        };
+        Facts { is_sorted, channel_max, micro_width }
     }
 }
 
@@ -221,15 +298,6 @@ impl Appended {
             };
         }
         Ok(sum)
-    }
-}
-
-/// Bytes that a value of these micro times needs at least: 0 if all are none.
-fn width_of_micro(micro: &[u32]) -> u16 {
-    match micro.iter().copied().filter(|&value| value != MICRO_NONE).max() {
-        None => 0,
-        Some(value) if value < MICRO_NONE_U16.into() => 2,
-        Some(_) => 4,
     }
 }
 

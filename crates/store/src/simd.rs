@@ -2,7 +2,12 @@
 //!
 //! Unsafe code relies on that: no other way may be added to make a [`Simd`].
 
-use std::fmt;
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")
+)]
+
+use std::{fmt, sync::OnceLock};
 
 /// A level of vector instructions that this machine has. Holding one proves that code of that level may be
 /// called.
@@ -25,7 +30,39 @@ pub enum Level {
     Vbmi2,
 }
 
+/// Work on values without intrinsics, which is compiled for each level.
+pub trait Work {
+    /// Its result, equal at each level.
+    type Output;
+
+    /// Does it. Must be `inline(always)`, so that it is compiled with the instructions of its caller.
+    fn run(self) -> Self::Output;
+}
+
 impl Simd {
+    /// Does `work` with the instructions of this level.
+    pub fn run<W: Work>(self, work: W) -> W::Output {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn avx2<W: Work>(work: W) -> W::Output {
+            work.run()
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+        fn avx512<W: Work>(work: W) -> W::Output {
+            work.run()
+        }
+        match self.0 {
+            Level::Scalar => work.run(),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a token of this level is made only where its features were detected.
+            Level::Avx2 => unsafe { avx2(work) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above; a machine with VBMI2 has these features, too.
+            Level::Avx512 | Level::Vbmi2 => unsafe { avx512(work) },
+        }
+    }
+
     /// Returns all levels of this machine, the plainest first. Never empty.
     pub fn available() -> Vec<Self> {
         let levels = vec![Self(Level::Scalar)];
@@ -56,7 +93,8 @@ impl Simd {
 
     /// Returns the best level of this machine.
     pub fn best() -> Self {
-        Self::available().into_iter().max().unwrap_or(Self(Level::Scalar))
+        static BEST: OnceLock<Simd> = OnceLock::new();
+        *BEST.get_or_init(|| Self::available().into_iter().max().unwrap_or(Self(Level::Scalar)))
     }
 
     /// Returns the level, to choose code by it.

@@ -8,6 +8,7 @@
 
 use super::{
     format::EARLY,
+    photons::{TOGETHER, Taken},
     records::{DecodedRecords, RecordSpan, Records},
 };
 
@@ -54,6 +55,23 @@ pub(crate) trait Counter: Send + Sync {
         sum: impl FnOnce() -> Self::Sum,
         found: &mut DecodedRecords,
     ) -> Option<()>;
+
+    /// Adds the photons that `records` begin with, see [`super::photons`]. They follow overflows of this sum and this
+    /// counter. Returns what was taken: nothing if all records are decoded one by one.
+    fn add_photons(
+        &self,
+        _records: &[u8],
+        _before: (&Self::Sum, u32),
+        _found: &mut DecodedRecords,
+    ) -> Option<Taken> {
+        Some(Taken::default())
+    }
+
+    /// Returns how often the counter began again in `records`.
+    fn all_overflows(&self, records: &[u8]) -> u64 {
+        let records = records.chunks_exact(self.record_bytes());
+        records.map(|record| u64::from(self.overflows(record))).sum()
+    }
 }
 
 impl<C: Counter> Records for C {
@@ -66,9 +84,7 @@ impl<C: Counter> Records for C {
     }
 
     fn overflow(&self, records: &[u8]) -> i128 {
-        let records = records.chunks_exact(Counter::record_bytes(self));
-        let overflows: u64 = records.map(|record| u64::from(self.overflows(record))).sum();
-        i128::from(overflows) * i128::from(self.period())
+        i128::from(self.all_overflows(records)) * i128::from(self.period())
     }
 
     fn decode(&self, span: &RecordSpan<'_>, overflow: i128, found: &mut DecodedRecords) {
@@ -97,38 +113,89 @@ fn decode<C: Counter>(
 ) -> Option<()> {
     let sum = overflow - records.overflow(span.before());
     let sum = i64::try_from(sum).ok().filter(|&sum| sum <= SUM_MAX)?;
-    let (len, half) = (Counter::record_bytes(records), records.period() / 2);
+    let len = Counter::record_bytes(records);
     found.reserve(span.own.len() / len);
     let mut before = Before { overflows: sum, sum: None, counter: 0, is_above_zero: false };
-    for (at, record) in span.around.chunks_exact(len).enumerate() {
-        let is_own = span.own.contains(&(at * len));
+    let mut at = 0;
+    let mut together = TOGETHER.0;
+    while let Some(record) = record(records, span, at) {
+        let own = at * len..span.own.end.min((at + together) * len);
+        if span.own.contains(&own.start) {
+            let taken = before.take_photons(records, &span.around[own], found)?;
+            together = if taken < together { TOGETHER.0 } else { TOGETHER.1.min(2 * together) };
+            if taken > 0 {
+                at += taken;
+                continue;
+            }
+        }
+        before.take(records, span, (at, record), found)?;
+        at += 1;
+    }
+    Some(())
+}
+
+impl<S: Copy> Before<S> {
+    /// Takes the photons that `own` begins with. Returns the number of records taken.
+    fn take_photons<C: Counter<Sum = S>>(
+        &mut self,
+        records: &C,
+        own: &[u8],
+        found: &mut DecodedRecords,
+    ) -> Option<usize> {
+        let sum = self.sum.get_or_insert_with(|| records.sum(self.overflows));
+        let taken = records.add_photons(own, (sum, self.counter), found)?;
+        if taken.records > 0 {
+            self.add_overflows(records, taken.overflows)?;
+            self.counter = taken.counter;
+            self.is_above_zero = taken.counter > 0;
+        }
+        Some(taken.records)
+    }
+
+    /// Takes the record at this place.
+    fn take<C: Counter<Sum = S>>(
+        &mut self,
+        records: &C,
+        span: &RecordSpan<'_>,
+        (at, record): (usize, &[u8]),
+        found: &mut DecodedRecords,
+    ) -> Option<()> {
+        let is_own = span.own.contains(&(at * record.len()));
         let overflows = records.overflows(record);
         if overflows > 0 {
-            let added = records.period().checked_mul(overflows.into())?;
-            before.overflows = before.overflows.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
-            before.sum = None;
-            before.counter = 0;
+            self.add_overflows(records, overflows.into())?;
+            self.counter = 0;
         }
-        if is_blank(record) && records.has_blanks() && before.is_above_zero {
+        if is_blank(record) && records.has_blanks() && self.is_above_zero {
             if is_own {
                 found.left_out(BLANK);
             }
-            continue;
+            return Some(());
         }
         let event = records.event(record);
         if let Some(counter) = records.counter(&event).filter(|_| !is_blank(record)) {
-            if i64::from(counter) + half < i64::from(before.counter) {
-                put_back(records, span, (at, counter), before.overflows, found);
+            if i64::from(counter) + records.period() / 2 < i64::from(self.counter) {
+                put_back(records, span, (at, counter), self.overflows, found);
             }
-            before.counter = counter;
+            self.counter = counter;
         }
-        before.is_above_zero = is_above_zero(records, record, &event);
+        self.is_above_zero = is_above_zero(records, record, &event);
         if is_own {
-            let Before { sum, overflows, .. } = &mut before;
+            let Self { sum, overflows, .. } = self;
             records.add(event, || *sum.get_or_insert_with(|| records.sum(*overflows)), found)?;
         }
+        Some(())
     }
-    Some(())
+
+    /// Notes that the counter began again so often.
+    fn add_overflows<C: Counter<Sum = S>>(&mut self, records: &C, count: u64) -> Option<()> {
+        if count > 0 {
+            let added = records.period().checked_mul(i64::try_from(count).ok()?)?;
+            self.overflows = self.overflows.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
+            self.sum = None;
+        }
+        Some(())
+    }
 }
 
 fn is_blank(record: &[u8]) -> bool {
@@ -152,7 +219,7 @@ fn put_back<C: Counter>(
     let Some(earlier) = sum.checked_sub(records.period()).filter(|&sum| sum >= 0) else { return };
     let Some(first) = first_early(records, span, at, counter) else { return };
     // The tags of the records from `first` on are the last ones.
-    let mut end = found.tags.len();
+    let mut end = found.len();
     for early_at in (first..at).rev() {
         let Some(record) = record(records, span, early_at) else { return };
         let add = |sum| {
@@ -162,16 +229,16 @@ fn put_back<C: Counter>(
         let of = records.counter(&records.event(record));
         let is_early = of.is_some_and(|of| is_above(records, of, counter));
         if is_early && span.unseen > early_at * record.len() && span.unseen <= at * record.len() {
-            let late = add(sum).and_then(|of| of.tags.first().map(|tag| tag.time));
+            let late = add(sum).and_then(|of| of.times().first().copied());
             found.late_before = late.or(found.late_before);
         }
         if !span.own.contains(&(early_at * record.len())) {
             continue;
         }
         let (Some(late), Some(early)) = (add(sum), add(earlier)) else { return };
-        let tags = if is_left_out(records, span, early_at) { 0 } else { late.tags.len() };
+        let tags = if is_left_out(records, span, early_at) { 0 } else { late.len() };
         let Some(start) = end.checked_sub(tags) else { return };
-        if is_early && found.tags[start..end] == late.tags {
+        if is_early && found.has_at(start..end, &late) {
             found.put_back(start, &late, &early);
             found.left_out(EARLY);
         }

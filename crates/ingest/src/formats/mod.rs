@@ -8,6 +8,7 @@ pub(crate) mod format;
 pub(crate) mod name;
 mod naming;
 pub(crate) mod photon_hdf5;
+pub(crate) mod photons;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;

@@ -6,7 +6,7 @@
 
 use std::{io::Read as _, ops::Range};
 
-use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE, os::read_at};
+use tagq_store::{Recording, RowColumns, Tick, format::MICRO_NONE, os::read_at};
 
 use super::format::{Checkpoint, Complete, Dead, Decoded, Header, Reader, Sink, Summary, Until};
 use crate::{
@@ -55,7 +55,7 @@ pub(crate) struct RecordSpan<'a> {
 impl<'a> RecordSpan<'a> {
     /// Decodes these bytes of `records`. So many bytes before and after them are looked at. An earlier reading saw
     /// those before `unseen`.
-    fn new(records: &'a [u8], own: Range<usize>, bytes: usize, unseen: usize) -> Self {
+    pub(super) fn new(records: &'a [u8], own: Range<usize>, bytes: usize, unseen: usize) -> Self {
         let start = own.start.saturating_sub(bytes);
         let end = (own.end + bytes).min(records.len());
         let around = &records[start..end];
@@ -124,11 +124,12 @@ impl Head {
 }
 
 /// The decoded content of some records.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct DecodedRecords {
-    pub tags: Vec<Tag>,
-    /// The micro time of each tag; empty if none has one.
-    micro: Vec<u32>,
+    /// The tags.
+    columns: RowColumns,
+    /// Channels that do not fit into the column, with their rows.
+    wide: Vec<(usize, u64)>,
     /// Kinds of records that are not tags, and the number of each.
     left_out: Vec<(&'static str, u64)>,
     /// Edges of times during which nothing was recorded.
@@ -141,30 +142,108 @@ pub(crate) struct DecodedRecords {
     pub late_before: Option<i64>,
 }
 
+/// Columns of photons, to be written.
+pub(crate) struct PhotonColumns<'a> {
+    pub times: &'a mut [i64],
+    pub labels: &'a mut [u16],
+    pub micro: &'a mut [u32],
+}
+
 impl DecodedRecords {
+    /// Returns the time, the channel and the micro time of each tag.
+    #[cfg(test)]
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (i64, u64, u32)> {
+        let RowColumns { times, channels, micro } = &self.columns;
+        let micro = |row| micro.get(row).copied().unwrap_or(MICRO_NONE);
+        let each = times.iter().zip(channels).enumerate();
+        each.map(move |(row, (&time, &channel))| (time, channel.into(), micro(row)))
+    }
+
+    /// Whether the tags in these rows are those of `other`.
+    pub(crate) fn has_at(&self, rows: Range<usize>, other: &Self) -> bool {
+        let (own, other) = (&self.columns, &other.columns);
+        own.times[rows.clone()] == other.times && own.channels[rows] == other.channels
+    }
+
+    /// The number of tags.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.times.len()
+    }
+
+    /// The times of the tags.
+    pub(crate) fn times(&self) -> &[i64] {
+        &self.columns.times
+    }
+
     /// Makes room for so many tags.
     pub(crate) fn reserve(&mut self, tags: usize) {
-        self.tags.reserve(tags);
-        self.micro.reserve(tags);
+        self.columns.times.reserve(tags);
+        self.columns.channels.reserve(tags);
+        self.columns.micro.reserve(tags);
     }
 
     /// Adds a tag.
     #[inline]
     pub(crate) fn tag(&mut self, time: i64, channel: u64) {
-        if !self.micro.is_empty() {
-            self.micro.push(MICRO_NONE);
+        if !self.columns.micro.is_empty() {
+            self.columns.micro.push(MICRO_NONE);
         }
-        self.tags.push(Tag { time, channel });
+        self.push(time, channel);
     }
 
     /// Adds a photon with its time after the sync pulse.
     #[inline]
     pub(crate) fn photon(&mut self, time: i64, channel: u64, micro: u32) {
-        if self.micro.len() < self.tags.len() {
-            self.micro.resize(self.tags.len(), MICRO_NONE);
+        self.begin_micro();
+        self.columns.micro.push(micro);
+        self.push(time, channel);
+    }
+
+    #[inline]
+    fn push(&mut self, time: i64, channel: u64) {
+        let label = u16::try_from(channel).unwrap_or_else(|_| {
+            self.wide.push((self.len(), channel));
+            u16::MAX
+        });
+        self.columns.times.push(time);
+        self.columns.channels.push(label);
+    }
+
+    /// Gives all tags a micro time, none unless they have one.
+    fn begin_micro(&mut self) {
+        let RowColumns { times, micro, .. } = &mut self.columns;
+        micro.resize(times.len(), MICRO_NONE);
+    }
+
+    /// Adds at most so many photons, those that `fill` writes into their columns and counts. They have micro times if
+    /// `has_micro`; the column that they are written to is empty if they have none.
+    pub(crate) fn photons<T>(
+        &mut self,
+        room: usize,
+        has_micro: bool,
+        fill: impl FnOnce(PhotonColumns<'_>) -> (usize, T),
+    ) -> T {
+        let start = self.len();
+        if has_micro {
+            self.begin_micro();
         }
-        self.micro.push(micro);
-        self.tags.push(Tag { time, channel });
+        let RowColumns { times, channels, micro } = &mut self.columns;
+        let (has_column, end) = (has_micro || !micro.is_empty(), start + room);
+        times.resize(end, 0);
+        channels.resize(end, 0);
+        if has_column {
+            micro.resize(end, MICRO_NONE);
+        }
+        let (count, result) = fill(PhotonColumns {
+            times: &mut times[start..],
+            labels: &mut channels[start..],
+            micro: if has_micro { &mut micro[start..] } else { &mut [] },
+        });
+        let end = start + count.min(room);
+        times.truncate(end);
+        channels.truncate(end);
+        micro.truncate(end);
+        result
     }
 
     /// Counts a record that is no tag.
@@ -199,7 +278,7 @@ impl DecodedRecords {
 
     /// Replaces the tags of one record from `start` on, which were `late`.
     pub(crate) fn put_back(&mut self, start: usize, late: &Self, early: &Self) {
-        self.tags[start..start + early.tags.len()].copy_from_slice(&early.tags);
+        self.columns.times[start..start + early.len()].copy_from_slice(early.times());
         self.latest = (None, 0);
         for (late, early) in late.dead.iter().zip(&early.dead) {
             if let (Dead::Lost(late), Dead::Lost(early)) = (late, early) {
@@ -213,8 +292,8 @@ impl DecodedRecords {
 
     fn until(&mut self, at: i64) -> Until {
         let (latest, tags) = self.latest;
-        let later = self.tags[tags..].iter().map(|tag| tag.time).max();
-        self.latest = (latest.max(later), self.tags.len());
+        let later = self.times()[tags..].iter().copied().max();
+        self.latest = (latest.max(later), self.len());
         Until { latest: self.latest.0, at }
     }
 }
@@ -368,7 +447,8 @@ impl<R: Records> Units for Decoder<'_, R> {
             0
         };
         let span = |own| RecordSpan::new(block.with_around(), own, records.around() * len, unseen);
-        let mut found = DecodedRecords { tags: out.buffer(), ..DecodedRecords::default() };
+        let mut found =
+            DecodedRecords { columns: out.empty_columns(), ..DecodedRecords::default() };
         let mut overflow = before;
         for own in [start..start + known, start + known..end] {
             let span = span(own);
@@ -385,7 +465,10 @@ impl<R: Records> Units for Decoder<'_, R> {
         for edge in found.dead {
             out.dead(edge)?;
         }
-        out.tags(found.tags, if *has_micro { found.micro } else { Vec::new() })?;
+        if !has_micro {
+            found.columns.micro.clear();
+        }
+        out.columns(found.columns, &found.wide)?;
         for (what, records) in found.left_out {
             out.left_out(what, records)?;
         }

@@ -14,13 +14,13 @@ use std::{
     borrow::Cow,
     io,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
     },
     thread,
 };
 
-use tagq_store::{Rows, Tag};
+use tagq_store::{RowColumns, Rows, SpareColumns, Tag};
 
 use waiting::{RECEIVED_BYTES, Stop, Waiting};
 
@@ -154,6 +154,33 @@ impl Outlet<'_> {
         (self.take)(Decoded::Tags(Piece { tags: buffer.into(), micro }))
     }
 
+    /// Empty columns to fill for [`Outlet::columns`].
+    pub(crate) fn empty_columns(&self) -> RowColumns {
+        self.spare.columns.take()
+    }
+
+    /// Hands on the tags in `columns`. The channels in `wide`, with their rows, do not fit into a store.
+    pub(crate) fn columns(
+        &mut self,
+        columns: RowColumns,
+        wide: &[(usize, u64)],
+    ) -> Result<(), Error> {
+        if self.as_rows && wide.is_empty() {
+            let rows = Rows::with_spare(columns, &self.spare.columns);
+            return (self.take)(Decoded::Rows(rows));
+        }
+        let mut tags = self.buffer();
+        let channels = columns.channels.iter().map(|&channel| channel.into());
+        let each = columns.times.iter().zip(channels);
+        tags.extend(each.map(|(&time, channel)| Tag { time, channel }));
+        for &(row, channel) in wide {
+            tags[row].channel = channel;
+        }
+        let micro = columns.micro.clone().into();
+        self.spare.columns.put(columns);
+        (self.take)(Decoded::Tags(Piece { tags: tags.into(), micro }))
+    }
+
     /// Tells the name of a channel.
     pub(crate) fn channel(&mut self, label: u16, name: &str) -> Result<(), Error> {
         (self.take)(Decoded::Channel(label, name.into()))
@@ -185,17 +212,20 @@ impl Outlet<'_> {
 
 /// Buffers to be used again.
 #[derive(Default)]
-struct Spare(Mutex<Vec<Vec<Tag>>>);
+struct Spare {
+    tags: Mutex<Vec<Vec<Tag>>>,
+    columns: Arc<SpareColumns>,
+}
 
 impl Spare {
     fn take(&self) -> Vec<Tag> {
-        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = self.tags.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Vec::with_capacity(CHUNK_TAGS))
     }
 
     fn put(&self, mut tags: Vec<Tag>) {
         tags.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
+        self.tags.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
     }
 }
 

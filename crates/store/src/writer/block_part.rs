@@ -64,7 +64,7 @@ struct Buffers {
 /// Rows of each channel in a part of a block.
 struct Counts {
     /// Of narrow labels: neighbours are counted apart, so that one does not wait for the other.
-    narrow: [[u32; 256]; 4],
+    narrow: [[u32; 256]; 8],
     /// Of wide labels, as many as the largest label seen needs.
     wide: Vec<u32>,
 }
@@ -188,22 +188,20 @@ impl Buffers {
 
 impl Default for Counts {
     fn default() -> Self {
-        Self { narrow: [[0; 256]; 4], wide: Vec::new() }
+        Self { narrow: [[0; 256]; 8], wide: Vec::new() }
     }
 }
 
 impl Counts {
     fn add_narrow(&mut self, labels: &[u8]) {
-        let [a, b, c, d] = &mut self.narrow;
-        let (fours, rest) = labels.as_chunks::<4>();
-        for &[first, second, third, fourth] in fours {
-            a[usize::from(first)] += 1;
-            b[usize::from(second)] += 1;
-            c[usize::from(third)] += 1;
-            d[usize::from(fourth)] += 1;
+        let (eights, rest) = labels.as_chunks::<8>();
+        for eight in eights {
+            for (counts, &label) in self.narrow.iter_mut().zip(eight) {
+                counts[usize::from(label)] += 1;
+            }
         }
-        for &label in rest {
-            a[usize::from(label)] += 1;
+        for (counts, &label) in self.narrow.iter_mut().zip(rest) {
+            counts[usize::from(label)] += 1;
         }
     }
 
@@ -222,7 +220,7 @@ impl Counts {
         let narrow = (0..256).map(|label| self.narrow.iter().map(|counts| counts[label]).sum());
         let sums: Vec<u32> =
             if self.wide.is_empty() { narrow.collect() } else { mem::take(&mut self.wide) };
-        self.narrow = [[0; 256]; 4];
+        self.narrow = [[0; 256]; 8];
         let rows = (0..=u16::MAX).zip(sums).filter(|&(_, rows)| rows > 0);
         rows.map(|(channel, rows)| ChannelRows { channel, rows: rows.into() }).collect()
     }

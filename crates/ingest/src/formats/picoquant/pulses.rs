@@ -6,6 +6,7 @@ use num_rational::Ratio;
 use tagq_store::Tick;
 
 use super::tags::HeaderFault;
+use crate::formats::photons::NUMBERS;
 
 /// Period of the sync pulses in ticks: a whole number and a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,17 +80,19 @@ impl Pulses {
         self.whole > 0 && self.denominator <= u64::MAX.into()
     }
 
-    /// Returns the whole ticks of a period.
-    pub(super) fn whole(self) -> u64 {
-        self.whole
+    /// Returns the whole ticks of a period, at most 2^32 − 1.
+    pub(super) fn whole(self) -> u32 {
+        u32::try_from(self.whole).unwrap_or(u32::MAX)
     }
 }
 
 /// The pulses from one on: their times without a division.
 ///
 /// The part of a tick of the first pulse and that of the period are rounded down to 64 bits. The sum of the first and d
-/// times the second is less than (1 + d)/2^64 below the exact one, so that its whole part is exact unless its fraction is
-/// so close to 1.
+/// times the second, d below 2^31, is less than 1/2^32 below the exact one. Of the sum, 32 bits of the fraction are
+/// computed, each of its two terms rounded down: less than 3/2^32 below the exact one in all, so that the whole part is
+/// exact unless the fraction is so close to 1. A denominator below 2^30 has no fraction so close to 1, and 3/2^32 are
+/// added.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PulsesFrom {
     pulses: Pulses,
@@ -97,55 +100,112 @@ pub(super) struct PulsesFrom {
     steps: Option<PulseSteps>,
 }
 
+/// Denominators whose fractions are far from 1.
+const SHORT: u128 = 1 << 30;
+
 #[derive(Debug, Clone, Copy)]
 struct PulseSteps {
     /// The whole ticks of the time of the first pulse, and of a period.
     start: i64,
-    period: i64,
-    /// Parts of a tick, in 2^-64.
+    period: u32,
+    /// The part of a tick of the first, in 2^-32.
     start_part: u64,
-    period_part: u64,
+    /// The fractions of sums of which the whole part is exact are below, in 2^-32.
+    exact_below: u64,
+    /// That of a period, in 2^-64: its upper and its lower half.
+    upper: u32,
+    lower: u32,
 }
 
 impl PulsesFrom {
-    /// Pulses that are counted from one.
-    const COUNTED: i64 = 1 << 17;
-
     pub(super) fn new(pulses: Pulses, first: i64) -> Self {
         Self { pulses, first, steps: PulseSteps::of(pulses, first) }
     }
 
+    /// See [`Pulses::whole`].
+    pub(super) fn whole(&self) -> u32 {
+        self.pulses.whole()
+    }
+
     /// Returns the time of the pulse with this number from the first, in ticks, rounded down.
-    #[inline]
     pub(super) fn time(&self, number: u32) -> Option<i64> {
-        let Some(steps) = self.steps.filter(|_| i64::from(number) < Self::COUNTED) else {
-            return self.pulses.time(self.first.checked_add(number.into())?);
-        };
-        let parts =
-            u128::from(steps.start_part) + u128::from(steps.period_part) * u128::from(number);
-        #[expect(clippy::cast_possible_truncation, reason = "the lower half is taken")]
-        let part = parts as u64;
-        if part > u64::MAX - u64::from(number) - 1 {
-            return self.pulses.time(self.first.checked_add(number.into())?);
+        let of_steps = self.steps.filter(|_| number < NUMBERS).map(|steps| steps.time(number));
+        match of_steps {
+            Some((time, true)) => Some(time),
+            _ => self.exact_time(number),
         }
-        let whole = (parts >> 64) as i64;
-        Some(steps.start + steps.period * i64::from(number) + whole)
+    }
+
+    /// Writes the times of photons that come `micro` ticks after the pulses with these numbers, below [`NUMBERS`];
+    /// `None` if one leaves 64 bits.
+    #[expect(clippy::inline_always, reason = "compiled for each level")]
+    #[inline(always)]
+    pub(super) fn write_times(
+        &self,
+        numbers: &[u32],
+        micro: &[u32],
+        times: &mut [i64],
+    ) -> Option<()> {
+        let photons = || numbers.iter().zip(micro);
+        let mut are_exact = self.steps.is_some();
+        if let Some(steps) = self.steps {
+            for ((&number, &micro), time) in photons().zip(&mut *times) {
+                let (pulse, is_exact) = steps.time(number);
+                *time = pulse + i64::from(micro);
+                are_exact &= is_exact;
+            }
+        }
+        if are_exact { Some(()) } else { self.write_exact_times(photons(), times) }
+    }
+
+    #[cold]
+    fn write_exact_times<'a>(
+        &self,
+        photons: impl Iterator<Item = (&'a u32, &'a u32)>,
+        times: &mut [i64],
+    ) -> Option<()> {
+        for ((&number, &micro), time) in photons.zip(times) {
+            *time = self.time(number)?.checked_add(micro.into())?;
+        }
+        Some(())
+    }
+
+    #[cold]
+    fn exact_time(&self, number: u32) -> Option<i64> {
+        self.pulses.time(self.first.checked_add(number.into())?)
     }
 }
 
 impl PulseSteps {
-    /// Returns the steps; `None` if a time could leave 64 bits, or the denominator has more.
+    /// Returns the steps; `None` if a time could leave 64 bits, or a value is too large for them.
     fn of(pulses: Pulses, first: i64) -> Option<Self> {
         let Pulses { whole, rest, denominator, part } = pulses;
-        let (period, period_part) = (i64::try_from(whole).ok()?, part?);
+        let (period, part) = (u32::try_from(whole).ok()?, part?);
         // Both factors are below the denominator, which has 64 bits.
         let number = u128::try_from(first).ok()?;
         let product = (number % denominator) * rest;
-        let start_part = u64::try_from(((product % denominator) << 64) / denominator).ok()?;
+        let start_part = ((product % denominator) << 32) / denominator;
+        let (added, exact_below) =
+            if denominator < SHORT { (3, 1 << 32) } else { (0, (1 << 32) - 3) };
+        let start_part = u64::try_from(start_part).ok()? + added;
         let start = pulses.time(first)?;
-        let last = period.checked_add(1)?.checked_mul(PulsesFrom::COUNTED)?;
-        start.checked_add(last)?;
-        Some(Self { start, period, start_part, period_part })
+        // The whole periods, their parts, and a micro time.
+        start.checked_add((i64::from(period) + 1) * i64::from(NUMBERS))?.checked_add(1 << 32)?;
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
+        let (upper, lower) = ((part >> 32) as u32, part as u32);
+        Some(Self { start, period, start_part, exact_below, upper, lower })
+    }
+
+    /// Returns the time of the pulse with this number, below [`NUMBERS`], and whether it is exact.
+    #[expect(clippy::inline_always, reason = "compiled for each level")]
+    #[inline(always)]
+    fn time(self, number: u32) -> (i64, bool) {
+        let number = u64::from(number);
+        let lower = (number * u64::from(self.lower)) >> 32;
+        let parts = number * u64::from(self.upper) + lower + self.start_part;
+        let ticks = number * u64::from(self.period) + (parts >> 32);
+        let is_exact = parts & 0xffff_ffff < self.exact_below;
+        (self.start.wrapping_add(ticks.cast_signed()), is_exact)
     }
 }
 
@@ -162,14 +222,18 @@ mod tests {
         #[test]
         fn times_of_steps_are_those_of_the_division(
             whole in prop_oneof![0_u64..100_000, any::<u64>()],
-            (denominator, rest) in prop_oneof![1_u128..1_000, 1_u128..1 << 70, Just(1 << 20)]
+            (denominator, rest) in prop_oneof![1_u128..1_000, 1_u128..1 << 70, Just(1 << 20), (1_u128 << 30) - 99..(1 << 30) + 99]
                 .prop_flat_map(|of| (Just(of), 0..of)),
             first in prop_oneof![0_i64..1 << 40, any::<i64>()],
-            numbers in prop::collection::vec(0_u32..1 << 18, 50),
+            numbers in prop::collection::vec(prop_oneof![0_u32..1 << 18, any::<u32>()], 50),
         ) {
             let pulses = Pulses::of_fraction(whole, rest, denominator);
             let from = PulsesFrom::new(pulses, first);
-            for number in numbers.into_iter().chain([0, 1, (1 << 17) - 1, 1 << 17]) {
+            // The next pulse at a whole tick: the sum of what was rounded down is just below.
+            let of = i128::try_from(denominator).unwrap();
+            let whole_tick = u32::try_from((-i128::from(first)).rem_euclid(of)).unwrap_or(0);
+            let chosen = [0, 1, NUMBERS - 1, NUMBERS, whole_tick];
+            for number in numbers.into_iter().chain(chosen) {
                 let expected = first.checked_add(number.into()).and_then(|pulse| pulses.time(pulse));
                 prop_assert_eq!(from.time(number), expected, "{} from {}", number, first);
             }
