@@ -223,10 +223,10 @@ mod tests {
     }
 
     /// Number, label and micro time of each photon, and what was taken.
-    type Found = (Vec<(i64, u64, u32)>, Taken);
+    type TakenPhotons = (Vec<(i64, u64, u32)>, Taken);
 
     /// Takes one record after the other.
-    fn one_by_one(words: &[u32], counter: u32) -> Found {
+    fn one_by_one(words: &[u32], counter: u32) -> TakenPhotons {
         let mut taken = Taken { counter, ..Taken::default() };
         let mut photons = Vec::new();
         for &word in &words[..words.len().min(TOGETHER.1)] {
@@ -246,7 +246,7 @@ mod tests {
         (photons, taken)
     }
 
-    fn together(simd: Simd, words: &[u32], counter: u32) -> Found {
+    fn together(simd: Simd, words: &[u32], counter: u32) -> TakenPhotons {
         let records: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut found = DecodedRecords::default();
         let before = (PERIOD, counter);
