@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use crate::kernels::simd::{Level, Simd};
+use crate::kernels::simd::{Simd, Work};
 
 /// Counts of a row that are added at once.
 const LANES: usize = 64;
@@ -289,7 +289,8 @@ impl SlidingCounts {
             let row = part * cut.cells..(part + 1) * cut.cells;
             for owners in self.owners[start..end].chunks(together) {
                 let sums = [&mut self.whole[..], &mut self.before[..]];
-                add(simd, [&rows.sliding[row.clone()], &rows.first[row.clone()]], owners, sums);
+                let rows = [&rows.sliding[row.clone()], &rows.first[row.clone()]];
+                simd.run(Add { rows, owners, sums });
             }
             start = end;
         }
@@ -417,64 +418,48 @@ impl<T: Small> PartRows<T> {
 
 /// Adds for each window of each owner the others from the begin of its part on, and whether the first of them is before the
 /// owner's offset. There are so few owners that no sum of small numbers runs over.
-fn add<T: Small>(simd: Simd, rows: [&[T]; 2], owners: &[(u32, u16)], sums: [&mut [u64]; 2]) {
-    match simd.level() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a token of this level is made only where its features were detected.
-        Level::Avx2 => unsafe { avx2(rows, owners, sums) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 | Level::Vbmi2 => unsafe { avx512(rows, owners, sums) },
-        Level::Scalar => plain(rows, owners, sums),
-    }
+struct Add<'a, T> {
+    rows: [&'a [T]; 2],
+    owners: &'a [(u32, u16)],
+    sums: [&'a mut [u64]; 2],
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn avx2<T: Small>(rows: [&[T]; 2], owners: &[(u32, u16)], sums: [&mut [u64]; 2]) {
-    plain(rows, owners, sums);
-}
+impl<T: Small> Work for Add<'_, T> {
+    type Output = ();
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn avx512<T: Small>(rows: [&[T]; 2], owners: &[(u32, u16)], sums: [&mut [u64]; 2]) {
-    plain(rows, owners, sums);
-}
-
-/// Compiled for each level: sums of so many windows of all owners, which stay in registers.
-#[inline(always)]
-fn plain<T: Small>(
-    [sliding, first]: [&[T]; 2],
-    owners: &[(u32, u16)],
-    [whole, before]: [&mut [u64]; 2],
-) {
-    // One check for both rows, which have one length.
-    let len = sliding.len().min(first.len());
-    let (sliding, first) = (&sliding[..len], &first[..len]);
-    let Some(last) = len.checked_sub(LANES) else { return };
-    let whole = whole.as_chunks_mut::<LANES>().0;
-    let before = before.as_chunks_mut::<LANES>().0;
-    for (number, (whole, before)) in whole.iter_mut().zip(before).enumerate() {
-        let (mut counts, mut is_before) = ([T::default(); LANES], [T::default(); LANES]);
-        for &(cell, offset) in owners {
-            let at = cell as usize + number * LANES;
-            if at > last {
-                continue;
+    /// Sums of so many windows of all owners stay in registers.
+    #[expect(clippy::inline_always, reason = "compiled for each level")]
+    #[inline(always)]
+    fn run(self) {
+        let Self { rows: [sliding, first], owners, sums: [whole, before] } = self;
+        // One check for both rows, which have one length.
+        let len = sliding.len().min(first.len());
+        let (sliding, first) = (&sliding[..len], &first[..len]);
+        let Some(last) = len.checked_sub(LANES) else { return };
+        let whole = whole.as_chunks_mut::<LANES>().0;
+        let before = before.as_chunks_mut::<LANES>().0;
+        for (number, (whole, before)) in whole.iter_mut().zip(before).enumerate() {
+            let (mut counts, mut is_before) = ([T::default(); LANES], [T::default(); LANES]);
+            for &(cell, offset) in owners {
+                let at = cell as usize + number * LANES;
+                if at > last {
+                    continue;
+                }
+                let (sliding, first) = (&sliding[at..at + LANES], &first[at..at + LANES]);
+                let offset = T::of(offset);
+                for (sum, &of) in counts.iter_mut().zip(sliding) {
+                    *sum = sum.plus(of);
+                }
+                for (sum, &of) in is_before.iter_mut().zip(first) {
+                    *sum = sum.plus(T::one_if(of < offset));
+                }
             }
-            let (sliding, first) = (&sliding[at..at + LANES], &first[at..at + LANES]);
-            let offset = T::of(offset);
-            for (sum, &of) in counts.iter_mut().zip(sliding) {
-                *sum = sum.plus(of);
+            for (sum, of) in whole.iter_mut().zip(counts) {
+                *sum += u64::from(of.get());
             }
-            for (sum, &of) in is_before.iter_mut().zip(first) {
-                *sum = sum.plus(T::one_if(of < offset));
+            for (sum, of) in before.iter_mut().zip(is_before) {
+                *sum += u64::from(of.get());
             }
-        }
-        for (sum, of) in whole.iter_mut().zip(counts) {
-            *sum += u64::from(of.get());
-        }
-        for (sum, of) in before.iter_mut().zip(is_before) {
-            *sum += u64::from(of.get());
         }
     }
 }
