@@ -20,8 +20,9 @@ use crate::kernels::simd::{Simd, Work};
 
 /// Counts of a row that are added at once.
 const LANES: usize = 64;
-/// The most parts of a block: three numbers each, which stay in a core's cache.
-const PARTS_MAX: usize = 1 << 18;
+/// Parts of a block: three numbers each, which stay in a core's cache. Many bins or long ones need more: a row of them does.
+const PARTS: usize = 1 << 18;
+const PARTS_MAX: usize = 1 << 21;
 /// Mean others of a part: of more, too many would be compared one by one.
 const OTHERS: f64 = 1.0 / 16.0;
 /// The most bits of an offset in a part.
@@ -29,7 +30,7 @@ const BITS_MAX: u32 = 16;
 /// With more others in W ticks, sums of bytes would be emptied too often.
 const BYTES_MAX: f64 = 24.0;
 /// A block has the owners of so many times the reach, so that its others are not placed often.
-const REACHES: u64 = 2;
+const REACHES: usize = 2;
 
 /// Bins of one width: bin k holds `first` + k·`width` ≤ owner − other < `first` + (k + 1)·`width`.
 #[derive(Debug, Clone, Copy)]
@@ -158,14 +159,14 @@ impl SlidingCut {
         let most = BITS_MAX.min(width.next_power_of_two().trailing_zeros());
         let wanted = (0..most).take_while(|bits| f64::from(2 << bits) <= part).count();
         let parts_of = |bits: u32| width.div_ceil(1 << bits);
+        let least = bins.count.checked_mul(1 + REACHES)?.checked_add(2 * LANES)?;
         let fits = |bits: &u32| {
-            let cells = (1 + REACHES) * bins.count as u64 + 2 * LANES as u64;
-            parts_of(*bits).checked_mul(cells).is_some_and(|all| all <= PARTS_MAX as u64)
+            parts_of(*bits).checked_mul(least as u64).is_some_and(|all| all <= PARTS_MAX as u64)
         };
         let bits = (u32::try_from(wanted).ok()?..=most).find(fits)?;
         let parts = usize::try_from(parts_of(bits)).ok()?;
         // All of the room, for few bins.
-        let cells = PARTS_MAX / parts;
+        let cells = (PARTS / parts).max(least);
         let spare = cells - bins.count - 2 * LANES;
         let ticks = width.checked_mul(spare as u64)?;
         i64::try_from(ticks.checked_add(reach)?.checked_add(2 * width)?).ok()?;
