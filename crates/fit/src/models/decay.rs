@@ -209,7 +209,7 @@ impl Model for Decay {
             one.predict(&[&[photons, tau, 0.0], &others[1..]].concat(), bins, &mut values).ok()?;
             Some(values)
         };
-        if of % 2 == 0 {
+        if of.is_multiple_of(2) {
             return predict(1.0, *tau);
         }
         let (below, above) = (tau * (1.0 - STEP), tau * (1.0 + STEP));

@@ -17,7 +17,6 @@ struct Count<'a, L> {
 impl<L: Copy + Eq> Work for Count<'_, L> {
     type Output = u64;
 
-    #[expect(clippy::inline_always, reason = "compiled for each level")]
     #[inline(always)]
     fn run(self) -> u64 {
         const LANES: usize = 64;

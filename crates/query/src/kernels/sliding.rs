@@ -503,7 +503,9 @@ mod tests {
             others.extend(std::iter::repeat_n(1_500, crowd));
             for times in [&mut owners, &mut others] {
                 times.sort_unstable();
-                times.iter_mut().for_each(|time| *time = *time * unit - 1_000);
+                for time in times.iter_mut() {
+                    *time = *time * unit - 1_000;
+                }
             }
             let bins = EqualBins { first: first * unit, width, count };
             let Some(cut) = SlidingCut::of(bins, per_tick) else { return Ok(()) };

@@ -124,8 +124,7 @@ impl GroupRows {
             )
             .with(of("rate_err_hz", |e| e.rate_hz.map(|m| m.err)).hidden().compared())
             .with(
-                Column::count_lists("singles", Cells::from(self.singles).map(|of| of.into()))
-                    .hidden(),
+                Column::count_lists("singles", Cells::from(self.singles).map(Into::into)).hidden(),
             )
             .with(
                 of("accidentals", |e| e.accidentals.map(|m| m.value))

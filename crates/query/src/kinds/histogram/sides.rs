@@ -307,7 +307,7 @@ impl<'a> Side<'a> {
         Bucket { merges, stop, .. }: &mut Bucket<'_>,
         counts: &mut [u64],
     ) {
-        if bins.len() == 0 {
+        if bins.start >= bins.end {
             return;
         }
         let mut bin = bins.start;
