@@ -83,6 +83,14 @@ impl Data {
                 || (bin.width() <= 0.0 && bin.from <= to && bin.from >= from)
         };
         let kept: Vec<usize> = (0..self.bins.len()).filter(|&k| is_inside(&self.bins[k])).collect();
+        self.only(&kept)
+    }
+
+    /// Returns these bins with their values.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if there is none.
+    pub(crate) fn only(&self, kept: &[usize]) -> Result<Self, Error> {
         let of = |values: &[f64]| kept.iter().map(|&k| values[k]).collect::<Vec<_>>();
         if kept.is_empty() {
             return Err(Error::Empty);

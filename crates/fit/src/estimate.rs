@@ -192,8 +192,15 @@ pub(crate) fn most_likely(
     }
     let (deviance, problem) = best.ok_or(Error::NoConvergence)?;
     let mut values = problem.values().to_vec();
-    if fixed.iter().all(Option::is_none) {
-        model.arrange(&mut values);
+    let mut arranged = values.clone();
+    model.arrange(&mut arranged, data);
+    // Fixed values stay in their places.
+    if fixed
+        .iter()
+        .zip(&arranged)
+        .all(|(fixed, value)| fixed.is_none_or(|fixed| fixed.total_cmp(value).is_eq()))
+    {
+        values = arranged;
     }
     let problem = Problem::new(model, data, &parameters, &free, values, stop);
     result(&problem, deviance, &fixed)

@@ -85,8 +85,8 @@ pub trait Model {
         None
     }
 
-    /// Puts parameters that could be exchanged in a fixed order.
-    fn arrange(&self, _: &mut [f64]) {}
+    /// Puts parameters that could be exchanged in a fixed order, and a place that is the same a period later into `data`.
+    fn arrange(&self, _: &mut [f64], _: &Data) {}
 }
 
 /// The part of a model that data may not have.
@@ -133,8 +133,9 @@ impl Parameter {
             (true, false) => self.lower + self.scale * (libm::hypot(free, 1.0) - 1.0),
             (false, true) => self.upper - self.scale * (libm::hypot(free, 1.0) - 1.0),
             (true, true) => {
-                f64::midpoint(self.lower, self.upper)
-                    + (self.upper - self.lower) / 2.0 * libm::sin(free)
+                let off = (self.upper - self.lower) / 2.0 * libm::sin(free);
+                // Rounding could pass a bound.
+                (f64::midpoint(self.lower, self.upper) + off).clamp(self.lower, self.upper)
             }
         }
     }

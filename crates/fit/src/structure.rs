@@ -18,7 +18,7 @@ use crate::{
     information::measured_offsets,
     model::{Model, Parameter, Structure},
     problem::{Problem, Stop},
-    residual::variance,
+    residual::{expected_deviance, variance},
     special::log_erfc,
 };
 
@@ -86,8 +86,10 @@ pub(crate) fn tested(
     let per_place = data.bins.len() as f64 / merged.bins.len() as f64;
     let tried = places.len() as f64 * if places.len() > 1 { BETWEEN * per_place } else { 1.0 };
     // At one place, the square root of the ratio is a Gaussian on one side; all places together have at most the sum.
-    // The deviance that another measurement of a response adds may lie wholly along the structure.
-    let added = (null.deviance_expected - null.degrees as f64).max(0.0);
+    // The deviance that another measurement of a response, or blocks, add to that of counts may lie wholly along the structure.
+    let of_counts = null.curve.iter().map(|&mean| expected_deviance(&data.noise, mean));
+    let of_counts = of_counts.sum::<f64>() - (data.bins.len() - null.degrees) as f64;
+    let added = (null.deviance_expected - of_counts).max(0.0);
     let least = likelihood_ratio / (1.0 + added);
     let bound = libm::log(tried / 2.0) + log_erfc((least / 2.0).sqrt());
     let mut sigmas = deviations(bound);
@@ -353,7 +355,7 @@ impl StructureSearch<'_> {
             ratios.extend(products.column_iter().map(|column| column.max().max(0.0).powi(2)));
         }
         ratios.sort_by(|one, other| other.total_cmp(one));
-        Ok((deviations(libm::log(probability(&ratios, found))), Some(seen[place].clone())))
+        Ok((deviations(log_probability(&ratios, found)), Some(seen[place].clone())))
     }
 
     /// Returns values without the structure.
@@ -466,17 +468,17 @@ fn remove(values: &mut [f64], others: &[Vec<f64>]) -> bool {
     after > HIDDEN * before
 }
 
-/// Returns the probability of this number or a larger one, from numbers in falling order.
-fn probability(simulated: &[f64], found: f64) -> f64 {
+/// Returns the logarithm of the probability of this number or a larger one, from numbers in falling order.
+fn log_probability(simulated: &[f64], found: f64) -> f64 {
     let count = simulated.len() as f64;
     let above = simulated.partition_point(|&of| of >= found);
     if above >= ENOUGH {
-        return above as f64 / count;
+        return libm::log(above as f64 / count);
     }
     // Rare ones fall exponentially, as squares of Gaussians do, or slower where counts are few.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
     let tail = (TAIL * count) as usize;
     let from = simulated[tail];
     let excess = simulated[..tail].iter().map(|of| of - from).sum::<f64>() / tail as f64;
-    TAIL * libm::exp(-(found - from) / excess.max(2.0))
+    libm::log(TAIL) - (found - from) / excess.max(2.0)
 }

@@ -2,8 +2,8 @@
 
 use super::{
     exponential::ExponentialLifetime,
-    pooled::{FoundResponse, Pooled, ResponseOf},
-    shapes::{Shapes, in_period},
+    pooled::{FoundResponse, Pooled, ResponseOf, in_period},
+    shapes::Shapes,
 };
 use crate::{data::Data, error::Error, problem::Stop};
 

@@ -16,5 +16,5 @@ mod shapes;
 pub use estimator::{FEW, Lifetime, Lifetimes};
 pub use exponential::ExponentialLifetime;
 pub use phasor::{Phasor, Phasors};
-pub use pooled::{FoundResponse, ResponseOf};
+pub use pooled::{FoundResponse, ResponseOf, after_response};
 pub use reference::Reference;

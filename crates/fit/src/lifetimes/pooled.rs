@@ -4,7 +4,7 @@
 //! three exponentials are fitted, as many as the decay shows.
 
 use crate::{
-    data::Data,
+    data::{Bin, Data},
     error::Error,
     estimate::{Fitted, Search, Settings, most_likely},
     models::{Decay, EXPONENTIALS_MAX, Response},
@@ -78,26 +78,7 @@ impl Pooled {
         period: Option<f64>,
         stop: Stop<'_>,
     ) -> Result<Self, Error> {
-        let model = |exponentials| match response {
-            ResponseOf::Measured(response) => {
-                Decay::new(exponentials, Some((**response).clone()), period)
-            }
-            ResponseOf::Auto | ResponseOf::Tail => Decay::with_gaussian(exponentials, period),
-        };
-        let settings = Settings { search: Search::Rough, ..Settings::default() };
-        let mut best = most_likely(&model(1)?, data, &settings, stop)?;
-        let mut best_model = model(1)?;
-        for exponentials in 2..=EXPONENTIALS_MAX {
-            let model = model(exponentials)?;
-            match most_likely(&model, data, &settings, stop) {
-                Ok(more) if more.deviance < best.deviance - BETTER => {
-                    (best, best_model) = (more, model);
-                }
-                Err(Error::Cancelled) => return Err(Error::Cancelled),
-                // Too few bins, or no minimum: the one before is the best.
-                _ => break,
-            }
-        }
+        let (best_model, best) = likeliest(data, response, period, stop)?;
         let background_err = background_err(&best_model, data, &best, stop)?;
         let value = |name: &str| best.get(name).map_or(0.0, |of| of.value);
         let (found, of_response) = match response {
@@ -107,11 +88,10 @@ impl Pooled {
             }
             ResponseOf::Auto | ResponseOf::Tail => {
                 let (centre, fwhm) = (value("centre"), value("fwhm"));
-                let aside = TAIL * fwhm / FULL_WIDTH;
                 let found = match response {
                     ResponseOf::Tail => {
-                        let to = period.map_or(data.ends().1, |period| centre - aside + period);
-                        FoundResponse::Tail { from: centre + aside, to }
+                        let (from, to) = tail((centre, fwhm), data, period);
+                        FoundResponse::Tail { from, to }
                     }
                     _ => FoundResponse::Gaussian { centre, fwhm },
                 };
@@ -119,7 +99,7 @@ impl Pooled {
             }
         };
         Ok(Self {
-            model: model(1)?,
+            model: with_response(1, response, period)?,
             of_response,
             found,
             background_err,
@@ -134,6 +114,80 @@ impl Pooled {
     }
 }
 
+/// Returns the model of a decay with this response.
+fn with_response(
+    exponentials: usize,
+    response: &ResponseOf,
+    period: Option<f64>,
+) -> Result<Decay, Error> {
+    match response {
+        ResponseOf::Measured(response) => {
+            Decay::new(exponentials, Some((**response).clone()), period)
+        }
+        ResponseOf::Auto | ResponseOf::Tail => Decay::with_gaussian(exponentials, period),
+    }
+}
+
+/// Returns the fit with as many exponentials as the decay shows.
+fn likeliest(
+    data: &Data,
+    response: &ResponseOf,
+    period: Option<f64>,
+    stop: Stop<'_>,
+) -> Result<(Decay, Fitted), Error> {
+    let settings = Settings { search: Search::Rough, ..Settings::default() };
+    let mut model = with_response(1, response, period)?;
+    let mut best = most_likely(&model, data, &settings, stop)?;
+    for exponentials in 2..=EXPONENTIALS_MAX {
+        let other = with_response(exponentials, response, period)?;
+        match most_likely(&other, data, &settings, stop) {
+            Ok(more) if more.deviance < best.deviance - BETTER => (model, best) = (other, more),
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            // Too few bins, or no minimum: the one before is the best.
+            _ => break,
+        }
+    }
+    Ok((model, best))
+}
+
+/// Returns the end of a Gaussian response with this centre and full width, and the beginning of the next one.
+fn tail((centre, fwhm): (f64, f64), data: &Data, period: Option<f64>) -> (f64, f64) {
+    let aside = TAIL * fwhm / FULL_WIDTH;
+    (centre + aside, period.map_or(data.ends().1, |period| centre - aside + period))
+}
+
+/// Returns the bins of a decay after the response of the instrument, up to that to the next pulse, and where the response ends. The
+/// response is found as [`ResponseOf::Tail`]; bins before it are one period later.
+///
+/// # Errors
+/// [`Error::Empty`] if no bin is left, and those of a fit.
+pub fn after_response(
+    data: &Data,
+    period: Option<f64>,
+    stop: Stop<'_>,
+) -> Result<(Data, f64), Error> {
+    let data = in_period(data, period)?;
+    let half = data.width()? / 2.0;
+    let (_, fitted) = likeliest(&data, &ResponseOf::Tail, period, stop)?;
+    let value = |name: &str| fitted.get(name).map_or(0.0, |of| of.value);
+    let (from, to) = tail((value("centre"), value("fwhm")), &data, period);
+    // By how much each bin is later.
+    let later = |bin: &Bin| match period {
+        Some(period) => period * ((from + half - bin.middle()) / period).ceil(),
+        None => 0.0,
+    };
+    let time = |k: &usize| data.bins[*k].middle() + later(&data.bins[*k]);
+    let is_after = |k: &usize| (from + half..=to - half).contains(&time(k));
+    let mut kept: Vec<usize> = (0..data.bins.len()).filter(is_after).collect();
+    kept.sort_by(|one, other| time(one).total_cmp(&time(other)));
+    let mut after = data.only(&kept)?;
+    for bin in &mut after.bins {
+        let by = later(bin);
+        *bin = Bin { from: bin.from + by, to: bin.to + by };
+    }
+    Ok((after, from))
+}
+
 /// Returns the standard error of the background, which may be at its bound, zero: from the deviance with a little more
 /// background, in which all other parameters are fitted again. Long lifetimes look like background.
 fn background_err(model: &Decay, data: &Data, best: &Fitted, stop: Stop<'_>) -> Result<f64, Error> {
@@ -146,4 +200,16 @@ fn background_err(model: &Decay, data: &Data, best: &Fitted, stop: Stop<'_>) -> 
     // A deviance above the expected one says that all errors are larger.
     let scale = best.deviance_ratio().unwrap_or(1.0).max(1.0).sqrt();
     Ok(scale * step / more.max(LEAST).sqrt())
+}
+
+/// Returns the bins that end in the period.
+pub(super) fn in_period(data: &Data, period: Option<f64>) -> Result<Data, Error> {
+    let Some(period) = period else { return Ok(data.clone()) };
+    let width = data.width()?;
+    let ends = |bin: &Bin| bin.to <= period + 1e-6 * width;
+    let count = data.bins.iter().take_while(|bin| ends(bin)).count();
+    if count == 0 {
+        return Err(Error::Empty);
+    }
+    data.between(data.bins[0].middle(), data.bins[count - 1].to)
 }

@@ -3,11 +3,7 @@
 //! Lifetimes are in steps of a twentieth, on a logarithmic scale; between them, shares are parabolas.
 
 use super::pooled::{FoundResponse, Pooled};
-use crate::{
-    data::{Bin, Data},
-    error::Error,
-    model::Model as _,
-};
+use crate::{data::Data, error::Error, model::Model as _};
 
 /// The shortest lifetime in bins, and the longest in lengths of the decay.
 const SHORT: f64 = 0.25;
@@ -72,8 +68,9 @@ impl Shapes {
         };
         let is_used = |place: &usize| match pooled.found {
             FoundResponse::Tail { from, to } => {
-                let half = width / 2.0;
-                (from + half..=to - half).contains(&time(*place))
+                let after = time(*place) - from - width / 2.0;
+                let after = period.map_or(after, |period| after.rem_euclid(period));
+                (0.0..=to - from - width).contains(&after)
             }
             FoundResponse::Gaussian { .. } | FoundResponse::Measured { .. } => true,
         };
@@ -207,16 +204,4 @@ impl Shares<'_> {
 fn near([value, slope, curve]: Share, off: f64) -> Share {
     // Without a fused multiplication, which is a call where the processor is not known to have it.
     [value + off * (slope + off / 2.0 * curve), slope + off * curve, curve]
-}
-
-/// Returns the bins that end in the period.
-pub(super) fn in_period(data: &Data, period: Option<f64>) -> Result<Data, Error> {
-    let Some(period) = period else { return Ok(data.clone()) };
-    let width = data.width()?;
-    let ends = |bin: &Bin| bin.to <= period + 1e-6 * width;
-    let count = data.bins.iter().take_while(|bin| ends(bin)).count();
-    if count == 0 {
-        return Err(Error::Empty);
-    }
-    data.between(data.bins[0].middle(), data.bins[count - 1].to)
 }

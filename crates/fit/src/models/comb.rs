@@ -263,7 +263,7 @@ impl Model for Comb {
         std::iter::once(of("height".into(), mean)).chain(each).collect()
     }
 
-    fn arrange(&self, parameters: &mut [f64]) {
+    fn arrange(&self, parameters: &mut [f64], _: &Data) {
         if self.shape == PeakShape::TwoLifetimes && parameters[2] > parameters[1] {
             parameters.swap(1, 2);
             parameters[3] = 1.0 - parameters[3];

@@ -5,7 +5,7 @@
 
 use super::{
     flat::Flat,
-    gaussian::Gaussian,
+    gaussian::{Gaussian, rise},
     response::{Response, steepest},
 };
 use crate::{
@@ -14,6 +14,9 @@ use crate::{
     model::{Derived, Model, Parameter, Quantity, Structure},
     special::FULL_WIDTH,
 };
+
+/// The lowest mean of a bin where starts are compared.
+const LEAST: f64 = 1e-9;
 
 /// The most exponentials.
 pub const EXPONENTIALS_MAX: usize = 3;
@@ -90,6 +93,36 @@ impl Decay {
         }
     }
 
+    /// Returns the two likeliest Gaussians at a rise, of widths from a bin on in factors of four, for one exponential. A search
+    /// that begins with a width of a few photons would end there.
+    fn likely_responses(
+        &self,
+        ratios: &[(Bin, f64)],
+        (rise, tau): (f64, f64),
+        background: f64,
+    ) -> Vec<Vec<f64>> {
+        let one = Self { exponentials: 1, ..self.clone() };
+        let bins: Vec<Bin> = ratios.iter().map(|(bin, _)| *bin).collect();
+        let photons: f64 = ratios.iter().map(|(_, value)| (value - background).max(0.0)).sum();
+        let deviance = |fwhm: f64| {
+            let mut means = vec![0.0; bins.len()];
+            let of = [photons, tau, background.max(1e-3), rise, fwhm];
+            one.predict(&of, &bins, &mut means).ok()?;
+            let of = means.iter().zip(ratios).map(|(mean, (_, value))| {
+                let mean = mean.max(LEAST);
+                mean - value * libm::log(mean)
+            });
+            Some(of.sum::<f64>())
+        };
+        let (first, last) = (bins[0], bins[bins.len() - 1]);
+        let widths = std::iter::successors(Some(first.width()), |fwhm| Some(4.0 * fwhm));
+        let widths = widths.take_while(|fwhm| *fwhm < (last.to - first.from) / 4.0);
+        let mut all: Vec<(f64, f64)> =
+            widths.filter_map(|fwhm| Some((deviance(fwhm)?, fwhm))).collect();
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        all.iter().take(2).map(|(_, fwhm)| vec![rise, *fwhm]).collect()
+    }
+
     fn name(&self, of: &str, number: usize) -> String {
         if self.exponentials == 1 { of.to_owned() } else { format!("{of}_{}", number + 1) }
     }
@@ -117,9 +150,8 @@ impl Model for Decay {
                 parameters.push(shift.between(-span / 4.0, span / 4.0));
             }
             Instrument::Gaussian => {
-                let rise = data.bins[steepest(&data.values)].from;
                 let centre = Parameter::new("centre", Quantity::Place, width);
-                parameters.push(centre.between(rise - span / 4.0, rise + span / 4.0));
+                parameters.push(centre.between(from - span / 4.0, to + span / 4.0));
                 let fwhm = Parameter::new("fwhm", Quantity::Place, width);
                 parameters.push(fwhm.between(width / 50.0, span / 4.0));
             }
@@ -136,22 +168,27 @@ impl Model for Decay {
         let background = low.iter().sum::<f64>() / low.len() as f64;
         let net = || ratios.iter().map(|(_, value)| (value - background).max(0.0));
         let photons = net().sum::<f64>().max(1.0);
-        let mean = ratios.iter().zip(net()).map(|((bin, _), net)| bin.middle() * net).sum::<f64>();
-        let mean = mean / photons;
+        let mean = |place: &dyn Fn(f64) -> f64| {
+            let moments = ratios.iter().zip(net()).map(|((bin, _), net)| place(bin.middle()) * net);
+            moments.sum::<f64>() / photons
+        };
         let width = (to - from) / data.bins.len() as f64;
-        let rise = data.bins[steepest(&data.values)].from;
-        let (at, of_response) = match &self.response {
-            Instrument::Instant => (from, vec![vec![]]),
+        let (after, of_response) = match &self.response {
+            Instrument::Instant => (mean(&|at| at - from), vec![vec![]]),
             Instrument::Measured(response) => {
                 let most = (to - from) / 5.0;
+                let rise = data.bins[steepest(&data.values)].from;
                 let shift = (rise - response.rise()).clamp(-most, most);
-                (response.mean(), vec![vec![0.0], vec![shift]])
+                (mean(&|at| at) - response.mean(), vec![vec![0.0], vec![shift]])
             }
             Instrument::Gaussian => {
-                (rise, [1.0, 4.0].map(|bins| vec![rise + width / 2.0, bins * width]).to_vec())
+                let rise = rise(data, self.period);
+                let of_next = self.period.unwrap_or(0.0);
+                let after = mean(&|at| at - rise + if at < rise { of_next } else { 0.0 });
+                (after, self.likely_responses(&ratios, (rise, after.max(width)), background))
             }
         };
-        let tau = (mean - at).max(width);
+        let tau = after.max(width);
         let mixes: &[&[f64]] = match self.exponentials {
             1 => &[&[1.0], &[0.3], &[2.0]],
             2 => &[&[1.2, 0.3], &[2.0, 0.7], &[1.1, 0.1], &[6.0, 0.8]],
@@ -240,25 +277,27 @@ impl Model for Decay {
             let of_response = (1..=self.of_response()).map(|at| (background + at, 2 * fewer + at));
             (Box::new(null), shared.chain(of_response).collect())
         };
-        // Without a decay there is no rise to begin with.
-        let rise = data.bins[steepest(&data.values)].from + width / 2.0;
-        let of_response = &[rise, 2.0 * width][..];
-        let of_response = match self.response {
-            Instrument::Instant => &[][..],
-            Instrument::Measured(_) => &[0.0],
-            Instrument::Gaussian => of_response,
+        let is_searched = fewer == 0 && self.response == Instrument::Gaussian;
+        let of_response = |tau: f64| match self.response {
+            Instrument::Instant => vec![vec![]],
+            Instrument::Measured(_) => vec![vec![0.0]],
+            Instrument::Gaussian if is_searched => {
+                let step = (tau / 2.0).max(width);
+                let at = (0..).map(|k| step.mul_add(f64::from(k), from));
+                at.take_while(|at| *at < to).map(|at| vec![at, 2.0 * width]).collect()
+            }
+            // That of the other exponentials.
+            Instrument::Gaussian => vec![vec![0.0, 0.0]],
         };
-        let places = taus.map(|tau| [&others[..], &[0.0, tau, 0.0], of_response].concat());
+        let mut places = Vec::new();
+        for tau in taus.step_by(if is_searched { 2 } else { 1 }) {
+            for response in of_response(tau) {
+                places.push([&others[..], &[0.0, tau, 0.0], &response].concat());
+            }
+        }
         let name = ["decay", "second exponential", "third exponential"][fewer].into();
         let against = ["a constant", "one exponential", "two exponentials"][fewer].into();
-        Some(Structure {
-            name,
-            against,
-            null,
-            amplitude: 2 * fewer,
-            shared,
-            places: places.collect(),
-        })
+        Some(Structure { name, against, null, amplitude: 2 * fewer, shared, places })
     }
 
     fn redrawn(&self, seed: u64) -> Option<Box<dyn Model>> {
@@ -287,12 +326,17 @@ impl Model for Decay {
         derived
     }
 
-    fn arrange(&self, parameters: &mut [f64]) {
+    fn arrange(&self, parameters: &mut [f64], data: &Data) {
         let mut of: Vec<[f64; 2]> =
             parameters[..2 * self.exponentials].chunks_exact(2).map(|of| [of[0], of[1]]).collect();
         of.sort_by(|one, other| other[1].total_cmp(&one[1]));
         for (to, from) in parameters.iter_mut().zip(of.as_flattened()) {
             *to = *from;
+        }
+        if let (Instrument::Gaussian, Some(period)) = (&self.response, self.period) {
+            let (from, _) = data.ends();
+            let centre = &mut parameters[2 * self.exponentials + 1];
+            *centre = from + (*centre - from).rem_euclid(period);
         }
     }
 }

@@ -181,7 +181,7 @@ impl Model for Diffusion {
         derived
     }
 
-    fn arrange(&self, parameters: &mut [f64]) {
+    fn arrange(&self, parameters: &mut [f64], _: &Data) {
         if self.components == 2 && parameters[1] > parameters[2] {
             parameters.swap(1, 2);
             parameters[3] = 1.0 - parameters[3];

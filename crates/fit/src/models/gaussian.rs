@@ -7,7 +7,10 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use libm::erf;
 
-use crate::{data::Bin, special::log_erfc};
+use crate::{
+    data::{Bin, Data},
+    special::log_erfc,
+};
 
 /// Standard deviations beyond which all of a Gaussian is on one side, in double precision.
 const FAR: f64 = 9.0;
@@ -32,7 +35,8 @@ impl Gaussian {
         bins: &[Bin],
         values: &mut [f64],
     ) {
-        let folded = period.map(|period| (period, -libm::expm1(-period / tau)));
+        let lost = period.map(|period| -libm::expm1(-period / tau));
+        let folded = period.zip(lost);
         let before = |at: f64| {
             let Some((period, lost)) = folded else { return self.before(at, tau) };
             // The next pulse, whose response may begin early, and those of the pulse and of the one before. Of all pulses
@@ -43,14 +47,23 @@ impl Gaussian {
             }
             these + self.before(at + period, tau) - self.left(at + 2.0 * period, tau) / lost
         };
+        let decays = 1.0 / lost.unwrap_or(1.0);
+        // After the response of a pulse, and before that of the next one, photons fall by the same factor from bin to bin.
+        let decaying = |bin: &Bin| match period {
+            None => self.is_after(bin.from, tau).then_some(bin.from),
+            Some(period) if self.is_after(bin.from, tau) && !self.has_begun(bin.to - period) => {
+                Some(bin.from)
+            }
+            Some(period) if !self.has_begun(bin.to) && self.is_after(bin.from + period, tau) => {
+                Some(bin.from + period)
+            }
+            Some(_) => None,
+        };
         let mut last: Option<(f64, f64)> = None;
-        let mut tail = Tail { width: 0.0, keep: 1.0, tau, ends: None };
+        let mut tail = Tail { tau, width: 0.0, emitted: 0.0, ends: None };
         for (value, bin) in values.iter_mut().zip(bins) {
-            if self.is_after(bin.from, tau)
-                && period.is_none_or(|period| !self.has_begun(bin.to - period))
-            {
-                let share = tail.in_bin(bin, |at| self.left(at, tau));
-                *value += photons * share / folded.map_or(1.0, |(_, lost)| lost);
+            if let Some(from) = decaying(bin) {
+                *value += photons * decays * tail.in_bin(bin, || self.left(from, tau));
                 continue;
             }
             let known = last.filter(|(at, _)| at.total_cmp(&bin.from).is_eq());
@@ -97,27 +110,67 @@ impl Gaussian {
 /// An exponential after its response, in bins that mostly follow each other and have one width.
 struct Tail {
     tau: f64,
-    /// The width of the last bin, and the part of the photons that is left after it.
+    /// The width of the last bin, and the part of the photons that is emitted in it.
     width: f64,
-    keep: f64,
+    emitted: f64,
     /// The end of the last bin, and the share that is left there.
     ends: Option<(f64, f64)>,
 }
 
 impl Tail {
-    /// Returns the share of the photons that are emitted in a bin; `left` is the share that is emitted after a place.
-    fn in_bin(&mut self, bin: &Bin, left: impl Fn(f64) -> f64) -> f64 {
+    /// Returns the share of the photons that are emitted in a bin; `left` is the share that is left at its begin.
+    fn in_bin(&mut self, bin: &Bin, left: impl Fn() -> f64) -> f64 {
         let known = self.ends.filter(|(at, _)| at.total_cmp(&bin.from).is_eq());
-        let from = known.map_or_else(|| left(bin.from), |(_, left)| left);
+        let left = known.map_or_else(left, |(_, left)| left);
         let width = bin.width();
         if (self.width - width).abs() > SAME * width {
             self.width = width;
-            self.keep = libm::exp(-self.width / self.tau);
+            self.emitted = -libm::expm1(-width / self.tau);
         }
-        let to = from * self.keep;
-        self.ends = Some((bin.to, to));
-        from - to
+        let share = left * self.emitted;
+        self.ends = Some((bin.to, left - share));
+        share
     }
+}
+
+/// Returns the place of the rise of a decay: the edge with the clearest difference between as many bins after it and before it,
+/// of any number that is a power of two. With a period, the bins before the first one are those of the end.
+pub(super) fn rise(data: &Data, period: Option<f64>) -> f64 {
+    let count = data.values.len();
+    let mut sums = vec![0.0];
+    sums.extend(data.values.iter().scan(0.0, |sum, value| {
+        *sum += value;
+        Some(*sum)
+    }));
+    let all = sums[count];
+    let (from, to) = data.ends();
+    let is_folded = period.is_some_and(|period| to - from > 0.9 * period);
+    // The counts before an edge, which may be in the period before or after.
+    let before = |edge: isize| {
+        let bins = count.cast_signed();
+        let inside = |edge: isize| sums[edge.clamp(0, bins).cast_unsigned()];
+        if is_folded {
+            all * edge.div_euclid(bins) as f64 + inside(edge.rem_euclid(bins))
+        } else {
+            inside(edge)
+        }
+    };
+    let mut best = (f64::NEG_INFINITY, 0);
+    for width in (0..).map(|power| 1_isize << power) {
+        if width.cast_unsigned() > count.div_ceil(4) {
+            break;
+        }
+        for edge in 0..count {
+            let at = edge.cast_signed();
+            let (after, of_before) =
+                (before(at + width) - before(at), before(at) - before(at - width));
+            let clear = (after - of_before) / (after + of_before + 1.0).sqrt();
+            if clear > best.0 {
+                best = (clear, edge);
+            }
+        }
+    }
+    data.bins[best.1].from
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ impl Model for Sine {
         Ok(())
     }
 
-    fn arrange(&self, parameters: &mut [f64]) {
+    fn arrange(&self, parameters: &mut [f64], _: &Data) {
         let (period, maximum) = (parameters[2], parameters[3]);
         parameters[3] = maximum - period * (maximum / period).round();
     }

@@ -63,6 +63,9 @@ pub(crate) fn cases() -> Vec<Case> {
         sparse_response("decay, response of 10,000 counts", 10_000, 70_000),
         coarse(),
         two_exponentials(),
+        gaussian_response(),
+        two_exponentials_after_a_gaussian(),
+        few_photons_after_a_gaussian(),
         two_level(),
         three_level(),
         bunching(),
@@ -212,6 +215,86 @@ fn two_exponentials() -> Case {
             let taus = [(0.6, 4.0), (0.4, 0.8)];
             let data = drawn_decay(&mut Random(3000 + seed), &taus, (50_000.0, 0.0, 1.0), grid);
             fitted(&model, &data)
+        }),
+    }
+}
+
+/// A response that is a Gaussian.
+fn sharp(random: &mut Random) -> f64 {
+    0.08f64.mul_add(random.gaussian(), 2.0)
+}
+
+/// The full width of that at half its height.
+const SHARP: f64 = 2.354_820 * 0.08;
+
+/// Draws decays after a Gaussian response, folded by the period, over a background.
+fn drawn_sharp(
+    random: &mut Random,
+    taus: &[(f64, f64)],
+    (photons, background): (f64, f64),
+    (period, count): (f64, usize),
+) -> Data {
+    let photons = random.poisson(photons) as usize;
+    let places: Vec<f64> =
+        (0..photons).map(|_| decay_photon(random, taus, &sharp, period)).collect();
+    let mut data = histogram(bins(0.0, period / count as f64, count), places.into_iter());
+    add_background(random, &mut data, background);
+    data
+}
+
+fn gaussian_response() -> Case {
+    let grid = (12.5, 500);
+    Case {
+        name: "decay with a Gaussian response, folded",
+        truths: vec![
+            ("photons", 20_000.0),
+            ("tau", 2.5),
+            ("background", 2.5),
+            ("centre", 2.0),
+            ("fwhm", SHARP),
+        ],
+        judged: Judged::Covers,
+        fit: Box::new(move |seed| {
+            let mut random = Random(190_000 + seed);
+            let data = drawn_sharp(&mut random, &[(1.0, 2.5)], (20_000.0, 2.5), grid);
+            fitted(&Decay::with_gaussian(1, Some(grid.0)).unwrap(), &data)
+        }),
+    }
+}
+
+fn two_exponentials_after_a_gaussian() -> Case {
+    let grid = (25.0, 500);
+    Case {
+        name: "decay, two exponentials with a Gaussian response",
+        truths: vec![
+            ("tau_1", 4.0),
+            ("tau_2", 0.8),
+            ("fraction_1", 0.6),
+            ("tau_intensity", 0.6 * 4.0 + 0.4 * 0.8),
+            ("centre", 2.0),
+            ("fwhm", SHARP),
+        ],
+        judged: Judged::Covers,
+        fit: Box::new(move |seed| {
+            let mut random = Random(200_000 + seed);
+            let taus = [(0.6, 4.0), (0.4, 0.8)];
+            let data = drawn_sharp(&mut random, &taus, (50_000.0, 1.0), grid);
+            fitted(&Decay::with_gaussian(2, Some(grid.0)).unwrap(), &data)
+        }),
+    }
+}
+
+/// Some 60 photons come while the response rises.
+fn few_photons_after_a_gaussian() -> Case {
+    let grid = (12.5, 125);
+    Case {
+        name: "decay of 1,000 photons with a Gaussian response",
+        truths: vec![("photons", 1_000.0), ("tau", 2.5), ("centre", 2.0), ("fwhm", SHARP)],
+        judged: Judged::Covers,
+        fit: Box::new(move |seed| {
+            let mut random = Random(210_000 + seed);
+            let data = drawn_sharp(&mut random, &[(1.0, 2.5)], (1_000.0, 0.4), grid);
+            fitted(&Decay::with_gaussian(1, Some(grid.0)).unwrap(), &data)
         }),
     }
 }

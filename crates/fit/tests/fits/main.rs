@@ -12,6 +12,7 @@ mod coverage;
 mod lifetimes;
 mod outside;
 mod pixels;
+mod response;
 mod simulated;
 mod stops;
 mod structure;

@@ -79,6 +79,15 @@ pub(crate) fn cases() -> Vec<Case> {
             five: 53.0,
         },
         Case {
+            name: "decay with a Gaussian response",
+            model: Box::new(|_| Box::new(Decay::with_gaussian(1, Some(20.0)).unwrap())),
+            data: Box::new(|random, photons| {
+                let decay = |x: f64| if x > 3.0 { (-(x - 3.0) / 2.0).exp() / 2.0 } else { 0.0 };
+                drawn(random, empty(0.0, 0.2, 100), |x| photons.mul_add(0.2 * decay(x), 4.0))
+            }),
+            five: 77.0,
+        },
+        Case {
             name: "two exponentials",
             model: Box::new(|_| Box::new(Decay::new(2, None, None).unwrap())),
             data: Box::new(|random, second| {
