@@ -285,6 +285,11 @@ fn mistakes_say_what_to_write() {
             2,
             "no column `count`",
         ),
+        (
+            "fit decay --irf auto --irf-channel 2 histogram 1,2 --bin 1ns --range 9ns p.tags.zst",
+            2,
+            "--irf-channel is a response that is measured; leave --irf out",
+        ),
         ("fit decay --irf none.txt histogram 1,2 --bin 1ns --range 9ns p.tags.zst", 1, "none.txt"),
         ("fit decay histogram 1,2 --log 10 --range 1ns..1us p.tags.zst", 1, "one width"),
         ("fit peak --fix net=1 --fix net=2 histogram 1,2 --range 9ns p.tags.zst", 2, "twice"),
@@ -332,6 +337,7 @@ fn a_poor_fit_of_a_decay_names_the_response_and_the_rise() {
     let note = fitted.stderr;
     assert!(note.contains("the model does not describe the counts"), "{note}");
     assert!(note.contains("with --between") && note.contains("--irf or --irf-channel"), "{note}");
+    assert!(note.contains("--irf tail") && note.contains("--irf auto is a Gaussian"), "{note}");
 }
 
 #[test]
@@ -355,6 +361,70 @@ fn a_response_is_a_file_a_channel_or_a_table() {
             fitted.json()["rows"].clone()
         });
     assert!(fits.iter().all(|rows| *rows == fits[0]), "{fits:?}");
+}
+
+/// Fluorescence of known lifetimes after pulses that a detector of known jitter sees.
+#[test]
+fn the_response_is_found_at_the_rise() {
+    let folder = tempfile::tempdir().unwrap();
+    let ask = |words: &str| {
+        let asked = output(command().args(words.split_whitespace()).current_dir(folder.path()));
+        assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+        asked
+    };
+    let light = "--pulsed 25ns --channels 1 --rate 1MHz --jitter 1=80ps --delay 1=2ns --dark 1=20kHz --tick 1ps -q";
+    // The latest of 16 pulses is recorded, or the last one in the micro time.
+    let clock = "--clock 0 --clock-divider 16 --duration 200ms clock.tags.zst";
+    let scan = "--scan 16x16 --dwell 1ms scan.ptu";
+    let histogram = "--pulse-period 25ns histogram 0,1 --mode last --sync-divider 16 --range 0ns..25ns --bin 50ps";
+    let micro = "micro 1 --bin 50ps";
+    for (light, truths) in [
+        ("--fluorescence 3ns", &[("tau_s", 3e-9)][..]),
+        (
+            "--fluorescence 3ns=0.6,0.6ns=0.4",
+            &[("tau_1_s", 3e-9), ("tau_2_s", 0.6e-9), ("fraction_1", 0.6)],
+        ),
+    ]
+    .map(|(words, truths)| (format!("{words} {light}"), truths))
+    {
+        let number = truths.len();
+        for (query, made, run) in [(histogram, clock, "clock.tags.zst"), (micro, scan, "scan.ptu")]
+        {
+            let name = format!("{number}.{run}");
+            ask(&format!("simulate {light} {}", made.replace(run, &name)));
+            for irf in ["auto", "tail"] {
+                // A simulated detector sees all photons of a pulse.
+                let fit = format!(
+                    "fit decay --irf {irf} --exponentials {} --pile-up ignored",
+                    truths.len().min(2)
+                );
+                let answer = ask(&format!("{fit} {query} --tick 1ps {name} --json")).json();
+                let row = &answer["rows"][0];
+                let of_response = [("centre_s", 2e-9), ("fwhm_s", 2.354_820 * 80e-12)];
+                let all = truths.iter().copied().chain(of_response);
+                // What comes after the response alone has other fractions, and no response.
+                let is_found = |key: &str| irf == "auto" || key.starts_with("tau");
+                for (key, truth) in all.filter(|(key, _)| is_found(key)) {
+                    let value = |key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+                    let half = (value(&format!("{key}_high")) - value(&format!("{key}_low"))) / 2.0;
+                    let err = row[format!("{key}_err")].as_f64().unwrap_or(half);
+                    // Both ends of a time are rounded to ticks.
+                    let rounded = if key == "centre_s" { 1e-12 } else { 0.0 };
+                    let off = (value(key) - truth).abs() - rounded;
+                    assert!(off < 4.0 * err && err < 0.03 * truth, "{fit} {query}: {key}: {row}");
+                }
+                assert!((0.85..1.15).contains(&row["deviance_ratio"].as_f64().unwrap()), "{row}");
+            }
+            if number > 1 {
+                let one = ask(&format!("fit decay --irf auto {query} --tick 1ps {name} --json"));
+                assert!(
+                    one.stderr.contains("A Gaussian may not be the response"),
+                    "{}",
+                    one.stderr
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -76,6 +76,11 @@ fn counts_are_answered_fitted_drawn_saved_and_reproduced() {
     assert_eq!((column(&regions, "label"), column(&regions, "count")), (vec![4, 9], vec![8, 22]));
     assert_eq!(column(&regions, "pixels"), [1, 3]);
     assert!(regions["rows"][0]["dwell_s"].is_null() && regions["rows"][0]["rate_hz"].is_null());
+    // Without that time, no pulse is counted, and nothing is corrected for.
+    let fitted =
+        ask(folder.path(), "fit decay --pulse-period 10ns image --mask mask.npy image.sdt");
+    assert_eq!(column(&fitted.json(), "label"), [4, 9], "{}", fitted.stderr);
+    assert!(!fitted.stderr.contains("a pulse"), "{}", fitted.stderr);
 }
 
 #[test]

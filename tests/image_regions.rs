@@ -210,3 +210,187 @@ fn regions_are_tables_files_and_figures() {
     assert_ne!(first["query"]["mask"]["digest"], second["query"]["mask"]["digest"]);
     assert_eq!(second["rows"].as_array().unwrap().len(), 2);
 }
+
+/// Fits the photons of input 1 in regions, all of which are seen.
+fn fits(folder: &Path, fit: &str, image: &str) -> Output {
+    let words = format!("fit decay {fit} --pile-up ignored image --channels 1 {image} --json");
+    output(command().args(words.split_whitespace()).current_dir(folder))
+}
+
+fn near(row: &Value, key: &str, truth: f64) {
+    let of = |end: &str| row[format!("{key}{end}")].as_f64();
+    let value = of("").unwrap();
+    // Near a bound there are intervals in place of errors.
+    let err = of("_err").or_else(|| Some((of("_high")? - of("_low")?) / 2.0)).unwrap();
+    assert!(err > 0.0 && err < 0.25 * value, "{key}: {row}");
+    assert!((value - truth).abs() < 4.5 * err, "{key} is not {truth}: {row}");
+}
+
+#[test]
+fn fits_of_regions_are_the_truth_with_each_response() {
+    let folder = folder();
+    let path = folder.path();
+    fs::copy(path.join("scan.ptu"), path.join("irf.ptu")).unwrap();
+    let counted = output(
+        command().args(["micro", "2", "scan.ptu", "-o", "irf.csv"]).current_dir(folder.path()),
+    );
+    assert_eq!(counted.code, 0, "{}", counted.stderr);
+    for words in [
+        "--irf auto",
+        "--irf tail",
+        "--irf-channel 2",
+        "--irf irf.csv",
+        "--irf irf.ptu --irf-channel 2",
+        "--irf auto --exponentials auto",
+    ] {
+        let fitted = fits(path, words, "--mask mask.npy scan.ptu");
+        assert_eq!(fitted.code, 0, "{words}: {}", fitted.stderr);
+        let answer = fitted.json();
+        let rows = answer["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 2, "{words}");
+        for (row, (label, tau)) in rows.iter().zip([(7, 1e-9), (40, 3e-9)]) {
+            assert_eq!(row["label"], label, "{words}");
+            near(row, "tau_s", tau);
+            assert!(
+                (0.7..1.3).contains(&row["deviance_ratio"].as_f64().unwrap()),
+                "{words}: {row}"
+            );
+            if words.starts_with("--irf auto") {
+                // A unit k of the micro times is at k, and holds the places from k to k + 1.
+                near(row, "centre_s", 1.95e-9);
+                near(row, "fwhm_s", 2.354_820 * 0.15e-9);
+            }
+            // Three standard deviations after the centre.
+            let from = row["from_s"].as_f64().map(|from| (from * 1e10).round());
+            assert_eq!(from, (words == "--irf tail").then_some(24.0), "{words}: {row}");
+        }
+        let query = &answer["query"];
+        assert_eq!((&query["kind"], &query["fitted"]["kind"]), (&json!("fit"), &json!("image")));
+        assert!((query["period_s"].as_f64().unwrap() - 1e-8).abs() < 1e-15, "{query}");
+    }
+}
+
+/// All pixels have one label: the decay is that of the run.
+#[test]
+fn a_region_of_all_pixels_is_the_run() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("mask.npy"), npy([SIDE, SIDE], vec![3; 64])).unwrap();
+    let of = |words: &str| {
+        let asked = output(command().args(words.split_whitespace()).current_dir(path));
+        assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+        asked
+    };
+    for words in ["--irf auto --exponentials 2", "--irf-channel 2 --exponentials 2"] {
+        let fit = format!("fit decay {words} --pile-up ignored --json");
+        let region =
+            of(&format!("{fit} image --range 0ns..10ns --channels 1 --mask mask.npy scan.ptu"))
+                .json();
+        let run = of(&format!("{fit} micro 1 --range 0ns..10ns scan.ptu")).json();
+        let (region, run) = (&region["rows"][0], &run["rows"][0]);
+        for (key, value) in run
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(key, _)| !["channel", "name"].contains(&&***key))
+        {
+            assert_eq!(region[key], *value, "{words}: {key}");
+        }
+        for (key, truth) in [("tau_1_s", 3e-9), ("tau_2_s", 1e-9)] {
+            near(region, key, truth);
+        }
+    }
+    // A pixel is 2,000 pulses long, and has 300 photons of input 1 and 300 of input 2.
+    for (image, note) in [
+        ("--channels 1", "label 3: 15.0 % photons a pulse"),
+        // Both detectors see all pulses.
+        ("--channels 1,2", "label 3: 15.0 % photons a pulse"),
+        ("--detectors apart", "input2, label 3: 15.0 % photons a pulse"),
+    ] {
+        let said = of(&format!("fit decay --irf auto image {image} --mask mask.npy scan.ptu"));
+        assert!(said.stderr.replace("channel 2", "input2").contains(note), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn regions_without_photons_have_no_fit() {
+    let folder = folder();
+    let path = folder.path();
+    // The label of the last line is 9.
+    let labels = (0..64).map(|at| if at < 56 { 1 } else { 9 });
+    fs::write(path.join("mask.npy"), npy([SIDE, SIDE], labels)).unwrap();
+    // A line begins each 200 us.
+    let first = "--to 1.2ms --mask mask.npy scan.ptu";
+    let fitted = fits(path, "--irf auto --exponentials 2", first);
+    assert_eq!(fitted.code, 0, "{}", fitted.stderr);
+    assert!(fitted.stderr.contains("label 9: no fit: no counts to fit"), "{}", fitted.stderr);
+    let rows = fitted.json()["rows"].clone();
+    assert!(rows[0]["tau_1_s"].is_f64() && rows[0]["degrees"].is_u64(), "{rows}");
+    assert!(rows[1]["label"] == 9 && rows[1]["tau_1_s"].is_null() && rows[1]["degrees"].is_null());
+    // Of one region that has none, there is nothing to say.
+    fs::write(path.join("mask.npy"), npy([SIDE, SIDE], (0..64).map(|at| u16::from(at > 55))))
+        .unwrap();
+    let none = fits(path, "--irf auto", first);
+    assert!(none.code == 1 && none.stderr.contains("no counts to fit"), "{}", none.stderr);
+}
+
+#[test]
+fn fits_of_regions_are_tables_files_and_figures() {
+    let folder = folder();
+    let path = folder.path();
+    let apart = fits(path, "--irf auto", "--lines 4 --frames apart --mask apart.npy scan.ptu");
+    assert_eq!(apart.code, 2, "{}", apart.stderr);
+    let labels = (0..32).map(|at| 1 + at % 2);
+    fs::write(path.join("apart.npy"), npy([4, SIDE], labels)).unwrap();
+    let of = |words: &str| {
+        let asked = fits(path, words, "--lines 4 --frames apart --mask apart.npy scan.ptu");
+        assert_eq!(asked.code, 0, "{words}: {}", asked.stderr);
+        asked
+    };
+    let answer = of("--irf auto --exponentials 2").json();
+    let places: Vec<_> = (answer["rows"].as_array().unwrap().iter())
+        .map(|row| (row["frame"].as_u64().unwrap(), row["label"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(places, [(0, 1), (0, 2), (1, 1), (1, 2)]);
+    // Each pixel has a label of its own.
+    fs::write(path.join("mask.npy"), npy([SIDE, SIDE], 1..=64)).unwrap();
+    let words =
+        "fit decay --irf auto --pile-up ignored image --channels 1 --mask mask.npy scan.ptu";
+    for name in ["fits.csv", "fits.parquet", "fits.arrow", "fits.json", "fits.svg", "fits.html"] {
+        let said =
+            output(command().args(format!("{words} -o {name}").split(' ')).current_dir(path));
+        assert_eq!(said.code, 0, "{name}: {}", said.stderr);
+    }
+    let figure = fs::read_to_string(path.join("fits.svg")).unwrap();
+    assert!(figure.contains("label ") && figure.contains("the 7 of 64 fits with the most counts"));
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    assert!(read("fits.csv").contains("\nlabel,photons,"), "{}", read("fits.csv"));
+    assert!(read("fits.csv").contains("fit of decay: 64 fits, deviance/expected 0."));
+    let again = output(command().args(["reproduce", "fits.json"]).current_dir(path));
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let notes =
+        again.stderr + &fits(path, "--irf auto --methods", "--mask mask.npy scan.ptu").stderr;
+    assert!(notes.contains("more of other channels or regions"), "{notes}");
+}
+
+#[test]
+fn mistakes_of_fits_of_regions_say_what_to_write() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("small.npy"), npy([2, 3], [0, 1, 2, 3, 4, 5])).unwrap();
+    for (fit, image, reason) in [
+        ("", "scan.ptu", "--mask is missing"),
+        ("", "--mask small.npy scan.ptu", "it has 2 lines of 3 pixels, and the image has 8"),
+        ("", "--mask nowhere.npy scan.ptu", "cannot read"),
+        ("--irf auto --irf-channel 2", "--mask mask.npy scan.ptu", "leave --irf out"),
+        ("--irf tail --irf-channel 2", "--mask mask.npy scan.ptu", "leave --irf out"),
+        (
+            "--irf scan.ptu",
+            "--mask mask.npy --channels 1,2 scan.ptu",
+            "name one with --irf-channel",
+        ),
+    ] {
+        let said = fits(path, fit, image);
+        assert!(said.code == 2 && said.stderr.contains(reason), "{fit} {image}: {}", said.stderr);
+    }
+}

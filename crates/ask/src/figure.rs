@@ -2,13 +2,48 @@
 
 use std::borrow::Cow;
 
+use tagq_query::Bins;
 use tagq_store::Tick;
 
-/// The values of one channel or group, and the curve that was fitted to them.
+/// What a series of values is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SeriesOf {
+    /// All that was counted: there is one series.
+    All,
+    /// A channel or a group of channels.
+    Channels(Vec<u16>),
+    /// A region of an image.
+    Region {
+        /// Its frame, if frames are apart.
+        frame: Option<i64>,
+        /// The channel of its photons, if detectors are apart.
+        channel: Option<u16>,
+        /// Its label.
+        label: i64,
+    },
+}
+
+impl SeriesOf {
+    /// Returns its name, of channels as `name` has it; `None` if there is one series.
+    pub fn name(&self, name: impl Fn(&[u16]) -> String) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::Channels(group) => Some(name(group)),
+            Self::Region { frame, channel, label } => {
+                let frame = frame.map(|frame| format!("frame {frame}, "));
+                let channel = channel.map(|channel| format!("{}, ", name(&[channel])));
+                let [frame, channel] = [frame, channel].map(Option::unwrap_or_default);
+                Some(format!("{frame}{channel}label {label}"))
+            }
+        }
+    }
+}
+
+/// The values of one channel, group or region, and the curve that was fitted to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedSeries {
-    /// The channels; empty if there is one fit.
-    pub group: Vec<u16>,
+    /// What they are of.
+    pub of: SeriesOf,
     /// Start and end of each bin on the axis.
     pub bins: Vec<(f64, f64)>,
     /// Each value with its standard error, if it is defined.
@@ -67,7 +102,7 @@ pub enum FigureKind {
         is_ratio: bool,
         /// Whether bins have equal widths on a logarithmic axis.
         is_logarithmic: bool,
-        /// The fits, one for each channel or group.
+        /// The fits, one for each channel, group or region.
         series: Vec<FittedSeries>,
     },
     /// One value per value of an option or of a setting, and channel or group.
@@ -116,6 +151,8 @@ pub enum FigureKind {
         title: String,
         /// The column that is drawn: `count` or `lifetime_s`.
         value: &'static str,
+        /// The bins of the decays (`micro_counts`) and their unit, if these were counted.
+        micro: Option<(Bins, Tick)>,
     },
     /// One rate per bin of time (`start_s`) and key.
     Trace {

@@ -38,7 +38,7 @@ pub use cell::{Cell, CellList, CountsPart};
 pub use cells::Cells;
 pub use delays::Delays;
 pub use error::Error;
-pub use figure::{FigureKind, FittedSeries};
+pub use figure::{FigureKind, FittedSeries, SeriesOf};
 pub use lanes::lanes;
 pub use provenance::{CountedRun, Provenance, Together};
 pub use question::{Asked, QUERY_TYPES, Question, SEARCH_TYPES, cases, is_search};

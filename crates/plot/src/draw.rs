@@ -64,9 +64,9 @@ impl Figure {
             }
             Some(FigureKind::Fit { title, labels, is_time, is_ratio, is_logarithmic, series }) => {
                 let quantity = if *is_time { Quantity::Time } else { Quantity::Ratio };
-                let axis = if *is_logarithmic { Axis::logarithmic } else { Axis::linear };
-                let x = |low, high| axis(labels[0].clone(), quantity, low, high);
-                (title.clone(), None, fit::of(answer, &labels[1], x, *is_ratio, series))
+                let axes = (labels, quantity, *is_logarithmic);
+                let (note, plot) = fit::of(answer, axes, *is_ratio, series);
+                (title.clone(), note, plot)
             }
             Some(FigureKind::Scan { label, key, is_time, value, values }) => {
                 let shown = or(match *value {
@@ -100,7 +100,7 @@ impl Figure {
                 let of = PixelsOf { size, pixel_um: *pixel_um, phasor_hz: *phasor_hz };
                 of.drawn(answer, title, &or(of_pixels(value)), look)
             }
-            Some(FigureKind::Regions { title, value }) => {
+            Some(FigureKind::Regions { title, value, .. }) => {
                 let (note, plot) = groups::of_regions(answer, &or(of_pixels(value)));
                 (title.clone(), note, plot)
             }

@@ -1,37 +1,44 @@
 //! Values with the curve that was fitted to them, and the residuals in a panel below.
 //!
 //! Data without a width at 1, 2 and 4 are as wide as their nearest neighbours allow: the one at 2 is drawn from 1.5
-//! to 2.5. Residuals have the number, and so the colour, of their data: all data come before the first curve.
+//! to 2.5. Residuals have the number, and so the colour, of their data: all data come before the first curve. Of many fits, those
+//! with the most counts are drawn.
 
 use tagq::{Answer, FittedSeries};
 
 use crate::{
     axis::Axis,
+    colour::COLOURS,
     figure::{Chart, Panel, Plot, Point, Series, Shape, ends, group_name},
     quantity::Quantity,
     scan::around,
+    words::thousands,
 };
 
 /// The least end of the axis of residuals, in standard errors.
 const RESIDUALS: f64 = 5.0;
 
-/// Returns the values, the curves and the residuals, over the axis `x` of these ends. All values of a channel or
-/// group come before the first curve, so that its residuals have the colour of its values.
+/// Returns the values, the curves and the residuals, with a note if some are left out. All values of a channel or group
+/// come before the first curve, so that its residuals have the colour of its values.
 pub(crate) fn of(
     answer: &Answer,
-    label: &str,
-    x: impl FnOnce(f64, f64) -> Axis,
+    ([x, label], quantity, is_logarithmic): (&[String; 2], Quantity, bool),
     is_ratio: bool,
     all: &[FittedSeries],
-) -> Plot {
-    let named = |what: &str, of: &FittedSeries| match &of.group[..] {
-        [] => what.to_owned(),
-        group if all.len() == 1 => format!("{what} {}", group_name(&answer.run, group)),
-        group => format!("{} {what}", group_name(&answer.run, group)),
-    };
+) -> (Option<String>, Plot) {
+    let named =
+        |what: &str, of: &FittedSeries| match of.of.name(|group| group_name(&answer.run, group)) {
+            None => what.to_owned(),
+            Some(name) if all.len() == 1 => format!("{what} {name}"),
+            Some(name) => format!("{name} {what}"),
+        };
     let mut series = Vec::new();
     let mut residuals = Vec::new();
-    let all: Vec<FittedSeries> = all.iter().map(widened).collect();
+    let note = (all.len() > COLOURS).then(|| {
+        let fits = thousands(all.len() as u64);
+        format!("the {COLOURS} of {fits} fits with the most counts")
+    });
+    let all: Vec<FittedSeries> = most(all).into_iter().map(widened).collect();
     for of in &all {
         let point = |(&(from, to), value): (&(f64, f64), &Option<[f64; 2]>)| Point {
             from,
@@ -69,8 +76,9 @@ pub(crate) fn of(
     let of_values = if is_ratio { Quantity::Ratio } else { Quantity::Count };
     let largest = residuals.iter().flat_map(|series| &series.points);
     let largest = largest.filter_map(|point| point.value).map(f64::abs).fold(RESIDUALS, f64::max);
-    Plot::Chart(Chart {
-        x: x(low, high),
+    let axis = if is_logarithmic { Axis::logarithmic } else { Axis::linear };
+    let chart = Chart {
+        x: axis(x.clone(), quantity, low, high),
         y: Axis::for_values(label, of_values, least.min(0.0), most, false),
         shape: Shape::Points,
         reference: is_ratio.then_some(1.0),
@@ -80,7 +88,18 @@ pub(crate) fn of(
             y: Axis::linear("residuals", Quantity::Ratio, -largest, largest),
             series: residuals,
         }),
-    })
+    };
+    (note, Plot::Chart(chart))
+}
+
+/// Returns as many series as there are colours, those with the most counts, in their order.
+fn most(all: &[FittedSeries]) -> Vec<&FittedSeries> {
+    let sum = |of: &FittedSeries| of.values.iter().flatten().map(|[value, _]| value).sum::<f64>();
+    let mut kept: Vec<(usize, f64)> = all.iter().map(sum).enumerate().collect();
+    kept.sort_by(|one, other| other.1.total_cmp(&one.1));
+    kept.truncate(COLOURS);
+    kept.sort_by_key(|(at, _)| *at);
+    kept.into_iter().map(|(at, _)| &all[at]).collect()
 }
 
 /// Returns the series with points made as wide as the distance to their neighbours allows.

@@ -3,7 +3,7 @@
 //! The six pairs of four channels fill six of 3·3 cells and are a matrix; three pairs are bars with errors. Of more
 //! than 40 bars the highest 40 are drawn, with a note.
 
-use tagq::{Answer, Cell};
+use tagq::{Answer, Cell, SeriesOf};
 
 use crate::{
     axis::Axis,
@@ -63,20 +63,21 @@ fn highest(bars: &mut Vec<Bar>, of: &str) -> Option<String> {
 /// Draws a value of each region of an image as bars.
 pub(crate) fn of_regions(answer: &Answer, values: &Values) -> (Option<String>, Plot) {
     let rows = &answer.rows;
-    let (labels, frames) =
-        (floats(rows, "label"), rows.get("frame").map(|_| floats(rows, "frame")));
+    let integer = |key: &str, row: usize| match rows.get(key)?.cells.at(row) {
+        Cell::Integer(of) => Some(of),
+        _ => None,
+    };
+    let channel = |row: usize| rows.get("channel")?.cells.at(row).group().first().copied();
     let each = floats(rows, &values.key).into_iter().zip(floats(rows, &values.errors));
-    let mut bars: Vec<Bar> = labels
-        .into_iter()
-        .zip(each)
+    let mut bars: Vec<Bar> = each
         .enumerate()
-        .map(|(row, (label, (value, err)))| {
-            let label = label.unwrap_or_default();
-            let frame = frames.as_ref().and_then(|frames| frames.get(row).copied().flatten());
-            let name = match frame {
-                Some(frame) => format!("frame {frame}, label {label}"),
-                None => format!("label {label}"),
+        .map(|(row, (value, err))| {
+            let of = SeriesOf::Region {
+                frame: integer("frame", row),
+                channel: channel(row),
+                label: integer("label", row).unwrap_or_default(),
             };
+            let name = of.name(|group| group_name(&answer.run, group)).unwrap_or_default();
             Bar { name, value, err: err.unwrap_or(0.0), accidentals: None }
         })
         .collect();

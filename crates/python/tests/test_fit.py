@@ -132,6 +132,45 @@ def test_the_number_of_exponentials_is_found() -> None:
     assert row["photons_2"] is None and row["tau_2_s"] is None and row["tau_intensity_s"] is None
 
 
+@pytest.mark.parametrize("irf", ["auto", "tail"])
+@pytest.mark.parametrize("taus", [[(1.0, 50.0)], [(0.6, 60.0), (0.4, 12.0)]])
+def test_a_response_is_found(irf: str, taus: list[tuple[float, float]]) -> None:
+    random = numpy.random.default_rng(8)
+    photons = 100_000
+    chosen = random.choice([tau for _, tau in taus], photons, p=[part for part, _ in taus])
+    micro = (random.normal(30, 2, photons) + random.exponential(chosen)) % PERIOD
+    micro = numpy.concatenate([micro, random.uniform(0, PERIOD, 2_000)])
+    run = tagq.from_arrays(
+        numpy.arange(len(micro)) * 375_000, numpy.ones(len(micro), "u2"), tick="1ps", micro=micro.astype("u2"), micro_tick="50ps"
+    )
+    words = {"range": "0ns..12.5ns", "irf": irf, "pulse_period": "12.5ns", "pile_up": "ignored", "exponentials": len(taus)}
+    fitted = run.fit("decay", "micro", 1, **words)
+    names = ["tau_s"] if len(taus) == 1 else ["tau_1_s", "tau_2_s"]
+    truths = dict(zip(names, [tau * 50e-12 for _, tau in taus], strict=True))
+    if irf == "auto":
+        # A photon at 30.0 is in the unit 30, which is from 29.5 to 30.5.
+        truths |= {"centre_s": 29.5 * 50e-12, "fwhm_s": 2.35482 * 2 * 50e-12}
+    else:
+        assert fitted["from_s"][0] == pytest.approx((29.5 + 3 * 2) * 50e-12, rel=0.02)
+    for name, truth in truths.items():
+        # Near a bound there are intervals in place of errors.
+        err = (fitted[f"{name}_high"] - fitted[f"{name}_low"])[0] / 2 if math.isnan(fitted[f"{name}_err"][0]) else fitted[f"{name}_err"][0]
+        assert abs(fitted[name][0] - truth) < 4 * err < 0.2 * truth, name
+    # An answer that was counted has all that is needed.
+    again = run.micro(1, range="0ns..12.5ns").fit("decay", **{key: words[key] for key in words if key != "range"})
+    assert again.rows == fitted.rows
+    assert fitted.query["irf"] == irf
+
+
+def test_a_response_in_other_units_is_refused(tmp_path: Path) -> None:
+    run = micro_run(6, 20_000, [(1.0, 50.0)])
+    micro = numpy.full(2_000, 30, "u2")
+    words = {"tick": "1ps", "micro_tick": "100ps", "store": tmp_path / "other.tagq"}
+    tagq.from_arrays(numpy.arange(len(micro)) * 375_000, numpy.ones(len(micro), "u2"), micro=micro, **words)
+    with pytest.raises(tagq.QuestionError, match="the response has bins of 0.1000 ns and the decay of 0.05000 ns"):
+        run.fit("decay", "micro", 1, irf=tmp_path / "other.tagq")
+
+
 def test_photons_that_an_earlier_one_hides_are_corrected_for() -> None:
     random = numpy.random.default_rng(8)
     pulses, photons = 2_000_000, 100_000
@@ -287,6 +326,8 @@ def test_mistakes_are_named() -> None:
         ({"irf_channel": 9}, "no counts"),
         ({"between": "3ns..3.06ns"}, "cannot determine"),
         ({"exponentials": 4}, "1, 2 or 3"),
+        ({"irf": "auto", "irf_channel": 2}, "leave `irf` out"),
+        ({"irf": "tail", "irf_channel": 2}, "leave `irf` out"),
         ({"trace": "1ms"}, "one value for each bin"),
     ):
         with pytest.raises(tagq.TagqError, match=wanted), warnings.catch_warnings():
@@ -298,6 +339,9 @@ def test_mistakes_are_named() -> None:
 
 def test_options_are_those_of_the_command() -> None:
     assert sorted(OPTIONS) == sorted(_tagq.fit_options())
-    # No query that can be fitted has a keyword of a fit: an image has no curve.
-    keywords = {key for name, text in _tagq.cases() if name != "image" for key in json.loads(text)}
-    assert not keywords & set(OPTIONS)
+    # No other query that can be fitted has a keyword of a fit than an image, where these are the response and the period.
+    def keywords(of: bool) -> set[str]:
+        return {key for name, text in _tagq.cases() if (name == "image") == of for key in json.loads(text)}
+
+    assert not keywords(False) & set(OPTIONS)
+    assert keywords(True) & set(OPTIONS) <= {"irf", "irf_channel", "pulse_period"}

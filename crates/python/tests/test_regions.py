@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import tagq
+from conftest import cli_json
 from test_image import FRAME, FRAMES, LINE, LINE_END, LINES, PIXELS, scan
 
 WORDS = dict(line=LINE, line_end=LINE_END, frame=FRAME, pixels=PIXELS, lines=LINES)
@@ -108,3 +109,79 @@ def test_other_tiffs_are_refused(tmp_path: Path) -> None:
         tifffile.imwrite(tmp_path / f"{name}.tif", array, **options)
         with pytest.raises(tagq.QuestionError, match=reason):
             run.image(mask=tmp_path / f"{name}.tif", **WORDS)
+
+
+def decays(seed: int, path: Path) -> tuple[tagq.Run, numpy.ndarray]:
+    """A scan of 6 lines of 8 pixels of 20 us each with 400 photons: a lifetime of 2 ns in the left half, of 3 ns and 0.5 ns in the
+    right one, after a response of 100 ps at 1 ns."""
+    random = numpy.random.default_rng(seed)
+    lines, pixels, photons, dwell = 6, 8, 400, 20_000
+    starts = numpy.arange(lines) * 200_000
+    at = numpy.sort(random.integers(0, dwell, (lines, pixels, photons)), axis=-1)
+    time = starts[:, None, None] + numpy.arange(pixels)[None, :, None] * dwell + at
+    is_right = numpy.broadcast_to(numpy.arange(pixels)[None, :, None] >= 4, time.shape)
+    right = numpy.where(random.random(time.shape) < 0.7, 3.0, 0.5)
+    tau = numpy.where(is_right, right, 2.0)
+    micro = (random.normal(1.0, 0.1, time.shape) + random.exponential(tau)) % 12.5 / 0.05
+    times = numpy.concatenate([time.ravel(), starts, starts + pixels * dwell])
+    channel = numpy.repeat([1, 3, 4], [time.size, lines, lines]).astype("u2")
+    micros = numpy.concatenate([micro.ravel(), numpy.zeros(2 * lines)]).astype("u2")
+    # The markers of a line are around its photons.
+    order = numpy.lexsort((numpy.where(channel == 3, -1, channel), times))
+    run = tagq.from_arrays(
+        times[order], channel[order], tick="1ns", micro=micros[order], micro_tick="50ps", store=path
+    )
+    return run, numpy.where(numpy.arange(lines * pixels).reshape(lines, pixels) % pixels >= 4, 9, 2)
+
+
+def error(fitted: tagq.Result, name: str, row: int) -> float:
+    """The error, or near a bound half of the interval."""
+    low, err, high = (fitted[f"{name}_{end}"][row] for end in ("low", "err", "high"))
+    return (high - low) / 2 if numpy.isnan(err) else err
+
+
+def test_decays_of_regions_are_fitted(tmp_path: Path) -> None:
+    run, mask = decays(4, tmp_path / "scan")
+    numpy.save(tmp_path / "mask.npy", mask.astype("u1"))
+    image = dict(line=3, line_end=4, pixels=8, lines=6, range="0ns..12.5ns", channels=[1], mask=tmp_path / "mask.npy")
+    words = dict(irf="auto", pulse_period="12.5ns", pile_up="ignored")
+    with pytest.warns(tagq.TagqWarning, match="label 9: the model does not describe the counts"):
+        fitted = run.fit("decay", "image", **words, **image)
+    assert fitted.columns[0] == "label" and list(fitted["label"]) == [2, 9]
+    # One exponential describes the left half alone.
+    assert abs(fitted["tau_s"][0] - 2e-9) < 4 * error(fitted, "tau_s", 0)
+    assert 0.7 < fitted["deviance_ratio"][0] < 1.3 < fitted["deviance_ratio"][1]
+    with pytest.warns(tagq.TagqWarning, match="label 2: no second exponential"):
+        two = run.fit("decay", "image", exponentials="auto", **words, **image)
+    for name, truth in (("tau_1_s", 3e-9), ("tau_2_s", 0.5e-9), ("fraction_1", 0.7), ("centre_s", 0.975e-9), ("fwhm_s", 0.23548e-9)):
+        assert abs(two[name][1] - truth) < 4 * error(two, name, 1) < 0.5 * truth, name
+    assert numpy.isnan(two["tau_2_s"][0]) and abs(two["tau_1_s"][0] - 2e-9) < 4 * error(two, "tau_1_s", 0)
+    # The same of an answer that was counted, and of the command.
+    counted = run.image(micro=True, **image)
+    with pytest.warns(tagq.TagqWarning, match="label 2: no second exponential"):
+        assert counted.fit("decay", exponentials=2, **words).rows == two.rows
+    labelled = fitted.to_xarray()
+    assert labelled["tau_s"].dims == ("label",) and list(labelled["label"]) == [2, 9]
+    assert fitted.plot().figure.axes[1].get_ylabel() == "residuals"
+    answer = cli_json(
+        "fit", "decay", "--irf", "auto", "--pulse-period", "12.5ns", "--pile-up", "ignored", "image", "--line", 3, "--line-end", 4,
+        "--pixels", 8, "--lines", 6, "--range", "0ns..12.5ns", "--channels", 1, "--mask", tmp_path / "mask.npy", tmp_path / "scan",
+    )  # fmt: skip
+    assert answer["rows"] == fitted.rows and answer["query"] == fitted.query
+
+
+def test_pulses_of_regions_are_those_of_their_dwell_time(tmp_path: Path) -> None:
+    run, mask = decays(5, tmp_path / "scan")
+    numpy.save(tmp_path / "mask.npy", (mask % 9).astype("u1"))
+    image = dict(line=3, line_end=4, pixels=8, lines=6, range="0ns..12.45ns", channels=[1], mask=tmp_path / "mask.npy")
+    # 400 photons in 20 us, which are 1,600 pulses.
+    with pytest.warns(tagq.TagqWarning, match="label 2: 25.0 % photons a pulse.*changes tau"):
+        run.fit("decay", "image", irf="auto", pulse_period="12.5ns", **image)
+
+
+def test_fits_of_images_without_regions_are_refused(tmp_path: Path) -> None:
+    run, _ = decays(6, tmp_path / "scan")
+    with pytest.raises(tagq.QuestionError, match="mask"):
+        run.fit("decay", "image", line=3, line_end=4, pixels=8, lines=6)
+    with pytest.raises(tagq.QuestionError, match="regions of a `mask`"):
+        run.image(line=3, line_end=4, pixels=8, lines=6, micro=True).fit("decay")

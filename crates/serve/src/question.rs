@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tagq::{
     QUERY_TYPES,
-    requests::{Asking, OptionValues, PixelResponse, Setup, ValueType, renamed},
+    requests::{Asking, OptionValues, ResponseAsked, Setup, ValueType, renamed},
 };
 use tagq_plot::Look;
 
@@ -80,7 +80,7 @@ fn check_paths(asked: &tagq::Question) -> Result<(), Refusal> {
     for option in paths {
         let value = asked.options().get(option.name).and_then(serde_json::Value::as_str);
         let is_word = |value: &str| {
-            option.name == "irf" && [PixelResponse::AUTO, PixelResponse::TAIL].contains(&value)
+            option.name == "irf" && [ResponseAsked::AUTO, ResponseAsked::TAIL].contains(&value)
         };
         if value.is_some_and(|value| !is_word(value)) {
             return Err(wrong(format!(

@@ -24,7 +24,8 @@ pub use tagq_ask::{
     Answer, Asked, Cell, CellList, CellType, Cells, ChannelFacts, Column, CountedRun, CountsPart,
     Delays, Error as AskError, FigureKind, FittedSeries, FoundRun, Moment, Priority, Provenance,
     QUERY_TYPES, Question, Row, RunFacts, RunFilter, RunState, SCHEMA_VERSION, SEARCH_TYPES,
-    Search, Searched, Shown, Table, Together, Unit, cases, is_search, lanes, requests, runs,
+    Search, Searched, SeriesOf, Shown, Table, Together, Unit, cases, is_search, lanes, requests,
+    runs,
 };
 pub use tagq_run::{
     Alignment, Bounds, Caching, ChannelSettings, Converted, Derivation, Destination, Drift,

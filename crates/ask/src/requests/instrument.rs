@@ -1,19 +1,138 @@
-//! The response of an instrument, from a text file or an answer.
+//! The response of an instrument as a user asks for it, and its counts, from a text file or an answer.
 //!
 //! Counts in a text begin at the first bin of the decay and have its width: the third number of a decay in bins of 4 ps is
-//! the count from 8 to 12 ps.
+//! the count from 8 to 12 ps. Counts of a run are asked in the same bins.
 
 use std::{fs, path::Path};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tagq_fit::{Bin, Data, Noise, models::Response};
-use tagq_run::RequestError;
+use tagq_run::{Channel, OpenOptions, RequestError, Run, Silent, open};
 
-use crate::{answer::Answer, cell::Cell, error::Error, figure::FigureKind};
+use super::context::QueryContext;
+use crate::{answer::Answer, cell::Cell, error::Error, figure::FigureKind, pulses::in_words};
 
 /// The largest count of a bin.
 const COUNT_MAX: f64 = 1e18;
 /// The longest file with a response.
 const RESPONSE_BYTES_MAX: u64 = 64 << 20;
+
+/// Bins of one width differ by less than this part.
+const SAME_WIDTH: f64 = 1e-3;
+
+/// The response of an instrument that is asked for, of an image or of a fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResponseAsked {
+    /// A Gaussian at the rise, which is fitted.
+    Auto,
+    /// Only photons after it are used.
+    Tail,
+    /// That of a run, or of a text file.
+    At(String),
+}
+
+impl ResponseAsked {
+    /// The name of [`Self::Auto`].
+    pub const AUTO: &str = "auto";
+    /// The name of [`Self::Tail`].
+    pub const TAIL: &str = "tail";
+}
+
+impl Serialize for ResponseAsked {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Auto => Self::AUTO,
+            Self::Tail => Self::TAIL,
+            Self::At(path) => path,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for ResponseAsked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)? {
+            name if name == Self::AUTO => Self::Auto,
+            name if name == Self::TAIL => Self::Tail,
+            path => Self::At(path),
+        })
+    }
+}
+
+/// Where a response is.
+#[derive(Debug, Clone, Copy)]
+pub enum ResponseSource<'a> {
+    /// In the decay itself, as a Gaussian.
+    Found,
+    /// Before the photons that are used.
+    LeftOut,
+    /// In a text file.
+    Text(&'a Path),
+    /// In the run at this path, else in the runs of the decay; in this channel, else in those of the decay.
+    Counted(Option<&'a Path>, Option<&'a Channel>),
+}
+
+impl<'a> ResponseSource<'a> {
+    /// Returns where the response is that these options, `irf` and `irf_channel`, ask for; `None` if there are none.
+    ///
+    /// # Errors
+    /// [`Error::Run`] for a channel of a response that is none of a run.
+    pub fn of(
+        asked: Option<&'a ResponseAsked>,
+        channel: Option<&'a Channel>,
+    ) -> Result<Option<Self>, Error> {
+        let contradicting = |reason: &str| {
+            Err(RequestError::options(&["irf", "irf_channel"], reason.to_owned()).into())
+        };
+        Ok(Some(match (asked, channel) {
+            (None, None) => return Ok(None),
+            (Some(ResponseAsked::Auto | ResponseAsked::Tail), Some(_)) => {
+                return contradicting(
+                    "`irf_channel` is a response that is measured; leave `irf` out, or name a run",
+                );
+            }
+            (Some(ResponseAsked::Auto), None) => Self::Found,
+            (Some(ResponseAsked::Tail), None) => Self::LeftOut,
+            (Some(ResponseAsked::At(path)), channel) => match (Path::new(path), channel) {
+                (path, None) if is_response_text(path) => Self::Text(path),
+                (path, Some(_)) if is_response_text(path) => {
+                    return contradicting(
+                        "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out",
+                    );
+                }
+                (path, channel) => Self::Counted(Some(path), channel),
+            },
+            (None, channel) => Self::Counted(None, channel),
+        }))
+    }
+}
+
+/// Asks for the counts of a response: of the run at `path`, with the tick of the decay, else of the runs of the decay. Notes are
+/// those of the decay, which was asked likewise, so none is said.
+///
+/// # Errors
+/// Those of opening a run, and of the question.
+pub fn ask_response(
+    path: Option<&Path>,
+    runs: &[(&Run, &QueryContext<'_>)],
+    ask: impl FnOnce(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error>,
+) -> Result<Answer, Error> {
+    let contexts: Vec<QueryContext<'_>> = runs
+        .iter()
+        .map(|(_, context)| QueryContext {
+            progress: &Silent,
+            intervals: None,
+            windows: None,
+            ..**context
+        })
+        .collect();
+    let (Some(path), [(run, context), ..]) = (path, runs) else {
+        let runs: Vec<_> = runs.iter().map(|(run, _)| *run).zip(&contexts).collect();
+        return ask(&runs);
+    };
+    let options = OpenOptions { tick: Some(run.store().manifest().tick), ..OpenOptions::default() };
+    let opened = open(path, &options, context.progress)?;
+    ask(&[(&opened, &contexts[0])])
+}
 
 /// Whether a response is a text file: a run is a folder, or has an extension of recorded tags.
 pub fn is_response_text(path: &Path) -> bool {
@@ -81,11 +200,11 @@ pub fn response_of_text(path: &Path, like: &Data) -> Result<Data, Error> {
     Ok(Data { bins, values, noise: Noise::Poisson, exposure: None })
 }
 
-/// Returns the counts of an answer of one channel, in bins of a time, as a response.
+/// Returns the counts of an answer of one channel, in bins of a time like those of `like`, as a response.
 ///
 /// # Errors
 /// [`Error::Run`] for several channels, for an answer without such bins, and without counts.
-pub fn counted_response(answer: &Answer) -> Result<Response, Error> {
+pub fn counted_response(answer: &Answer, like: &Data) -> Result<Response, Error> {
     let Some(FigureKind::Bins { unit, .. }) = &answer.figure else {
         let reason = "a response has a count for each bin of a time".into();
         return Err(RequestError::options(&["irf", "irf_channel"], reason).into());
@@ -109,6 +228,15 @@ pub fn counted_response(answer: &Answer) -> Result<Response, Error> {
         noise: Noise::Poisson,
         exposure: None,
     };
+    if let (Ok(own), Ok(width)) = (data.width(), like.width())
+        && (own - width).abs() > SAME_WIDTH * width
+    {
+        let [own, width] = [own, width].map(|width| in_words(width, width / 1e3));
+        let reason = format!(
+            "the response has bins of {own} and the decay of {width}, as of micro times of another unit; give both the same `bin`"
+        );
+        return Err(RequestError::options(&["irf", "bin"], reason).into());
+    }
     response_of(&data)
 }
 

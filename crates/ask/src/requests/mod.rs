@@ -43,8 +43,10 @@ pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, KeptBins, PulsePeriod, Reach};
 pub use histogram2d::Histogram2d;
-pub use image::{Image, PixelResponse, ScanPath, SineOf, Together};
-pub use instrument::{counted_response, is_response_text, response_of, response_of_text};
+pub use image::{Image, ScanPath, SineOf, Together};
+pub use instrument::{
+    ResponseAsked, ResponseSource, ask_response, counted_response, response_of, response_of_text,
+};
 pub use kind::{Gap, Seams, windows};
 pub use micro::MicroTimes;
 pub use names::renamed;

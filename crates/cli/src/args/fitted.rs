@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use clap::{Parser as _, error::ErrorKind};
 
 use super::{
-    command::{Args, Command, end},
+    command::{Args, Command, end, program},
     fit::FitCommand,
+    nested::named,
+    plots::argv,
     questions::QuestionCommand,
     scan::ScanArgs,
 };
@@ -21,14 +23,17 @@ pub(crate) enum FittedQuery {
 impl FitCommand {
     /// Parses the query as if it were called alone. Exits with the same error if it is invalid.
     pub(crate) fn query(&self) -> FittedQuery {
+        let program = program();
+        let called = self.words.first().and_then(|word| named(&program, word));
         let words = [OsString::from("tagq")].into_iter().chain(self.words.iter().cloned());
+        let words = argv(words, called);
         let parsed = Args::try_parse_from(words).unwrap_or_else(|error| end(&error));
         match parsed.command {
             Command::Ask(command) => FittedQuery::Request(command),
             Command::Scan(command) => FittedQuery::Scan(Box::new(command.query)),
             _ => end(&clap::Error::raw(
                 ErrorKind::InvalidSubcommand,
-                "a fit is of the answer of a query: micro, histogram, g2, rates, coincidences, or scan of one\n",
+                "a fit is of the answer of a query: micro, histogram, g2, rates, coincidences, image with a mask, or scan of one\n",
             )),
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ class Fits:
         query: str,
         *channels: Channels,
         exponentials: int | Literal["auto"] | None = None,
-        irf: str | None = None,
+        irf: str | os.PathLike[str] | None = None,
         irf_channel: Channel | None = None,
         pulse_period: Duration | None = None,
         pile_up: Literal["corrected", "ignored"] | None = None,
@@ -46,12 +47,13 @@ class Fits:
         """Answers a query and fits a model to it: ``run.fit("decay", "micro", 1, between="3ns..40ns")``.
 
         ``query`` is the name of a query that has one value for each bin (``micro``, ``histogram``, ``g2``, ``rates`` and
-        ``coincidences`` with ``bin``), ``channels`` are its channels, and further keywords its options. The result has one row
-        for each channel or group: the parameters with their standard errors (``tau_s``, ``tau_s_err``), times in seconds, and
+        ``coincidences`` with ``bin``, ``image`` with ``mask``: the decay of each region), ``channels`` are its channels, and further keywords its options. The result has one row
+        for each channel, group or region: the parameters with their standard errors (``tau_s``, ``tau_s_err``), times in seconds, and
         the deviance. Its figure shows the curve and the residuals. docs/estimates.md, section "Fits", has the formulas.
 
-        - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``, ``pile_up``: of a decay. ``irf`` is a run, or a text file with one
-          count a bin; ``irf_channel`` a channel of the same run, or of ``irf``.
+        - ``exponentials``, ``irf``, ``irf_channel``, ``pulse_period``, ``pile_up``: of a decay. ``irf`` is a run, a text file with one
+          count a bin, ``"auto"`` (a Gaussian at the rise, whose ``centre_s`` and ``fwhm_s`` are fitted, too) or ``"tail"`` (only photons
+          after it are used); ``irf_channel`` a channel of the same run, or of ``irf``. With ``image``, they are those of the fit.
         - ``emission``, ``jitter``: of g2. ``jitter`` is the standard deviation of a time difference.
         - ``components``, ``triplet``, ``waist``: of FCS; ``waist`` is a length, ``"250nm"``.
         - ``shape``: of a dip.

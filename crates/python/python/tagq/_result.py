@@ -229,7 +229,7 @@ class Result(Table):
         model: Literal["decay", "g2", "fcs", "dip", "sin", "peak"] | Function,
         *,
         exponentials: int | Literal["auto"] | None = None,
-        irf: str | None = None,
+        irf: str | os.PathLike[str] | None = None,
         irf_channel: Channel | None = None,
         pulse_period: Duration | None = None,
         pile_up: Literal["corrected", "ignored"] | None = None,

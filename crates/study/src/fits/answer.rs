@@ -1,15 +1,19 @@
 //! The answer of a fit.
+//!
+//! Of 300 regions, the header has the range of their deviances in place of 300 sentences, and the first ten notes are said.
 
 use serde_json::{Map, Value, json};
-use tagq_ask::{Answer, Cell, CellType, Cells, Column, FigureKind, FittedSeries, Table, Unit};
+use tagq_ask::{Answer, FigureKind, SeriesOf};
 use tagq_fit::{
-    Bin, CLEAR, Data, Estimate, FOUND, Fitted, Intervals, Model, Quantity, Settings, Significance,
-    fit,
+    CLEAR, Data, Error as FitError, Estimate, FOUND, Fitted, Intervals, Model, Settings,
+    Significance, fit,
+    lifetimes::{ResponseOf, after_response},
     models::{EXPONENTIALS_MAX, first_photons},
 };
-use tagq_run::Progress;
+use tagq_run::{Progress, counted};
 
 use super::{
+    fitted::{FittedOne, drawn, is_of_series, rows, smooth},
     methods,
     observed::{AllObserved, Axis, Observed},
     request::{Exponentials, Fit, Instrument},
@@ -17,13 +21,16 @@ use super::{
 
 use crate::error::Error;
 
-/// A curve over fewer values is drawn at so many places.
-const SMOOTH: usize = 200;
 /// More photons a pulse are noted.
 const PILE_UP_NOTED: f64 = 0.005;
 /// What helps a decay that is fitted without a response of the instrument.
-const NO_RESPONSE: &str = ". The response of the instrument is not in the model: leave out the rise with `between`, or give the \
-                           response with `irf` or `irf_channel`";
+const NO_RESPONSE: &str = ". The response of the instrument is not in the model: leave out the rise with `between` or \
+                           `irf` tail, or give the response with `irf` or `irf_channel`; `irf` auto is a Gaussian";
+/// What may help a decay that is fitted with a Gaussian as the response.
+const NO_GAUSSIAN: &str = ". A Gaussian may not be the response of the instrument: give a measured one with `irf` or `irf_channel`, \
+                           or leave it out with `irf` tail";
+/// So many fits have their words in the header, and so many notes are said.
+const TOLD: usize = 8;
 /// A correlation of two parameters that is noted.
 const CORRELATED: f64 = 0.9;
 
@@ -45,51 +52,6 @@ impl std::fmt::Debug for OwnModel<'_> {
     }
 }
 
-/// The fit of one channel or group.
-struct FittedOne {
-    observed: Observed,
-    fitted: Fitted,
-    /// The curve at more places than there are values, if these are few.
-    smooth: Option<Curve>,
-}
-
-/// Start, end and value of the bins of a curve.
-type Curve = Vec<(f64, f64, Option<f64>)>;
-
-impl FittedOne {
-    fn of(model: &dyn Model, observed: Observed, fitted: Fitted) -> Self {
-        let smooth = smooth(model, &observed.data, &fitted);
-        Self { observed, fitted, smooth }
-    }
-}
-
-/// Returns the curve at many places if there are few values, which are points or bins of one width. The middles of all bins are
-/// among these places.
-fn smooth(model: &dyn Model, data: &Data, fitted: &Fitted) -> Option<Curve> {
-    let (first, last) = (data.bins.first()?, data.bins.last()?);
-    let is_even =
-        data.bins.iter().all(|bin| (bin.width() - first.width()).abs() < 1e-9 * bin.width());
-    if data.bins.len() >= SMOOTH || !(first.width() <= 0.0 || is_even) {
-        return None;
-    }
-    let each = SMOOTH.div_ceil(data.bins.len());
-    let between = data.bins.windows(2).flat_map(|pair| {
-        let step = (pair[1].middle() - pair[0].middle()) / each as f64;
-        (0..each).map(move |k| (step.mul_add(k as f64, pair[0].middle()), step))
-    });
-    let places: Vec<(f64, f64)> = between.chain([(last.middle(), 0.0)]).collect();
-    let half = first.width() / 2.0;
-    let bins: Vec<Bin> =
-        places.iter().map(|(middle, _)| Bin { from: middle - half, to: middle + half }).collect();
-    let parameters: Vec<f64> = fitted.parameters.iter().map(|of| of.value).collect();
-    let mut values = vec![0.0; bins.len()];
-    model.predict(&parameters, &bins, &mut values).ok()?;
-    let drawn = |((middle, step), value): (&(f64, f64), f64)| {
-        (middle - step / 2.0, middle + step / 2.0, Some(value))
-    };
-    Some(places.iter().zip(values).map(drawn).collect())
-}
-
 impl OwnModel<'_> {
     /// Fits the model to the rows of an answer.
     ///
@@ -104,8 +66,10 @@ impl OwnModel<'_> {
                 observed.data = observed.data.between(from, to)?;
             }
             let fitted =
-                fit(self.model, &observed.data, &self.settings, &|| progress.is_cancelled())?;
-            all.push(FittedOne::of(self.model, observed, fitted));
+                fit(self.model, &observed.data, &self.settings, &|| progress.is_cancelled());
+            let fitted = of_series(fitted)?;
+            let smooth = fitted.as_ref().ok().and_then(|of| smooth(self.model, &observed.data, of));
+            all.push(FittedOne { observed, fitted, from: None, smooth });
         }
         let named = |settings: &[(String, f64)]| -> Map<String, Value> {
             settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
@@ -127,9 +91,10 @@ impl OwnModel<'_> {
             named: (&self.name, &title),
             instead: "",
             described: None,
+            notes: Vec::new(),
             progress,
         };
-        Ok(of.answer(answer, query, all))
+        of.answer(answer, query, all)
     }
 }
 
@@ -143,39 +108,24 @@ impl Fit {
     ) -> Result<Answer, Error> {
         let AllObserved { axis, labels, is_ratio, is_logarithmic, series } =
             AllObserved::of(answer)?;
-        let is_decay = self.of.name == "decay";
-        let is_corrected = self.options.pile_up.as_deref() != Some("ignored");
-        let (mut all_data, mut is_pile_up) = (Vec::new(), false);
-        for mut observed in series {
-            let period = instrument.period.filter(|_| is_decay);
-            let seen = period.and_then(|period| {
-                first_photons(&observed.data, answer.run.live_s / period, period)
-            });
-            let (seen, per_pulse) = seen.unzip();
-            is_pile_up |= seen.is_some() && is_corrected;
-            observed.data.exposure = seen.filter(|_| is_corrected).or(observed.data.exposure);
-            if let Some((from, to)) = self.between(axis)? {
-                observed.data = observed.data.between(from, to)?;
-            }
-            if is_decay {
-                observed.data.width()?;
-            }
-            all_data.push((observed, per_pulse.unwrap_or(0.0)));
-        }
+        let stop = || progress.is_cancelled();
+        let series = series.into_iter().map(|of| self.prepared(of, axis, instrument, &stop));
+        let series = series.collect::<Result<Vec<_>, Error>>()?;
         let fitted = |exponentials: usize, data: &Data| -> Result<_, Error> {
             let model = self.model(data, axis, exponentials, instrument)?;
             let settings = self.settings(&*model, data, axis)?;
-            let fitted = fit(&*model, data, &settings, &|| progress.is_cancelled())?;
+            let fitted = of_series(fit(&*model, data, &settings, &stop))?;
             Ok((model, fitted))
         };
         let exponentials = match self.exponentials() {
             Exponentials::Number(number) => number,
             Exponentials::Auto => {
                 let mut most = 1;
-                for (observed, _) in &all_data {
+                for Prepared { observed, .. } in series.iter().filter(|of| of.error.is_none()) {
                     let has = |number: usize| -> Result<bool, Error> {
                         let (_, fitted) = fitted(number, &observed.data)?;
-                        Ok(fitted.significance.is_some_and(|of| of.sigmas >= FOUND))
+                        let found = fitted.ok().and_then(|of| of.significance);
+                        Ok(found.is_some_and(|of| of.sigmas >= FOUND))
                     };
                     while most < EXPONENTIALS_MAX && has(most + 1)? {
                         most += 1;
@@ -184,29 +134,34 @@ impl Fit {
                 most
             }
         };
-        let mut all = Vec::new();
-        for (observed, per_pulse) in all_data {
-            let (model, fitted_one) = fitted(exponentials, &observed.data)?;
-            if is_corrected && per_pulse >= PILE_UP_NOTED {
+        let is_pile_up = series.iter().any(|of| of.is_corrected);
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        for Prepared { observed, from, per_pulse, is_corrected, error } in series {
+            if let Some(error) = error {
+                all.push(FittedOne { observed, fitted: Err(error), from, smooth: None });
+                continue;
+            }
+            let (model, fitted) = fitted(exponentials, &observed.data)?;
+            if let (Ok(fitted), true) = (&fitted, is_corrected && per_pulse >= PILE_UP_NOTED) {
                 // The fit without the correction is near.
                 let other = Data { exposure: None, ..observed.data.clone() };
-                let found = fitted_one.parameters.iter().filter(|of| !of.is_fixed && !of.is_absent);
+                let found = fitted.parameters.iter().filter(|of| !of.is_fixed && !of.is_absent);
                 let settings = Settings {
                     start: found.map(|of| (of.name.clone(), of.value)).collect(),
                     intervals: Intervals::Never,
                     ..self.settings(&*model, &other, axis)?
                 };
-                let other = fit(&*model, &other, &settings, &|| progress.is_cancelled())?;
-                progress.note(&pile_up_note(per_pulse, &fitted_one, &other));
+                let other = fit(&*model, &other, &settings, &stop)?;
+                let of = of_series_named(&observed.of);
+                notes.push(format!("{of}{}", pile_up_note(per_pulse, fitted, &other)));
             }
-            let fitted = fitted_one;
-            let one = if is_decay {
-                // Its bins are those of the response.
-                FittedOne { observed, fitted, smooth: None }
-            } else {
-                FittedOne::of(&*model, observed, fitted)
-            };
-            all.push(one);
+            // The bins of a decay are those of the response.
+            let smooth = fitted
+                .as_ref()
+                .ok()
+                .filter(|_| self.of.name != "decay")
+                .and_then(|of| smooth(&*model, &observed.data, of));
+            all.push(FittedOne { observed, fitted, from, smooth });
         }
         let mut query = Map::from_iter([("kind".to_owned(), json!("fit"))]);
         query.insert("model".into(), self.of.name.into());
@@ -216,16 +171,94 @@ impl Fit {
         query.retain(|_, value| !value.is_null());
         let named = (self.of.name, self.of.title);
         let described = self.options.methods.then(|| methods::instrument(instrument, is_pile_up));
-        let has_response = self.options.irf.is_some() || self.options.irf_channel.is_some();
-        let instead = if is_decay && !has_response { NO_RESPONSE } else { "" };
-        let of =
-            FitOf { axis, labels, is_ratio, is_logarithmic, named, instead, described, progress };
-        let mut fitted = of.answer(answer, query.into(), all);
+        let instead = match &instrument.response {
+            None if self.of.name == "decay" => NO_RESPONSE,
+            Some(ResponseOf::Auto) => NO_GAUSSIAN,
+            _ => "",
+        };
+        let of = FitOf {
+            axis,
+            labels,
+            is_ratio,
+            is_logarithmic,
+            named,
+            instead,
+            described,
+            notes,
+            progress,
+        };
+        let mut fitted = of.answer(answer, query.into(), all)?;
         let mut stated = self.stated()?;
         stated.insert("model".into(), self.of.name.into());
         fitted.provenance.fit = Some(stated);
         Ok(fitted)
     }
+
+    /// Returns the values as they are fitted: with the pulses that each bin can see, in the range that is asked for, and without the
+    /// response that is left out.
+    fn prepared(
+        &self,
+        mut observed: Observed,
+        axis: Axis,
+        instrument: &Instrument,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Prepared, Error> {
+        let is_decay = self.of.name == "decay";
+        let is_corrected = self.options.pile_up.as_deref() != Some("ignored");
+        let pulses = instrument.period.filter(|_| is_decay).zip(observed.live_s);
+        let seen = pulses
+            .and_then(|(period, live_s)| first_photons(&observed.data, live_s / period, period));
+        let (seen, per_pulse) = seen.unzip();
+        let is_corrected = seen.is_some() && is_corrected;
+        observed.data.exposure = seen.filter(|_| is_corrected).or(observed.data.exposure);
+        if let Some((from, to)) = self.between(axis)? {
+            observed.data = observed.data.between(from, to)?;
+        }
+        if is_decay {
+            observed.data.width()?;
+        }
+        let (mut from, mut error) = (None, None);
+        if let Some(ResponseOf::Tail) = instrument.response {
+            match of_series(after_response(&observed.data, instrument.period, stop))? {
+                Ok((data, end)) => {
+                    observed.data = data;
+                    from = Some(end);
+                }
+                Err(of) => error = Some(of),
+            }
+        }
+        let per_pulse = per_pulse.unwrap_or(0.0);
+        Ok(Prepared { observed, from, per_pulse, is_corrected, error })
+    }
+}
+
+/// The values of one series as they are fitted.
+struct Prepared {
+    observed: Observed,
+    /// Where the response ended that is left out.
+    from: Option<f64>,
+    /// Photons a pulse, and whether those that others hide are corrected for.
+    per_pulse: f64,
+    is_corrected: bool,
+    /// Why there is no fit.
+    error: Option<FitError>,
+}
+
+/// Returns an error that leaves the fits of other series as they are, in place of failing.
+fn of_series<T>(result: Result<T, FitError>) -> Result<Result<T, FitError>, Error> {
+    match result {
+        Err(error) if !is_of_series(&error) => Err(error.into()),
+        result => Ok(result),
+    }
+}
+
+/// Returns the beginning of a note that names a series.
+fn of_series_named(of: &SeriesOf) -> String {
+    let channels = |group: &[u16]| {
+        let group = group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+        format!("channel {group}")
+    };
+    of.name(channels).map_or_else(String::new, |name| format!("{name}: "))
 }
 
 /// Says how much pile-up changes the lifetimes: those of the corrected fit are compared with those of the uncorrected one.
@@ -256,13 +289,35 @@ struct FitOf<'a> {
     instead: &'static str,
     /// The instrument and the method of the fits, if they are described for a publication.
     described: Option<String>,
+    /// Notes on the series.
+    notes: Vec<String>,
     progress: &'a dyn Progress,
 }
 
 impl FitOf<'_> {
-    fn answer(self, answer: &Answer, query: Value, all: Vec<FittedOne>) -> Answer {
+    fn answer(
+        mut self,
+        answer: &Answer,
+        query: Value,
+        all: Vec<FittedOne>,
+    ) -> Result<Answer, Error> {
+        if all.iter().all(|one| one.fitted.is_err()) {
+            let error = all.into_iter().find_map(|one| one.fitted.err());
+            return Err(error.unwrap_or(FitError::Empty).into());
+        }
         for FittedOne { observed, fitted, .. } in &all {
-            self.note(observed, fitted);
+            let of = of_series_named(&observed.of);
+            match fitted {
+                Ok(fitted) => self.note(&of, fitted),
+                Err(error) => self.notes.push(format!("{of}no fit: {error}")),
+            }
+        }
+        for note in self.notes.iter().take(TOLD) {
+            self.progress.note(note);
+        }
+        if let Some(more) = self.notes.len().checked_sub(TOLD).filter(|more| *more > 0) {
+            let more = counted(more as u64, "note");
+            self.progress.note(&format!("{more} more of other channels or regions"));
         }
         if matches!(&answer.figure, Some(FigureKind::Scan { is_time: true, .. })) {
             self.progress.note(
@@ -270,35 +325,9 @@ impl FitOf<'_> {
                  peak is wider by the window",
             );
         }
-        let words = all.iter().map(|FittedOne { fitted, .. }| {
-            let Fitted {
-                deviance,
-                deviance_expected,
-                deviance_spread,
-                degrees,
-                significance,
-                ..
-            } = fitted;
-            let found = significance.as_ref().map(|of| {
-                let Significance { name, against, sigmas, .. } = of;
-                let no = if *sigmas < FOUND { "no " } else { "" };
-                format!("{no}{name} against {against}: {sigmas:.1} sigmas; ")
-            });
-            let found = found.unwrap_or_default();
-            let (correlated, intervals) = (correlated(fitted), intervals(fitted));
-            format!(
-                "{found}deviance {deviance:.1}, {deviance_expected:.1} ± {deviance_spread:.1} expected \
-                 ({degrees} degrees of freedom){intervals}{correlated}"
-            )
-        });
-        let header = format!(
-            "fit of {}: {}; {}",
-            self.named.0,
-            words.collect::<Vec<_>>().join(", "),
-            answer.header
-        );
-        let rows = self.rows(&all).with_names(&answer.run.names);
-        let series = all.into_iter().map(drawn).collect();
+        let header = format!("fit of {}: {}; {}", self.named.0, words(&all), answer.header);
+        let rows = rows(self.axis, &all).with_names(&answer.run.names);
+        let series = all.into_iter().filter_map(drawn).collect();
         let figure = FigureKind::Fit {
             title: self.named.1.to_owned(),
             labels: self.labels.clone(),
@@ -307,7 +336,7 @@ impl FitOf<'_> {
             is_logarithmic: self.is_logarithmic,
             series,
         };
-        Answer {
+        Ok(Answer {
             header,
             query,
             run: answer.run.clone(),
@@ -316,26 +345,25 @@ impl FitOf<'_> {
             total: None,
             provenance: answer.provenance.clone(),
             figure: Some(figure),
-        }
+        })
     }
 
     /// Notes what a reader of the numbers has to know.
-    fn note(&self, observed: &Observed, fitted: &Fitted) {
-        let group = observed.group.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
-        let of = if group.is_empty() { group } else { format!("channel {group}: ") };
+    fn note(&mut self, of: &str, fitted: &Fitted) {
+        let mut note = |text: String| self.notes.push(format!("{of}{text}"));
         if let Some(Significance { name, sigmas, amplitude, limit: Some(limit), .. }) =
             &fitted.significance
         {
-            self.progress.note(&format!(
-                "{of}no {name}: its significance, with the search for its place, is {sigmas:.2} standard deviations, below {FOUND}; \
+            note(format!(
+                "no {name}: its significance, with the search for its place, is {sigmas:.2} standard deviations, below {FOUND}; \
                  {amplitude} is below {limit:.4} at 95 %. The values are those of a fit without it"
             ));
         }
         if let Some(Significance { name, sigmas, amplitude, .. }) = &fitted.significance
             && (FOUND..CLEAR).contains(sigmas)
         {
-            self.progress.note(&format!(
-                "{of}{name} of {sigmas:.2} standard deviations: what a search finds below {CLEAR} is too large on average. The interval of \
+            note(format!(
+                "{name} of {sigmas:.2} standard deviations: what a search finds below {CLEAR} is too large on average. The interval of \
                  {amplitude} allows for this; numbers that follow from several parameters have no errors"
             ));
         }
@@ -345,9 +373,7 @@ impl FitOf<'_> {
         let open = fitted.parameters.iter().filter(|of| is_open(of)).map(|of| &*of.name);
         let open = open.collect::<Vec<_>>().join(", ");
         if !open.is_empty() && !fitted.is_misfit() {
-            self.progress.note(&format!(
-                "{of}the counts do not determine {open}: fix some, or fit a simpler model"
-            ));
+            note(format!("the counts do not determine {open}: fix some, or fit a simpler model"));
         }
         if fitted.is_off() {
             let errors = if fitted.is_misfit() {
@@ -355,85 +381,42 @@ impl FitOf<'_> {
             } else {
                 "errors are too small then"
             };
-            self.progress.note(&format!(
-                "{of}the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {:.0} are expected; {errors}. The \
+            note(format!(
+                "the model does not describe the counts: the deviance is {:.0}, and {:.0} ± {:.0} are expected; {errors}. The \
                  residuals in the figure (--plot) show where{}",
                 fitted.deviance, fitted.deviance_expected, fitted.deviance_spread, self.instead
             ));
         }
         if let Some(with) = &self.described {
-            self.progress.note(&format!("{of}{}", methods::sentence(self.named.1, with, fitted)));
+            note(methods::sentence(self.named.1, with, fitted));
         }
     }
+}
 
-    fn rows(&self, all: &[FittedOne]) -> Table {
-        let mut table = Table::default();
-        let Some(first) = all.first() else { return table };
-        if let Some((key, cell)) = &first.observed.key {
-            let cells: Vec<Cell> = all
-                .iter()
-                .map(|one| {
-                    one.observed.key.as_ref().map_or(Cell::Missing, |(_, cell)| cell.clone())
-                })
-                .collect();
-            let is_list = matches!(cell, Cell::List(_));
-            let column = Column::of_cells(*key, CellType::Channel, cells.into());
-            table = table.with(Column { is_list, ..column }.key());
-        }
-        let numbers = first.fitted.parameters.len() + first.fitted.derived.len();
-        for number in 0..numbers {
-            let of = |one: &FittedOne| {
-                let both = one.fitted.parameters.iter().chain(&one.fitted.derived);
-                both.clone().nth(number).cloned()
-            };
-            let Some(named) = of(first) else { continue };
-            let (key, unit) = match named.quantity {
-                Quantity::Place => (self.axis.key(&named.name), self.axis.unit()),
-                Quantity::Value | Quantity::Ratio => (named.name.clone(), Unit::None),
-            };
-            let err_key = format!("{key}_err");
-            let value = |one: &FittedOne| of(one).filter(|of| !of.is_absent).map(|of| of.value);
-            let values: Vec<Option<f64>> = all.iter().map(value).collect();
-            let errors: Vec<Option<f64>> = all.iter().map(|one| of(one)?.err).collect();
-            let ends: [fn((f64, f64)) -> f64; 2] = [|(low, _)| low, |(_, high)| high];
-            let ends = ends.map(|end| -> Vec<Option<f64>> {
-                all.iter().map(|one| of(one)?.interval.map(end)).collect()
-            });
-            let value = Column::floats(key.clone(), values.into());
-            let value = value.heading(named.name.clone()).unit(unit);
-            let [low_key, high_key] = ["low", "high"].map(|end| format!("{key}_{end}"));
-            let value = value.err(err_key.clone()).ends(low_key.clone(), high_key.clone());
-            table = table.with(value).with(Column::floats(err_key, errors.into()).hidden());
-            for (key, values) in [low_key, high_key].into_iter().zip(ends) {
-                table = table.with(Column::floats(key, values.into()).hidden());
-            }
-        }
-        if let Some(amplitude) =
-            first.fitted.significance.as_ref().map(|of| format!("{}_limit", of.amplitude))
-        {
-            let column = |value: fn(&Significance) -> Option<f64>| {
-                let of = |one: &FittedOne| one.fitted.significance.as_ref().and_then(value);
-                Cells::from(all.iter().map(of).collect::<Vec<_>>())
-            };
-            table = table
-                .with(Column::floats(amplitude, column(|of| of.limit)))
-                .with(Column::floats("sigmas", column(|of| Some(of.sigmas))).unit(Unit::Brief))
-                .with(
-                    Column::floats("likelihood_ratio", column(|of| Some(of.likelihood_ratio)))
-                        .hidden(),
-                );
-        }
-        let of = |value: fn(&Fitted) -> Option<f64>| -> Cells<Option<f64>> {
-            all.iter().map(|one| value(&one.fitted)).collect::<Vec<_>>().into()
-        };
-        let degrees: Vec<u64> = all.iter().map(|one| one.fitted.degrees as u64).collect();
-        let ratio = Column::floats("deviance_ratio", of(Fitted::deviance_ratio));
-        table
-            .with(Column::floats("deviance", of(|of| Some(of.deviance))).hidden())
-            .with(Column::floats("deviance_expected", of(|of| Some(of.deviance_expected))).hidden())
-            .with(Column::counts("degrees", Cells::from(degrees)).hidden())
-            .with(ratio.heading("deviance/expected").unit(Unit::Brief))
+/// Says how well the model describes the counts of each series; of many, their range.
+fn words(all: &[FittedOne]) -> String {
+    let fits: Vec<&Fitted> = all.iter().filter_map(FittedOne::fitted).collect();
+    if fits.len() > TOLD {
+        let ratios = || fits.iter().filter_map(|of| of.deviance_ratio());
+        let (low, high) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+        return format!("{} fits, deviance/expected {low:.3} to {high:.3}", fits.len());
     }
+    let words = fits.into_iter().map(|fitted| {
+        let Fitted { deviance, deviance_expected, deviance_spread, degrees, significance, .. } =
+            fitted;
+        let found = significance.as_ref().map(|of| {
+            let Significance { name, against, sigmas, .. } = of;
+            let no = if *sigmas < FOUND { "no " } else { "" };
+            format!("{no}{name} against {against}: {sigmas:.1} sigmas; ")
+        });
+        let found = found.unwrap_or_default();
+        let (correlated, intervals) = (correlated(fitted), intervals(fitted));
+        format!(
+            "{found}deviance {deviance:.1}, {deviance_expected:.1} ± {deviance_spread:.1} expected \
+             ({degrees} degrees of freedom){intervals}{correlated}"
+        )
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Says why intervals stand in place of errors.
@@ -460,27 +443,4 @@ fn correlated(fitted: &Fitted) -> String {
     });
     let pairs = pairs.collect::<Vec<_>>().join(", ");
     if pairs.is_empty() { pairs } else { format!("; errors are correlated: {pairs}") }
-}
-
-/// Returns the values and the curve as they are drawn.
-fn drawn(one: FittedOne) -> FittedSeries {
-    let FittedOne { observed: Observed { group, data, .. }, fitted, smooth } = one;
-    let values = (0..data.bins.len()).map(|k| {
-        let exposure = data.exposure(k);
-        let err = data.noise.err(k).unwrap_or_else(|| data.values[k].max(1.0).sqrt());
-        (exposure > 0.0).then(|| [data.values[k] / exposure, err / exposure])
-    });
-    let values = values.collect();
-    let of_bins = fitted.curve.iter().zip(&data.bins).enumerate().map(|(k, (mean, bin))| {
-        let exposure = data.exposure(k);
-        (bin.from, bin.to, (exposure > 0.0).then(|| mean / exposure))
-    });
-    let curve = smooth.unwrap_or_else(|| of_bins.collect());
-    FittedSeries {
-        group,
-        values,
-        curve,
-        bins: data.bins.iter().map(|bin| (bin.from, bin.to)).collect(),
-        residuals: fitted.residuals,
-    }
 }

@@ -95,13 +95,15 @@ pub const FIT_TYPES: [FitType; 6] = [
         others: &["lifetime", "exponential", "tcspc"],
         title: "Fit of a decay",
         summary: "Fit one to three exponentials over a background",
-        details: "Parameters: photons and tau of each exponential, background in counts a bin; with an instrument response also \
-                  shift, how much later the decay is than the response. Without a response, fit from some time after the pulse \
-                  with --between.",
+        details: "Parameters: photons and tau of each exponential, background in counts a bin; with a measured instrument response \
+                  also shift, how much later the decay is than the response, and with --irf auto the centre and the fwhm of a \
+                  Gaussian. Without a response, fit from some time after the pulse with --between. Of an image, the decay of \
+                  each region of a --mask is fitted.",
         own: &DECAY,
         examples: &[
             "--between 3ns..40ns micro 1 run/",
             "--exponentials 2 --irf-channel 2 micro 1 run/",
+            "--irf auto image --mask cells.tif scan.ptu",
             "histogram 3,15 --bin 100ps --range 0ns..50ns run/",
         ],
     },
@@ -167,7 +169,8 @@ const DECAY: [RequestOption; 5] = [
     RequestOption::new(
         "irf",
         ValueType::Path("PATH"),
-        "Instrument response: a run, asked like the decay, or a text file with one count a bin",
+        "Instrument response: a run, asked like the decay, a text file with one count a bin, auto (a Gaussian at the rise) or tail \
+         (only photons after it are used) [default: none]",
     ),
     RequestOption::new(
         "irf_channel",

@@ -1,15 +1,23 @@
 //! A fit in a sentence for the methods of a publication: model, noise, fixed parameters, errors, deviance and the
 //! version of tagq.
 
-use tagq_fit::{Fitted, Significance};
+use tagq_fit::{Fitted, Significance, lifetimes::ResponseOf};
 
 use super::request::Instrument;
 
 /// Says what a decay is fitted with.
 pub(super) fn instrument(of: &Instrument, is_pile_up: bool) -> String {
-    let response = " with the measured response of the instrument, whose counting error is part of the errors (200 Poisson draws)";
+    let response = match of.response {
+        None => "",
+        Some(ResponseOf::Measured(_)) => {
+            " with the measured response of the instrument, whose counting error is part of the errors (200 Poisson draws)"
+        }
+        Some(ResponseOf::Auto) => " with a Gaussian response of the instrument, fitted with it",
+        Some(ResponseOf::Tail) => {
+            ", from three standard deviations after a Gaussian response of the instrument on,"
+        }
+    };
     let pile_up = ", corrected for pile-up (Coates)";
-    let response = if of.response.is_some() { response } else { "" };
     let pile_up = if is_pile_up { pile_up } else { "" };
     format!("{response}{pile_up}")
 }

@@ -2,10 +2,11 @@
 //!
 //! A bin of 120 counts with a g2 of 1.2 has the exposure 100, the expected counts. A bin of a trace with 20 counts at
 //! 10 Hz was live for 2 s; bins that are cut are left out. Fits are of counts, never of ratios, because the noise of
-//! counts is known.
+//! counts is known. The decay of a region is one row: its list of counts.
 
-use tagq_ask::{Answer, Cell, FigureKind, Table, Unit};
+use tagq_ask::{Answer, Cell, FigureKind, SeriesOf, Table, Unit};
 use tagq_fit::{Bin, Data, Noise};
+use tagq_query::Bins;
 use tagq_run::RequestError;
 use tagq_store::{Duration, Tick};
 
@@ -20,13 +21,14 @@ pub(super) enum Axis {
     Number,
 }
 
-/// The values of one channel or group.
+/// The values of one channel, group or region.
 #[derive(Debug)]
 pub(super) struct Observed {
-    /// The cell that distinguishes its rows, with the key of its column.
-    pub key: Option<(&'static str, Cell)>,
-    /// The channels.
-    pub group: Vec<u16>,
+    /// The cells that distinguish its rows, with the keys of their columns.
+    pub keys: Vec<(&'static str, Cell)>,
+    pub of: SeriesOf,
+    /// The live time, in seconds, of its detectors together; `None` if it is not known.
+    pub live_s: Option<f64>,
     pub data: Data,
 }
 
@@ -130,9 +132,15 @@ impl AllObserved {
                 }
                 Ok(Self { axis, labels, is_ratio: false, is_logarithmic: false, series })
             }
-            _ => Err(RequestError::options(&["bin", "trace", "by", "pulsed"], 
+            Some(FigureKind::Regions { micro: Some((bins, unit)), .. }) => {
+                let labels = ["micro time", "photons per bin"].map(str::to_owned);
+                let series = of_regions(answer, bins, *unit);
+                Ok(Self { axis: Axis::Time(*unit), labels, is_ratio: false, is_logarithmic: false, series })
+            }
+            _ => Err(RequestError::options(&["bin", "trace", "by", "pulsed", "mask", "micro"], 
                 "a fit needs one value for each bin of time or of a setting: rates and coincidences need `bin`, or a scan; micro, \
-                 histogram and g2 have bins, without `trace`, `by` and `pulsed`"
+                 histogram and g2 have bins, without `trace`, `by` and `pulsed`; an image has decays of the regions of a `mask`, \
+                 with `micro`"
                     .into(),
             ).into()),
         }
@@ -149,6 +157,48 @@ fn trace_bins(answer: &Answer, width_s: Option<f64>) -> Vec<(f64, f64)> {
         (start, start + length.unwrap_or(0.0))
     };
     starts.into_iter().enumerate().map(bin).collect()
+}
+
+/// Returns the decay of each region of an image.
+fn of_regions(answer: &Answer, bins: &Bins, unit: Tick) -> Vec<Observed> {
+    let rows = &answer.rows;
+    // Half a tick before the first one of a bin.
+    let edge = |at: usize| unit.seconds_of(2 * i128::from(bins.edge(at)) - 1) / 2.0;
+    let bins: Vec<Bin> =
+        (0..bins.count()).map(|bin| Bin { from: edge(bin), to: edge(bin + 1) }).collect();
+    let keys = ["frame", "channel", "label"].into_iter();
+    let keys: Vec<_> = keys.filter_map(|key| Some((key, rows.get(key)?))).collect();
+    // The photons of all detectors are added up where no column tells them apart.
+    let added = match rows.get("channel") {
+        Some(_) => 1,
+        None => answer.query["photons"].as_array().map_or(1, Vec::len),
+    };
+    let dwell = rows.numbers("dwell_s");
+    let decays = rows.get("micro_counts").into_iter().flat_map(|column| column.cells.iter());
+    let one = |(row, decay): (usize, Cell)| {
+        let keys: Vec<_> = keys.iter().map(|(key, column)| (*key, column.cells.at(row))).collect();
+        let integer = |name: &str| {
+            keys.iter().find_map(|(key, cell)| match cell {
+                Cell::Integer(of) if *key == name => Some(*of),
+                _ => None,
+            })
+        };
+        let of = SeriesOf::Region {
+            frame: integer("frame"),
+            channel: keys.iter().find_map(|(_, cell)| cell.group().first().copied()),
+            label: integer("label").unwrap_or_default(),
+        };
+        let values = match decay {
+            Cell::List(counts) => {
+                counts.iter().map(|count| count.number().unwrap_or_default()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let live_s = dwell.get(row).copied().flatten().map(|dwell| dwell * added as f64);
+        let data = Data { bins: bins.clone(), values, noise: Noise::Poisson, exposure: None };
+        Observed { keys, of, live_s, data }
+    };
+    decays.enumerate().map(one).collect()
 }
 
 /// Returns the live time of each bin of a trace: its count over its rate, or what follows from the error of the rate of none.
@@ -179,16 +229,18 @@ fn of_counts(answer: &Answer, bins: &[(f64, f64)], live: &[Option<f64>]) -> Vec<
         if own.is_none() && !live.is_empty() {
             continue;
         }
-        let cell = key.map(|(key, column)| (key, column.cells.at(row)));
-        let at = series.iter().rposition(|of| of.key == cell).unwrap_or_else(|| {
-            let group = cell.as_ref().map_or(Vec::new(), |(_, cell)| cell.group());
+        let keys: Vec<_> = key.iter().map(|(key, column)| (*key, column.cells.at(row))).collect();
+        let at = series.iter().rposition(|of| of.keys == keys).unwrap_or_else(|| {
+            let group = keys.first().map_or(Vec::new(), |(_, cell)| cell.group());
+            let of = if group.is_empty() { SeriesOf::All } else { SeriesOf::Channels(group) };
+            let live_s = Some(answer.run.live_s);
             let data = Data {
                 bins: Vec::new(),
                 values: Vec::new(),
                 noise: Noise::Poisson,
                 exposure: None,
             };
-            series.push(Observed { key: cell, group, data });
+            series.push(Observed { keys, of, live_s, data });
             series.len() - 1
         });
         let data = &mut series[at].data;
@@ -244,7 +296,8 @@ fn of_ratio(answer: &Answer, bins: Vec<(f64, f64)>) -> Result<Observed, Error> {
         return Err(RequestError::Invalid("g2 is defined in no bin".into()).into());
     }
     data.exposure = Some(exposure);
-    Ok(Observed { key: None, group: Vec::new(), data })
+    let (of, live_s) = (SeriesOf::All, Some(answer.run.live_s));
+    Ok(Observed { keys: Vec::new(), of, live_s, data })
 }
 
 /// Returns the covariances of counts from blocks, or their variances if the answer has no more.

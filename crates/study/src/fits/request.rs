@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use tagq_ask::{requests::Channel, requests::OptionValues, requests::options};
+use tagq_ask::requests::{Channel, OptionValues, ResponseAsked, ResponseSource, options};
 use tagq_fit::{
     Intervals, Model, Settings,
+    lifetimes::ResponseOf,
     models::{
-        Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak,
-        Response, Sine,
+        Correlation, Decay, Diffusion, Dip, DipShape, EXPONENTIALS_MAX, Emission, KAPPA, Peak, Sine,
     },
 };
 use tagq_run::{RequestError, serde_as_text};
@@ -36,9 +36,9 @@ pub struct FitOptions {
     /// Number of exponentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exponentials: Option<Exponentials>,
-    /// The run or the file with the response of the instrument.
+    /// The response of the instrument.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub irf: Option<String>,
+    pub irf: Option<ResponseAsked>,
     /// The channel with the response of the instrument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irf_channel: Option<Channel>,
@@ -118,7 +118,7 @@ impl TryFrom<Value> for Exponentials {
 /// The response of the instrument and the period of its pulses, which a decay is fitted with.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Instrument {
-    pub response: Option<Response>,
+    pub response: Option<ResponseOf>,
     /// The period of the pulses in seconds.
     pub period: Option<f64>,
 }
@@ -253,7 +253,14 @@ impl Fit {
                 .into());
             }
         }
-        Ok(Self { of, options })
+        let fit = Self { of, options };
+        fit.response()?;
+        Ok(fit)
+    }
+
+    /// Returns where the response of the instrument is.
+    pub(super) fn response(&self) -> Result<Option<ResponseSource<'_>>, Error> {
+        Ok(ResponseSource::of(self.options.irf.as_ref(), self.options.irf_channel.as_ref())?)
     }
 
     /// Returns its options as a user would state them.
@@ -337,8 +344,15 @@ impl Fit {
         let options = &self.options;
         Ok(match self.of.name {
             "decay" => {
-                let Instrument { response, period } = instrument.clone();
-                Box::new(Decay::new(exponentials, response, period)?)
+                let period = instrument.period;
+                Box::new(match &instrument.response {
+                    Some(ResponseOf::Auto) => Decay::with_gaussian(exponentials, period)?,
+                    Some(ResponseOf::Measured(response)) => {
+                        Decay::new(exponentials, Some((**response).clone()), period)?
+                    }
+                    // The response is left out.
+                    None | Some(ResponseOf::Tail) => Decay::new(exponentials, None, period)?,
+                })
             }
             "g2" => {
                 let jitter =

@@ -13,17 +13,19 @@ use tagq_fit::{
     lifetimes::{FEW, FoundResponse, Lifetime, Lifetimes, Phasor, Reference, ResponseOf},
 };
 use tagq_query::{Bins, Image as Query, PixelCounts};
-use tagq_run::{Channel, OpenOptions, RequestError, Silent, counted, open};
+use tagq_run::{Channel, RequestError, Run, counted};
 use tagq_store::Tick;
 
 use super::{
     super::{
         context::QueryContext,
-        instrument::{counted_response, is_response_text, response_of, response_of_text},
+        instrument::{
+            ResponseAsked, ResponseSource, ask_response, counted_response, response_of,
+            response_of_text,
+        },
         kind::{self, Resolved},
-        micro::micro_tick,
     },
-    request::{Image, LIFETIME_PHOTONS, LifetimeMethod, PixelResponse},
+    request::{Image, LIFETIME_PHOTONS, LifetimeMethod},
 };
 use crate::{
     answer::Answer,
@@ -195,9 +197,8 @@ impl Image {
         let &Decays { counts, stride, ref areas, .. } = decays;
         let pixels = || counts.chunks_exact(stride).map(PixelCounts);
         let pooled = pooled((bins, unit), pixels());
-        let response = self.response(all, (bins, unit), &pooled)?;
-        let reference =
-            self.reference(all, (bins, unit), &pooled, (period.unwrap_or(0.0), harmonic))?;
+        let response = self.response(all, bins, &pooled)?;
+        let reference = self.reference(all, bins, &pooled, (period.unwrap_or(0.0), harmonic))?;
         let photons: Vec<u64> = pixels().map(|pixel| pixel.count()).collect();
         let method = match method {
             LifetimeMethod::Auto if typical(&photons) < FEW => LifetimeMethod::Mean,
@@ -300,7 +301,7 @@ impl Image {
             let what = ": phasors are at a harmonic of the pulses, and the file states no period";
             return Err(RequestError::missing("pulse_period", what).into());
         }
-        if is_phasor && self.irf == Some(PixelResponse::Tail) {
+        if is_phasor && self.irf == Some(ResponseAsked::Tail) {
             let reason = "phasors need the photons of the whole period; `irf` tail leaves some out";
             return Err(RequestError::options(&["irf", "lifetime"], reason.into()).into());
         }
@@ -311,78 +312,49 @@ impl Image {
     fn response(
         &self,
         all: &[Resolved<'_, Query>],
-        bins: (&Bins, Tick),
+        bins: &Bins,
         pooled: &Data,
     ) -> Result<ResponseOf, Error> {
-        match (&self.irf, &self.irf_channel) {
-            (Some(PixelResponse::Auto | PixelResponse::Tail), Some(_)) => {
-                let reason =
-                    "`irf_channel` is a response that is measured; leave `irf` out, or name a run";
-                return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
-            }
-            (None | Some(PixelResponse::Auto), None) => return Ok(ResponseOf::Auto),
-            (Some(PixelResponse::Tail), None) => return Ok(ResponseOf::Tail),
-            _ if self.reference_lifetime.is_some() => return Ok(ResponseOf::Auto),
-            (Some(PixelResponse::At(_)), _) | (None, Some(_)) => {}
+        match ResponseSource::of(self.irf.as_ref(), self.irf_channel.as_ref())? {
+            None | Some(ResponseSource::Found) => return Ok(ResponseOf::Auto),
+            Some(ResponseSource::LeftOut) => return Ok(ResponseOf::Tail),
+            Some(_) if self.reference_lifetime.is_some() => return Ok(ResponseOf::Auto),
+            Some(ResponseSource::Text(_) | ResponseSource::Counted(..)) => {}
         }
-        let response = match self.response_source(all, bins, Vec::new())? {
-            ResponseSource::Text(path) => response_of(&response_of_text(path, pooled)?)?,
-            ResponseSource::Counted(answer) => counted_response(&answer)?,
+        let response = match self.response_counts(all, bins, Vec::new())? {
+            ResponseCounts::Text(path) => response_of(&response_of_text(path, pooled)?)?,
+            ResponseCounts::Counted(answer) => counted_response(&answer, pooled)?,
         };
         Ok(ResponseOf::Measured(Box::new(response)))
     }
 
-    /// Returns where a measured response is: a text, or counts of the channel that is asked for, else of `channels`, of a run.
-    pub(super) fn response_source(
+    /// Returns the counts of a measured response: those of a text, or of the channel that is asked for, else of `channels`, of a run.
+    pub(super) fn response_counts(
         &self,
         all: &[Resolved<'_, Query>],
-        (bins, unit): (&Bins, Tick),
+        bins: &Bins,
         channels: Vec<Channel>,
-    ) -> Result<ResponseSource<'_>, Error> {
-        let Resolved { run, context, .. } = all[0];
-        let path = match &self.irf {
-            Some(PixelResponse::At(path)) => Some(Path::new(path)),
-            None | Some(PixelResponse::Auto | PixelResponse::Tail) => None,
-        };
-        if let Some(path) = path.filter(|path| is_response_text(path)) {
-            if self.irf_channel.is_some() {
-                let reason = "`irf_channel` is a channel of a run, and `irf` is a file of counts; leave one out";
-                return Err(RequestError::options(&["irf", "irf_channel"], reason.into()).into());
-            }
-            return Ok(ResponseSource::Text(path));
-        }
-        let channels = self.irf_channel.clone().map_or(channels, |channel| vec![channel]);
+    ) -> Result<ResponseCounts<'_>, Error> {
+        let (path, channel) =
+            match ResponseSource::of(self.irf.as_ref(), self.irf_channel.as_ref())? {
+                Some(ResponseSource::Text(path)) => return Ok(ResponseCounts::Text(path)),
+                Some(ResponseSource::Counted(path, channel)) => (path, channel),
+                None | Some(ResponseSource::Found | ResponseSource::LeftOut) => (None, None),
+            };
+        let channels = channel.map_or(channels, |channel| vec![channel.clone()]);
         let request = self.micro_times_of(bins, channels)?;
-        let answer = if let Some(path) = path {
-            let options =
-                OpenOptions { tick: Some(run.store().manifest().tick), ..OpenOptions::default() };
-            let opened = open(path, &options, context.progress)?;
-            if micro_tick(&opened)? != unit {
-                let reason =
-                    format!("{}: its micro times have another unit than the image", path.display());
-                return Err(RequestError::options(&["irf"], reason).into());
-            }
-            kind::sum(&request, &[(&opened, &quiet(context))], None)?.0
-        } else {
-            let contexts: Vec<_> = all.iter().map(|of| quiet(of.context)).collect();
-            let runs: Vec<_> = all.iter().map(|of| of.run).zip(&contexts).collect();
-            kind::sum(&request, &runs, None)?.0
-        };
-        Ok(ResponseSource::Counted(Box::new(answer)))
+        let runs: Vec<_> = all.iter().map(|of| (of.run, of.context)).collect();
+        let ask = |runs: &[(&Run, &QueryContext<'_>)]| Ok(kind::sum(&request, runs, None)?.0);
+        Ok(ResponseCounts::Counted(Box::new(ask_response(path, &runs, ask)?)))
     }
 }
 
-/// Where the counts of a response are.
-pub(super) enum ResponseSource<'a> {
+/// The counts of a measured response.
+pub(super) enum ResponseCounts<'a> {
     /// In a text file.
     Text(&'a Path),
     /// In an answer.
     Counted(Box<Answer>),
-}
-
-/// Returns the context of a question whose notes the image had.
-fn quiet<'a>(context: &QueryContext<'a>) -> QueryContext<'a> {
-    QueryContext { progress: &Silent, intervals: None, windows: None, ..*context }
 }
 
 impl PixelLifetimes {

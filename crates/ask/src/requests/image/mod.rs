@@ -14,7 +14,7 @@ mod request;
 mod stated;
 mod used;
 
-pub use request::{IMAGE, Image, PixelResponse, ScanPath, SineOf, Together};
+pub use request::{IMAGE, Image, ScanPath, SineOf, Together};
 
 use std::str::FromStr;
 
@@ -346,9 +346,13 @@ impl RequestKind for Image {
             if query.regions.is_some() { "regions" } else { "pixels" },
             first.tick()
         );
+        let decays = match (&query.micro, unit) {
+            (PixelMicro::Bins(bins), Some(unit)) if self.micro => Some((bins.clone(), unit)),
+            _ => None,
+        };
         let (figure, rows) = if let Some(regions) = &query.regions {
             (
-                FigureKind::Regions { title: format!("{title} of regions"), value },
+                FigureKind::Regions { title: format!("{title} of regions"), value, micro: decays },
                 counts.regions_table(query, regions, first.tick(), &shown),
             )
         } else {

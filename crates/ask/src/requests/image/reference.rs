@@ -6,12 +6,14 @@
 use tagq_fit::{Data, Error as FitError, Noise, lifetimes::Reference};
 use tagq_query::{Bins, Image as Query};
 use tagq_run::{Channel, RequestError};
-use tagq_store::Tick;
 
 use super::{
-    super::{instrument::response_of_text, kind::Resolved},
-    lifetime::ResponseSource,
-    request::{Image, LifetimeMethod, PixelResponse},
+    super::{
+        instrument::{ResponseAsked, response_of_text},
+        kind::Resolved,
+    },
+    lifetime::ResponseCounts,
+    request::{Image, LifetimeMethod},
 };
 use crate::{answer::Answer, error::Error};
 
@@ -20,15 +22,15 @@ impl Image {
     pub(super) fn reference(
         &self,
         all: &[Resolved<'_, Query>],
-        (bins, unit): (&Bins, Tick),
+        bins: &Bins,
         pooled: &Data,
         (period, harmonic): (f64, u32),
     ) -> Result<Option<(Reference, f64)>, Error> {
         let Some(lifetime) = self.reference_lifetime_of(&all[0])? else { return Ok(None) };
         let photons = all[0].query.photons.iter().map(|&of| Channel::Number(of));
-        let decay = match self.response_source(all, (bins, unit), photons.collect())? {
-            ResponseSource::Text(path) => response_of_text(path, pooled)?,
-            ResponseSource::Counted(answer) => decay_of(&answer, pooled),
+        let decay = match self.response_counts(all, bins, photons.collect())? {
+            ResponseCounts::Text(path) => response_of_text(path, pooled)?,
+            ResponseCounts::Counted(answer) => decay_of(&answer, pooled),
         };
         let stop = || all[0].context.progress.is_cancelled();
         match Reference::new(&decay, lifetime, (period, harmonic), &stop) {
@@ -49,7 +51,7 @@ impl Image {
             let options = &["reference_lifetime", "lifetime"];
             return Err(RequestError::options(options, reason.into()).into());
         }
-        if !matches!(self.irf, Some(PixelResponse::At(_))) && self.irf_channel.is_none() {
+        if !matches!(self.irf, Some(ResponseAsked::At(_))) && self.irf_channel.is_none() {
             let reason = "`reference_lifetime` is that of a dye; name its run with `irf`";
             let options = &["reference_lifetime", "irf"];
             return Err(RequestError::options(options, reason.into()).into());

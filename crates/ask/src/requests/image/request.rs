@@ -7,6 +7,7 @@ use tagq_store::Duration;
 
 use crate::requests::{
     histogram::Reach,
+    instrument::ResponseAsked,
     options::{self, RequestOption, RequestType, ValueType},
     selection::{self, Selection},
 };
@@ -52,7 +53,7 @@ pub struct Image {
     /// The lifetime of each pixel.
     pub lifetime: Option<LifetimeMethod>,
     /// The response of the instrument; by default a Gaussian at the rise.
-    pub irf: Option<PixelResponse>,
+    pub irf: Option<ResponseAsked>,
     /// The channel with the response of the instrument.
     pub irf_channel: Option<Channel>,
     /// The response is that of a dye with this lifetime.
@@ -85,17 +86,6 @@ pub enum LifetimeMethod {
     Phasor,
     /// By the likelihood of an exponential over a background.
     Exp,
-}
-
-/// The response of the instrument.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PixelResponse {
-    /// A Gaussian at the rise.
-    Auto,
-    /// Only photons after it are used.
-    Tail,
-    /// That of a run, or of a text file.
-    At(String),
 }
 
 /// How lines are scanned.
@@ -378,33 +368,6 @@ impl Serialize for LifetimeMethod {
 impl<'de> Deserialize<'de> for LifetimeMethod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         options::choice(deserializer, &METHODS)
-    }
-}
-
-impl PixelResponse {
-    /// The name of [`Self::Auto`].
-    pub const AUTO: &str = "auto";
-    /// The name of [`Self::Tail`].
-    pub const TAIL: &str = "tail";
-}
-
-impl Serialize for PixelResponse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::Auto => Self::AUTO,
-            Self::Tail => Self::TAIL,
-            Self::At(path) => path,
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for PixelResponse {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match String::deserialize(deserializer)? {
-            name if name == Self::AUTO => Self::Auto,
-            name if name == Self::TAIL => Self::Tail,
-            path => Self::At(path),
-        })
     }
 }
 
