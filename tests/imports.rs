@@ -218,7 +218,9 @@ const FLOORS: [Floors; 16] = [
         floors: &[
             &["errors"],
             &["stream", "options", "waiting", "process", "saving"],
-            &["answer", "catalogue", "origin", "tags", "tuples"],
+            &["tags"],
+            &["lists"],
+            &["answer", "catalogue", "origin", "tuples"],
             &["run"],
             &["following", "making", "parts", "recording", "simulating", "tools"],
         ],

@@ -142,6 +142,15 @@ impl Fitted {
         self.is_off() && self.deviance > MISFIT * self.deviance_expected
     }
 
+    /// Returns the same with the bounds in place of values that are at them: a search stops near a bound.
+    pub(crate) fn at_bounds(mut self, parameters: &[Parameter]) -> Self {
+        for (of, parameter) in self.parameters.iter_mut().zip(parameters) {
+            let bound = parameter.bound_at(of.value).filter(|_| of.is_at_bound);
+            of.value = bound.unwrap_or(of.value);
+        }
+        self
+    }
+
     /// Returns a parameter, or a number that follows from parameters.
     pub fn get(&self, name: &str) -> Option<&Estimate> {
         self.parameters.iter().chain(&self.derived).find(|of| of.name == name)

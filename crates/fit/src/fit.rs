@@ -60,7 +60,7 @@ pub fn fit(
             return Err(Error::Cancelled);
         }
         match profiled {
-            ControlFlow::Break(fitted) => return Ok(fitted),
+            ControlFlow::Break(fitted) => return Ok(fitted.at_bounds(&model.parameters(data))),
             ControlFlow::Continue(start) => settings.start = start,
         }
     }

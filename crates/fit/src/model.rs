@@ -170,11 +170,16 @@ impl Parameter {
 
     /// Returns whether a value is at a bound.
     pub(crate) fn is_at_bound(&self, value: f64) -> bool {
+        self.bound_at(value).is_some()
+    }
+
+    /// Returns the bound at which a value is, up to what a search finds.
+    pub(crate) fn bound_at(&self, value: f64) -> Option<f64> {
         let size = if self.lower.is_finite() && self.upper.is_finite() {
             self.scale.min(self.upper - self.lower)
         } else {
             self.scale
         };
-        (value - self.lower).abs() < 1e-5 * size || (value - self.upper).abs() < 1e-5 * size
+        [self.lower, self.upper].into_iter().find(|bound| (value - bound).abs() < 1e-5 * size)
     }
 }
