@@ -161,7 +161,7 @@ fn cases() -> Vec<Value> {
         json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "min_photons": 13}),
         json!({"line": "3", "line_end": "4", "pixels": 4, "lines": 3, "bin_pixels": 3}),
         json!({
-            "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "mean", "irf": "tail",
+            "line": "3", "line_end": "4", "pixels": 4, "lines": 3, "lifetime": "exp", "irf": "tail",
             "pulse_period": "300t", "min_photons": 1,
         }),
     ]
