@@ -482,3 +482,18 @@ fn log_probability(simulated: &[f64], found: f64) -> f64 {
     let excess = simulated[..tail].iter().map(|of| of - from).sum::<f64>() / tail as f64;
     libm::log(TAIL) - (found - from) / excess.max(2.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exponential that continues 300 numbers below 6 is exp(-5,000) at 10,000: less than the least number above zero.
+    #[test]
+    fn a_probability_below_all_numbers_is_many_standard_deviations() {
+        let simulated: Vec<f64> = (0..300).map(|k| 6.0 - f64::from(k) / 50.0).collect();
+        let log = log_probability(&simulated, 10_000.0);
+        assert!((log / -5_000.0 - 1.0).abs() < 0.01, "{log}");
+        // A Gaussian at z has the logarithm -z²/2 - ln(z·√(2π)).
+        assert!((deviations(log) - 99.9).abs() < 0.2, "{}", deviations(log));
+    }
+}
