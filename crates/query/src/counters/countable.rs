@@ -8,6 +8,7 @@ use crate::{
     partial::{Partial, State},
     run::{
         counts::Counts,
+        facts::Facts,
         recording::Recording,
         scope::{Delay, Scope},
         time_range::TimeRange,
@@ -29,8 +30,9 @@ pub trait Countable: Sync {
     /// Returns the counts of no tag.
     fn nothing(&self) -> Counts;
 
-    /// Returns the pairs that it counts, if it counts nothing else: all pairs of two channels within a window.
-    fn pairs(&self) -> Option<Pairs<'_>> {
+    /// Returns the pairs that it counts in a run with these facts, if it counts nothing else: all pairs of two channels
+    /// within a window.
+    fn pairs(&self, _facts: &Facts) -> Option<Pairs<'_>> {
         None
     }
 
@@ -49,10 +51,10 @@ pub trait Countable: Sync {
 }
 
 /// Pairs of tags within a window.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Pairs<'a> {
     /// The two channels of each group.
-    pub groups: &'a [Vec<u16>],
+    pub groups: Vec<Vec<u16>>,
     /// The longest difference in ticks.
     pub window: i64,
     /// The delays of channels.

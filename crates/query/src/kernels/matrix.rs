@@ -3,6 +3,12 @@
 //! A later row of number 2 after a row of number 1 adds to the cell (2, 1); the count of the pair of numbers is the
 //! sum of both cells.
 
+/// Receives pairs of rows.
+pub(crate) trait TakePairs {
+    /// Takes the pair of a later and an earlier row, given their numbers; `apart` computes their distance.
+    fn take(&mut self, numbers: [u8; 2], apart: impl FnOnce() -> i64);
+}
+
 /// Counts of ordered pairs of dense numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Matrix {
@@ -44,5 +50,12 @@ impl Matrix {
     /// Returns the pairs of x and y in either order, x ≠ y.
     pub(crate) fn either(&self, x: u8, y: u8) -> u64 {
         self.get(x, y) + self.get(y, x)
+    }
+}
+
+impl TakePairs for Matrix {
+    #[inline]
+    fn take(&mut self, [later, earlier]: [u8; 2], _: impl FnOnce() -> i64) {
+        self.add(later, earlier, 1);
     }
 }

@@ -63,6 +63,7 @@ mod avx512;
 use avx512 as vbmi2;
 
 pub(crate) mod matrix;
+pub(crate) mod pair_bins;
 pub(crate) mod rows;
 pub(crate) mod sliding;
 mod two_lists;

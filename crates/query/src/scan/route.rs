@@ -21,6 +21,8 @@ pub(crate) const COLUMN_ROWS: usize = 1 << 18;
 pub(crate) const BUFFER_ROWS: usize = 1 << 16;
 /// Steps per row from which on window counts are faster than walking through the window of each tag.
 const GROUP_STEPS: usize = 2;
+/// The mean number of rows within reach up to which the differences of the pairs of many channels are counted together.
+pub(crate) const DIFFERENCES_WITHIN: f64 = 10.0;
 /// The cost of a pair that is counted by its difference, in steps of a merge of bin edges (benches/histogram.rs).
 const PAIR_STEPS: u64 = 4;
 /// The cost of such a pair, in cycles (AVX-512; 2.5 in 625 M pairs).
@@ -58,6 +60,8 @@ pub(crate) enum Work {
     Pair,
     /// The coincidences of the pairs of many channels.
     Pairs,
+    /// The differences of the pairs of many channels.
+    PairsInBins,
     /// The coincidences of groups of three or more channels.
     Groups {
         /// The number of channels of the smallest group.
@@ -149,6 +153,10 @@ impl Work {
         match self {
             Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
             Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
+            Self::PairsInBins => [
+                "differences of pairs, neighbours in the columns",
+                "differences of pairs, channels taken out",
+            ],
             Self::Groups { .. } => ["groups, in the columns", "groups, channels taken out"],
             Self::Heralds { once: false } => ["heralds", "heralds, channels taken out"],
             Self::Heralds { once: true } => {
@@ -196,6 +204,7 @@ impl Work {
             }
             // Most rows are in long chains from half a row within the window on.
             (Self::Heralds { .. }, CompareIn::Gaps) => 0.4,
+            (Self::PairsInBins, _) => DIFFERENCES_WITHIN,
             (Self::Differences, CompareIn::Gaps) => 4.0,
             // Of these rows, starts and stops alone count.
             (Self::Differences, CompareIn::Times | CompareIn::List) => 9.0,

@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Recording,
-    Rule, Scan, Scope, Simd, Source, TimeRange, Veto,
+    Rule, Scan, Scope, Simd, Source, TimeRange, Veto, WindowPlan, oracle,
 };
 use tagq_sampling::random_cases;
 use tagq_store::{Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer};
@@ -148,6 +148,71 @@ proptest! {
             for store in [&by_times, &by_gaps] {
                 let found = counts(&query, &Recording::of(store), &execution);
                 prop_assert_eq!(&found, &expected, "{:?} {}", simd, store.gaps().is_some());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(random_cases(400))]
+
+    #[test]
+    fn windows_counted_together_equal_the_oracle(
+        sources in sources(),
+        windows in prop::collection::vec(
+            (prop_oneof![3 => 0..300_i64, 1 => 65_400..65_700_i64], -400..400_i64),
+            1..6,
+        ),
+        delays in prop_oneof![2 => Just(vec![0; 3]), 1 => prop::collection::vec(-300..300_i64, 3)],
+        groups in prop::sample::select(vec![
+            Groups::Listed(vec![vec![1, 3], vec![2, 1], vec![0, 255]]),
+            Groups::Listed(vec![vec![0, 3], vec![2, 300]]),
+            Groups::EveryPair,
+        ]),
+        morsel_rows in prop_oneof![Just(None), (1..90_usize).prop_map(Some)],
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let by_times = store(folder.path(), &sources);
+        let by_gaps = with_gaps(folder.path());
+        let columns: Vec<(Vec<i64>, Vec<u16>)> =
+            sources.iter().map(|rows| rows.iter().copied().unzip()).collect();
+        // The delay of channel 3 is scanned, too.
+        let query = |&(window, moved): &(i64, i64)| {
+            let delays = (0..).zip(delays.iter().copied().chain([moved]));
+            let delays = delays.map(|(channel, ticks)| Delay { channel, ticks }).collect();
+            let scope = Scope { delays, ..Scope::default() };
+            let (groups, rule) = (groups.clone(), Rule::All);
+            Coincidences { groups, rule, window, veto: None, scope }
+        };
+        let queries: Vec<Coincidences> = windows.iter().map(query).collect();
+        let count_plainly = |query: &Coincidences, group: &[u16]| {
+            let delays: Vec<_> = query.scope.delays.iter().map(|d| (d.channel, d.ticks)).collect();
+            let (rule, window) = (query.rule, query.window);
+            let all = (None, None);
+            oracle::coincidences(&sources, group, rule, window, &delays, (&[], 0), all)
+        };
+        let groups = queries[0].run(&with_wide_labels(&columns), &Execution::best()).unwrap().rows;
+        let groups: Vec<Vec<u16>> = groups.into_iter().map(|row| row.channels).collect();
+        let expected: Vec<Vec<u128>> = queries
+            .iter()
+            .map(|query| groups.iter().map(|group| count_plainly(query, group)).collect())
+            .collect();
+        for recording in
+            [Recording::of(&by_times), Recording::of(&by_gaps), with_wide_labels(&columns)]
+        {
+            for simd in Simd::available() {
+                let scan = Scan::new(&recording, &Execution { simd, morsel_rows });
+                let plan = WindowPlan::new(recording.facts());
+                for query in &queries {
+                    query.ask(&Ledger::of(&plan)).unwrap();
+                }
+                let windows = plan.count(&Ledger::of(&scan)).unwrap();
+                for (query, expected) in queries.iter().zip(&expected) {
+                    // The plan has no counts: they are those of the windows.
+                    let rows = query.ask(&Ledger::of(&windows.over(&plan))).unwrap().rows;
+                    let found: Vec<u128> = rows.iter().map(|row| row.count.into()).collect();
+                    prop_assert_eq!(&found, expected, "{:?} {:?} {:?}", simd, query, groups);
+                }
             }
         }
     }

@@ -23,9 +23,6 @@ use crate::error::Error;
 
 /// The queries with one number for each channel or group.
 const QUERIES: [&str; 2] = ["coincidences", "rates"];
-/// Pairs are counted for all values in one pass if there are at least so many values for each pair of channels: such a
-/// pass costs at most as much as so many passes for one window.
-const PASSES: usize = 2;
 
 /// The same query for several values of one option, or of runs that differ in a setting.
 #[derive(Debug, Clone)]
@@ -222,8 +219,8 @@ impl SettingScan {
     }
 }
 
-/// Counts the pairs of all requests in run number `number` at once. Returns `None` if they ask for more than pairs of few
-/// channels: each pair of channels is a pass of its own, and so is each request else.
+/// Counts the pairs of all requests in run number `number` at once. Returns `None` if they ask for more than pairs, or
+/// if a pass for each request is faster.
 fn windows_of(
     requests: &[Request],
     runs: &[(&Run, &QueryContext<'_>)],
@@ -241,11 +238,8 @@ fn windows_of(
     for request in requests {
         request.count_part(runs, None, (number, &plan))?;
     }
-    let pairs = plan.pairs();
-    if pairs == 0 || requests.len() < PASSES * pairs {
-        return Ok(None);
-    }
-    Ok(Some(windows(&plan, is_joined, (run, context))?))
+    let is_faster = plan.passes().is_some_and(|passes| requests.len() >= passes.max(2));
+    is_faster.then(|| Ok(windows(&plan, is_joined, (run, context))?)).transpose()
 }
 
 /// Returns a value as it is counted, in seconds: a window and a guard have whole ticks that are not longer, a delay the nearest ones.

@@ -24,7 +24,12 @@ use std::ops::Range;
 
 use tagq_store::format::GAP_MAX;
 
-use super::{gathered::Gathered, matrix::Matrix, rows::MASK_ROWS, simd::Simd};
+use super::{
+    gathered::Gathered,
+    matrix::{Matrix, TakePairs},
+    rows::MASK_ROWS,
+    simd::Simd,
+};
 
 /// Rows of a step, and the most rows before one that a kernel looks back at.
 #[cfg(target_arch = "x86_64")]
@@ -182,15 +187,22 @@ impl DelayedWindow {
             delays: (apart > 0).then_some(delays),
         })
     }
+}
 
-    /// Returns whether rows of these numbers are within the window, given the distance of their recorded times, which
-    /// is at most the reach.
+/// Counts in a matrix the pairs whose delayed times are within the window.
+struct Delayed<'a> {
+    ticks: i64,
+    delays: &'a [i64; 256],
+    matrix: &'a mut Matrix,
+}
+
+impl TakePairs for Delayed<'_> {
     #[inline]
-    fn holds(&self, [later, earlier]: [u8; 2], apart: impl FnOnce() -> i64) -> bool {
-        self.delays.as_ref().is_none_or(|delays| {
-            let [later, earlier] = [later, earlier].map(|number| delays[usize::from(number)]);
-            (-self.ticks..=self.ticks).contains(&(apart() + later - earlier))
-        })
+    fn take(&mut self, [later, earlier]: [u8; 2], apart: impl FnOnce() -> i64) {
+        let delay = |number: u8| self.delays[usize::from(number)];
+        let apart = apart() + delay(later) - delay(earlier);
+        let is_in = (-self.ticks..=self.ticks).contains(&apart);
+        self.matrix.add(later, earlier, is_in.into());
     }
 }
 
@@ -310,6 +322,18 @@ pub(crate) trait TakeDifferences {
     fn wide(&mut self, differences: &[u64]);
 }
 
+/// Passes to `take` the pairs of rows that are at most `reach` ticks apart, in any order. The later row is in the range
+/// of rows.
+pub(crate) fn near_pairs(
+    simd: Simd,
+    rows: &ComparedRows<'_>,
+    reach: i64,
+    take: &mut impl TakePairs,
+) -> Option<()> {
+    check(rows.column, rows.labels, &rows.range, reach);
+    of_column!(simd, rows, near_pairs(reach, rows.number_of, take))
+}
+
 /// Adds pairs of rows within the window to `matrix`, the number of the later row first. The later row is in the range
 /// of rows.
 pub(crate) fn matrix(
@@ -318,8 +342,12 @@ pub(crate) fn matrix(
     window: &DelayedWindow,
     matrix: &mut Matrix,
 ) -> Option<()> {
-    check(rows.column, rows.labels, &rows.range, window.reach);
-    of_column!(simd, rows, matrix(window, rows.number_of, matrix))
+    let &DelayedWindow { ticks, reach, ref delays } = window;
+    // Testing the delays would slow down pairs without them.
+    match delays {
+        None => near_pairs(simd, rows, reach, matrix),
+        Some(delays) => near_pairs(simd, rows, reach, &mut Delayed { ticks, delays, matrix }),
+    }
 }
 
 /// Divides rows into chains: runs of rows that are each at most `window` ticks after the row before. Adds the chains

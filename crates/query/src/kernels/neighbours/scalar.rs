@@ -5,8 +5,12 @@
 
 use std::ops::Range;
 
-use super::{DelayedWindow, DifferenceRange, PairDistances, REACH, Span};
-use crate::kernels::{gathered::Gathered, matrix::Matrix, rows::MASK_ROWS};
+use super::{DifferenceRange, PairDistances, REACH, Span};
+use crate::kernels::{
+    gathered::Gathered,
+    matrix::{Matrix, TakePairs},
+    rows::MASK_ROWS,
+};
 
 /// A value of a column from which distances follow.
 pub(super) trait Value: Copy + PartialOrd {
@@ -179,33 +183,32 @@ pub(super) fn differences_of<V: Value>(
     Ok(())
 }
 
-/// See [`super::matrix`].
-pub(super) fn matrix<V: Value>(
+/// See [`super::near_pairs`].
+pub(super) fn near_pairs<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: &DelayedWindow,
+    reach: i64,
     number_of: &[u8; 256],
-    matrix: &mut Matrix,
+    take: &mut impl TakePairs,
 ) -> Option<()> {
     are_in_order(column, &rows)?;
-    matrix_of(column, labels, rows, window, number_of, matrix)
+    near_pairs_of(column, labels, rows, reach, number_of, take)
 }
 
-/// Counts in a matrix without checking the order of times.
-pub(super) fn matrix_of<V: Value>(
+/// Passes pairs without checking the order of times.
+pub(super) fn near_pairs_of<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: &DelayedWindow,
+    reach: i64,
     number_of: &[u8; 256],
-    matrix: &mut Matrix,
+    take: &mut impl TakePairs,
 ) -> Option<()> {
     let number = |row: usize| number_of[usize::from(labels[row])];
     for row in rows {
-        each_before(column, row, window.reach, |before, apart| {
-            let numbers = [number(row), number(before)];
-            matrix.add(numbers[0], numbers[1], window.holds(numbers, || apart).into());
+        each_before(column, row, reach, |before, apart| {
+            take.take([number(row), number(before)], || apart);
         })?;
     }
     Some(())

@@ -26,7 +26,7 @@ impl Ends {
     }
 }
 
-/// Defines `pairs`, `matrix`, `chains` and `near` for a column and a level with these target features.
+/// Defines `pairs`, `near_pairs`, `chains` and `near` for a column and a level with these target features.
 macro_rules! neighbour_kernels {
     ($features:literal) => {
         /// See [`crate::kernels::neighbours::pairs`].
@@ -104,53 +104,34 @@ macro_rules! neighbour_kernels {
             [in_span(wanted.forward, forward), in_span(wanted.back, back)]
         }
 
-        /// See [`crate::kernels::neighbours::matrix`].
+        /// See [`crate::kernels::neighbours::near_pairs`].
         #[target_feature(enable = $features)]
-        pub(in crate::kernels::neighbours) fn matrix(
+        pub(in crate::kernels::neighbours) fn near_pairs(
             values: &[Value],
             labels: &[u8],
             rows: Range<usize>,
-            window: &DelayedWindow,
+            reach: i64,
             number_of: &[u8; 256],
-            matrix: &mut Matrix,
-        ) -> Option<()> {
-            // Testing the delays would slow down pairs without them.
-            if window.delays.is_none() {
-                delayed_matrix::<false>(values, labels, rows, window, number_of, matrix)
-            } else {
-                delayed_matrix::<true>(values, labels, rows, window, number_of, matrix)
-            }
-        }
-
-        #[target_feature(enable = $features)]
-        fn delayed_matrix<const HAS_DELAYS: bool>(
-            values: &[Value],
-            labels: &[u8],
-            rows: Range<usize>,
-            window: &DelayedWindow,
-            number_of: &[u8; 256],
-            matrix: &mut Matrix,
+            take: &mut impl TakePairs,
         ) -> Option<()> {
             let begin = ROWS.clamp(rows.start, rows.end);
             let before = rows.start..begin;
-            scalar::matrix_of(values, labels, before, window, number_of, matrix)?;
+            scalar::near_pairs_of(values, labels, before, reach, number_of, take)?;
             let number = |row: usize| number_of[usize::from(labels[row])];
             // The row, and in the bits above it how many rows before it the other row of the pair is.
             let mut add = |found: usize| {
                 let (row, k) = (found & (1 << ROW_BITS) - 1, found >> ROW_BITS);
-                let numbers = [number(row), number(row - k)];
                 let apart = || scalar::distance(values, row, row - k);
-                let is_in = !HAS_DELAYS || window.holds(numbers, apart);
-                matrix.add(numbers[0], numbers[1], is_in.into());
+                take.take([number(row), number(row - k)], apart);
             };
             let (mut found, mut order) = (FoundRows::new(), Order::new());
-            let (rest, windows) = (begin..rows.end, (ticks(window.reach), &mut order));
+            let (rest, windows) = (begin..rows.end, (ticks(reach), &mut order));
             let end = steps(values, labels, rest, windows, |start, _, k, near, _| {
                 found.add(start | k << ROW_BITS, near, &mut add);
             });
             let end = end.ok()?;
             found.take(add);
-            scalar::matrix_of(values, labels, end..rows.end, window, number_of, matrix)?;
+            scalar::near_pairs_of(values, labels, end..rows.end, reach, number_of, take)?;
             is_in_order(order, values, &rows).then_some(())
         }
 

@@ -219,12 +219,11 @@ impl Countable for Coincidences {
         Counts::Groups(BTreeMap::new())
     }
 
-    fn pairs(&self) -> Option<Pairs<'_>> {
-        let Self { groups: Groups::Listed(groups), rule: Rule::All, window, veto: None, scope } =
-            self
-        else {
+    fn pairs(&self, facts: &Facts) -> Option<Pairs<'_>> {
+        let Self { groups: _, rule: Rule::All, window, veto: None, scope } = self else {
             return None;
         };
+        let groups = self.groups_in(facts).ok()?;
         let are_pairs = groups.iter().all(|group| group.len() == 2);
         are_pairs.then_some(Pairs { groups, window: *window, delays: &scope.delays })
     }

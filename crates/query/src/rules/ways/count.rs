@@ -10,6 +10,7 @@ use crate::{
     kernels::{
         self,
         neighbours::{self, REACH},
+        pair_bins::PairBins,
         simd::Simd,
     },
     rules::{
@@ -36,12 +37,12 @@ use crate::{
 use rayon::prelude::*;
 
 impl GroupScan {
-    /// Counts the coincidences of each group, for all rules but `once`.
+    /// Counts the coincidences of each group, or the pairs in each bin, for all rules but `once`.
     pub(crate) fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
         let sources = recording.sources.iter();
         let morsels: Vec<Morsel<'_>> =
             sources.flat_map(|source| self.morsels(source, execution)).collect();
-        let zero = || vec![0_u128; self.groups.len()];
+        let zero = || vec![0_u128; self.counts()];
         let pieces = recording.pass(self.scope.range).in_pieces(morsels.len());
         morsels
             .par_iter()
@@ -106,7 +107,10 @@ impl<'p> Counter<'p> {
             decoded: Decoded::default(),
             number_of_label: part.selection.narrow_numbers(others),
             groups: GroupCounter {
-                tally: PairTally::new(if has_pairs { side } else { 0 }),
+                tally: PairTally::new(
+                    if has_pairs { side } else { 0 },
+                    part.bins.as_ref().map_or(0, PairBins::len),
+                ),
                 near: Near::default(),
                 crowded: Crowded::default(),
             },
@@ -258,7 +262,7 @@ impl<'p> Counter<'p> {
                         pairs += neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
                     }
                 }
-                Method::Pairs => self.groups.tally.take(simd, window, &rows)?,
+                Method::Pairs => self.groups.tally.take(part, simd, window, &rows)?,
                 Method::Groups { .. } => {
                     part.closing.count_near(
                         simd,
@@ -335,7 +339,7 @@ impl GroupCounter {
     fn count(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
         let &Job { simd, closing, tags, head, window } = job;
         let rows = tags.after(head).rows();
-        let crowded = part.method.work().crowded(CompareIn::List, simd, false);
+        let crowded = part.work().crowded(CompareIn::List, simd, false);
         let is_sparse = rows_within_window(tags.time.into(), window) < crowded;
         let is_counted = is_sparse
             && match part.method {
@@ -353,7 +357,8 @@ impl GroupCounter {
 
     /// Adds the coincidences of a job, for any number of tags in a window.
     fn count_crowded(&mut self, part: &GroupScan, job: &Job<'_>, counts: &mut [u128]) {
-        if matches!(part.method, Method::Pairs) && job.closing.sizes.is_empty() {
+        let is_of_tally = part.bins.is_some() || job.closing.sizes.is_empty();
+        if matches!(part.method, Method::Pairs) && is_of_tally {
             self.tally.add_crowded(part, &mut self.crowded, job, counts);
         } else {
             self.crowded.add(job, counts);

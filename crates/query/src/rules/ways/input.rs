@@ -57,7 +57,7 @@ impl GroupScan {
         execution: &Execution,
         plan: &mut ReadPlan,
     ) {
-        let work = self.method.work();
+        let work = self.work();
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
@@ -199,7 +199,7 @@ impl GroupScan {
             return None;
         }
         let has_delays = self.has_different_delays();
-        let crowded = self.method.work().crowded(column.rows(), simd, has_delays);
+        let crowded = self.work().crowded(column.rows(), simd, has_delays);
         let is_crowded = rows_within_window(source.tags.time, window.reach) >= crowded;
         (!is_crowded).then_some(Neighbours { column, labels, window })
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    kernels::neighbours::DelayedWindow,
+    kernels::{neighbours::DelayedWindow, pair_bins::PairBins},
     rules::{
         definition::{Definition, Heralds, Method},
         groups::channels_of,
@@ -15,7 +15,7 @@ use crate::{
         ways::closing::{Closing, amount},
     },
     run::scope::Scope,
-    scan::selection::Selection,
+    scan::{route::Work, selection::Selection},
 };
 
 /// The largest number of channels that one scan can distinguish: their numbers, plus one for all others, are
@@ -56,6 +56,8 @@ pub(crate) struct GroupScan {
     pub look_back: i64,
     pub scope: Scope,
     pub veto: Option<Forbidding>,
+    /// The bins of the differences of pairs, which are then counted in place of groups.
+    pub bins: Option<PairBins>,
 }
 
 impl GroupScan {
@@ -67,6 +69,28 @@ impl GroupScan {
         let mut packs = packed_pairs(pairs, groups);
         packs.extend(packed(larger, groups));
         packs.into_iter().map(|pack| Self::new(pack, groups, condition)).collect()
+    }
+
+    /// Counts the pairs of each group in bins of their differences: the time of the later channel of a group less that
+    /// of the other, from one of the edges of the group to below the next. Delays must be equal, and edges must not
+    /// be further from 0 than the window.
+    #[must_use]
+    pub(crate) fn in_bins(self, edges: &[&[i64]]) -> Self {
+        let pairs = self.groups.iter().zip(&self.numbered);
+        let pairs = pairs.map(|(&group, pair)| ([pair[0], pair[1]], edges[group]));
+        let bins = Some(PairBins::new(self.channels.len() + 1, pairs));
+        let selection = Selection::new(&self.channels, &self.delays);
+        Self { method: Method::Pairs, selection, bins, ..self }
+    }
+
+    /// Returns the kind of count, by which the route is chosen.
+    pub(super) fn work(&self) -> Work {
+        if self.bins.is_some() { Work::PairsInBins } else { self.method.work() }
+    }
+
+    /// Returns the number of counts: one for each group, or for each bin of all groups.
+    pub(super) fn counts(&self) -> usize {
+        self.bins.as_ref().map_or(self.groups.len(), PairBins::len)
     }
 
     fn new(pack: Vec<usize>, groups: &[Vec<u16>], condition: Condition<'_>) -> Self {
@@ -118,6 +142,7 @@ impl GroupScan {
             look_back,
             scope,
             veto,
+            bins: None,
         }
     }
 }

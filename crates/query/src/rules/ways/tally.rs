@@ -7,6 +7,7 @@ use crate::{
     kernels::{
         matrix::Matrix,
         neighbours::{self, ComparedRows, DelayedWindow},
+        pair_bins::InBins,
         simd::Simd,
     },
     rules::ways::{
@@ -15,14 +16,15 @@ use crate::{
     },
 };
 
-/// The matrix of one thread.
+/// The counts of pairs of one thread: by their channels, or by their differences, too.
 pub(super) struct PairTally {
     matrix: Matrix,
+    bins: Vec<u64>,
 }
 
 impl PairTally {
-    pub(super) fn new(side: usize) -> Self {
-        Self { matrix: Matrix::new(side) }
+    pub(super) fn new(side: usize, bins: usize) -> Self {
+        Self { matrix: Matrix::new(side), bins: vec![0; bins] }
     }
 
     /// Adds the pairs of every group whose later row is one of these, by comparing neighbours; the delays are in the
@@ -37,12 +39,12 @@ impl PairTally {
     ) -> Option<()> {
         let all = DelayedWindow { ticks: window, reach: window, delays: None };
         self.clear();
-        self.take(simd, &all, rows)?;
+        self.take(part, simd, &all, rows)?;
         self.add_to(part, counts);
         Some(())
     }
 
-    /// Adds the pairs of more channels than are counted side by side.
+    /// Adds the pairs of more channels than are counted side by side, or by their differences.
     pub(super) fn add_crowded(
         &mut self,
         part: &GroupScan,
@@ -51,28 +53,48 @@ impl PairTally {
         counts: &mut [u128],
     ) {
         self.clear();
-        crowded.add_pairs(job, &mut self.matrix);
+        match &part.bins {
+            Some(bins) => {
+                let tags = (job.tags.time, job.tags.number);
+                bins.add_crowded(job.simd, tags, job.head, &mut self.bins);
+            }
+            None => crowded.add_pairs(job, &mut self.matrix),
+        }
         self.add_to(part, counts);
     }
 
     /// Forgets the pairs that were taken.
     pub(super) fn clear(&mut self) {
         self.matrix.clear();
+        self.bins.fill(0);
     }
 
     /// Takes pairs by comparing neighbours. Returns `None` if there are too many of them or times decrease; then some
     /// may have been taken.
     pub(super) fn take(
         &mut self,
+        part: &GroupScan,
         simd: Simd,
         window: &DelayedWindow,
         rows: &ComparedRows<'_>,
     ) -> Option<()> {
-        neighbours::matrix(simd, rows, window, &mut self.matrix)
+        match &part.bins {
+            Some(bins) => {
+                let mut take = InBins { bins, counts: &mut self.bins };
+                neighbours::near_pairs(simd, rows, window.reach, &mut take)
+            }
+            None => neighbours::matrix(simd, rows, window, &mut self.matrix),
+        }
     }
 
-    /// Adds the pairs that were taken to the counts of the groups.
+    /// Adds the pairs that were taken to the counts of the groups, or of their bins.
     pub(super) fn add_to(&self, part: &GroupScan, counts: &mut [u128]) {
+        if part.bins.is_some() {
+            for (count, &more) in counts.iter_mut().zip(&self.bins) {
+                *count += u128::from(more);
+            }
+            return;
+        }
         for (count, group) in counts.iter_mut().zip(&part.numbered) {
             *count += u128::from(self.matrix.either(group[0], group[1]));
         }

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     super::{
-        DelayedWindow, DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
@@ -23,7 +23,7 @@ use crate::kernels::{
     avx2::{self, HALVES, Order, equal, first_fall, load_times},
     found::FoundRows,
     gathered::Gathered,
-    matrix::Matrix,
+    matrix::{Matrix, TakePairs},
     prefetch::ask,
     rows::bits,
 };

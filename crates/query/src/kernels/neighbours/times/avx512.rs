@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     super::{
-        DelayedWindow, DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
@@ -22,7 +22,7 @@ use crate::kernels::{
     avx512::{self, Order, equal, first_fall, load_times},
     found::FoundRows,
     gathered::Gathered,
-    matrix::Matrix,
+    matrix::{Matrix, TakePairs},
     prefetch::ask,
     rows::bits,
 };

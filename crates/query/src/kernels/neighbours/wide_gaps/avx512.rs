@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     super::{
-        DelayedWindow, DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
@@ -21,7 +21,12 @@ use super::{
     levels::{Difference, Ticks, Value, lowest, ticks},
 };
 use crate::kernels::{
-    avx512::equal, found::FoundRows, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+    avx512::equal,
+    found::FoundRows,
+    gathered::Gathered,
+    matrix::{Matrix, TakePairs},
+    prefetch::ask,
+    rows::bits,
 };
 
 neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
