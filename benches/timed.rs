@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! pairs WINDOW A,B[,C] [CH=DELAY]    once WINDOW A,B[,C]    every WINDOW    folds WINDOW SIZE
+//! windows WINDOW,…    (every pair, in one pass)
 //! linear LO HI WIDTH    centred REACH WIDTH    log LO HI PER_DECADE    (starts 1, stops 2)
 //! rates WIDTH
 //! ```
@@ -21,8 +22,8 @@ use std::{
 
 use tagq::{
     query::{
-        Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Rates, Recording,
-        Rule, Scope, TimeDivision,
+        Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Rates,
+        Recording, Rule, Scan, Scope, TimeDivision, WindowPlan,
     },
     store::{Access, Store},
 };
@@ -70,6 +71,10 @@ fn query(words: &[&str]) -> Result<Query, Failure> {
         "pairs" => coincidences(Rule::All, group(words)?, number(1)?, delay(words)?),
         "once" => coincidences(Rule::Once, group(words)?, number(1)?, delay(words)?),
         "every" => coincidences(Rule::All, Groups::EveryPair, number(1)?, Vec::new()),
+        "windows" => {
+            let windows = words.get(1).ok_or("no windows")?.split(',').map(str::parse);
+            windows_of(windows.collect::<Result<_, _>>()?)
+        }
         "folds" => {
             let groups = Groups::EveryFold(number(2)?.try_into()?);
             coincidences(Rule::All, groups, number(1)?, Vec::new())
@@ -100,6 +105,28 @@ fn delay(words: &[&str]) -> Result<Vec<Delay>, Failure> {
         Ok(Delay { channel: channel.parse()?, ticks: ticks.parse()? })
     });
     delays.collect()
+}
+
+/// Counts every pair in each of the windows, as `tagq scan` does.
+fn windows_of(windows: Vec<i64>) -> Query {
+    let (groups, rule) = (Groups::EveryPair, Rule::All);
+    let query = Coincidences { groups, rule, window: 0, veto: None, scope: Scope::default() };
+    let queries: Vec<Coincidences> =
+        windows.into_iter().map(|window| Coincidences { window, ..query.clone() }).collect();
+    Box::new(move |run| {
+        let plan = WindowPlan::new(run.facts());
+        for query in &queries {
+            query.ask(&Ledger::of(&plan))?;
+        }
+        let scan = Scan::new(run, &Execution::best());
+        let windows = plan.count(&Ledger::of(&scan))?;
+        let mut counts = Vec::new();
+        for query in &queries {
+            let counted = query.ask(&Ledger::of(&windows.over(&scan)))?;
+            counts.extend(counted.rows.iter().map(|row| row.count));
+        }
+        Ok(counts)
+    })
 }
 
 fn coincidences(rule: Rule, groups: Groups, window: i64, delays: Vec<Delay>) -> Query {

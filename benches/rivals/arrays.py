@@ -5,11 +5,28 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
-from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE, log_edges
+from questions import (
+    DELAY,
+    NARROW,
+    RATE_BIN,
+    WIDE,
+    WIDER,
+    WIDEST,
+    WINDOW,
+    WINDOW_WIDE,
+    WINDOWS,
+    log_edges,
+)
 
 NAME = "NumPy"
 # Pairs are stored one by one, and each edge needs a search for every tag: too slow for all rows.
-ROWS = {"three": 5_000_000, "bins": 10_000_000, "log": 1_000_000}
+ROWS = {
+    "three": 5_000_000,
+    "bins": 10_000_000,
+    "wider": 2_000_000,
+    "widest": 500_000,
+    "log": 1_000_000,
+}
 PART = 1 << 17
 POOL = ThreadPoolExecutor(os.cpu_count())
 
@@ -18,20 +35,20 @@ def _split(columns, *labels):
     return POOL.map(lambda label: columns.time[columns.channel == label], labels)
 
 
-def _close(columns):
-    """Returns the labels of pairs of rows within the window. Few rows are close to the next one."""
+def _close(columns, window=WINDOW):
+    """Returns the pairs of rows within the window. Few rows are close to the next one."""
 
     def of_part(begin):
         time = columns.time[begin : begin + PART + 64]
         owners = min(PART, len(time))
-        firsts = np.flatnonzero(np.diff(time) <= WINDOW)
+        firsts = np.flatnonzero(np.diff(time) <= window)
         firsts = firsts[firsts < owners]
         found, k = [], 1
         while len(firsts):
             found.append((firsts, firsts + k))
             k += 1
             firsts = firsts[firsts + k < len(time)]
-            firsts = firsts[time[firsts + k] - time[firsts] <= WINDOW]
+            firsts = firsts[time[firsts + k] - time[firsts] <= window]
         if not found:
             return np.zeros((2, 0), np.int64)
         return begin + np.hstack(found)
@@ -55,11 +72,11 @@ def _between(starts, stops, low, high):
     return sum(POOL.map(of_part, range(0, len(starts), PART)))
 
 
-def _histogram(columns, bins):
+def _histogram(columns, bins, part_rows=PART // 8):
     starts, stops = _split(columns, 1, 2)
 
     def of_part(begin):
-        part = starts[begin : begin + PART // 8]
+        part = starts[begin : begin + part_rows]
         first = np.searchsorted(stops, part + bins.low)
         many = np.searchsorted(stops, part + bins.high) - first
         before = np.cumsum(many) - many
@@ -67,7 +84,7 @@ def _histogram(columns, bins):
         bin = (stops[stop] - np.repeat(part + bins.low, many)) // bins.width
         return np.bincount(bin, minlength=bins.count)
 
-    return sum(POOL.map(of_part, range(0, len(starts), PART // 8)))
+    return sum(POOL.map(of_part, range(0, len(starts), part_rows)))
 
 
 def pair(columns):
@@ -132,6 +149,24 @@ def narrow(columns):
 
 def bins(columns):
     return _histogram(columns, WIDE)
+
+
+def wider(columns):
+    return _histogram(columns, WIDER, PART // 64)
+
+
+def widest(columns):
+    return _histogram(columns, WIDEST, PART // 512)
+
+
+def windows(columns):
+    """Counts the pairs of channels by the first window that holds them."""
+    first, second = _close(columns, WINDOWS[-1])
+    window = np.searchsorted(WINDOWS, columns.time[second] - columns.time[first])
+    labels = columns.channel[first].astype(np.int64) * 16 + columns.channel[second]
+    counts = np.bincount(labels * 20 + window, minlength=5120).reshape(16, 16, 20).cumsum(2)
+    counts = counts + counts.swapaxes(0, 1)
+    return np.array([counts[a, b] for a, b in combinations(range(1, 9), 2)]).T
 
 
 def log(columns):

@@ -2,12 +2,13 @@
 
 from itertools import combinations
 
+import numpy as np
 import polars as pl
-from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE
+from questions import DELAY, NARROW, RATE_BIN, WIDE, WIDER, WINDOW, WINDOW_WIDE, WINDOWS
 
 NAME = "Polars"
 # All rows would give too many shifts, or too many pairs to store.
-ROWS = {"bins": 2_000_000}
+ROWS = {"bins": 2_000_000, "wider": 500_000}
 
 
 def prepared(columns):
@@ -22,25 +23,25 @@ def _shifts(time, reach):
         k += 1
 
 
-def _closest(frame):
+def _closest(frame, window=WINDOW):
     """Returns the few rows with a close neighbour. All rows between two close rows are among them."""
     time = pl.col("time")
-    near_next, near_last = time.shift(-1) - time <= WINDOW, time - time.shift(1) <= WINDOW
+    near_next, near_last = time.shift(-1) - time <= window, time - time.shift(1) <= window
     return frame.lazy().filter(near_next | near_last).collect()
 
 
-def _counts_of_pairs(frame):
-    close = _closest(frame)
+def _counts_of_pairs(frame, window=WINDOW, by=()):
+    close = _closest(frame, window)
     time, channel = pl.col("time"), pl.col("channel")
     found = []
-    for k in _shifts(close["time"], WINDOW):
+    for k in _shifts(close["time"], window):
         pairs = close.lazy().select(
             pl.min_horizontal(channel, channel.shift(-k)).alias("a"),
             pl.max_horizontal(channel, channel.shift(-k)).alias("b"),
             (time.shift(-k) - time).alias("distance"),
-        ).filter(pl.col("distance") <= WINDOW)
-        found.append(pairs.group_by("a", "b").len())
-    return pl.concat(found).group_by("a", "b").agg(pl.col("len").sum()).collect()
+        ).filter(pl.col("distance") <= window)
+        found.append(pairs.group_by("a", "b", *by).len())
+    return pl.concat(found).group_by("a", "b", *by).agg(pl.col("len").sum()).collect()
 
 
 def _times(frame, *labels):
@@ -114,6 +115,18 @@ def narrow(frame):
 
 def bins(frame):
     return _histogram(frame, WIDE)
+
+
+def wider(frame):
+    return _histogram(frame, WIDER)
+
+
+def windows(frame):
+    counts = np.zeros((9, 9, WINDOWS[-1] + 1), np.int64)
+    for a, b, distance, count in _counts_of_pairs(frame, WINDOWS[-1], ["distance"]).iter_rows():
+        counts[a, b, distance] = count
+    counts = counts.cumsum(2)[..., WINDOWS]
+    return np.array([counts[a, b] for a, b in combinations(range(1, 9), 2)]).T
 
 
 def rates(frame):

@@ -5,11 +5,22 @@ from itertools import combinations
 import numba
 import numpy as np
 from numba import njit, prange
-from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE, log_edges
+from questions import (
+    DELAY,
+    NARROW,
+    RATE_BIN,
+    WIDE,
+    WIDER,
+    WIDEST,
+    WINDOW,
+    WINDOW_WIDE,
+    WINDOWS,
+    log_edges,
+)
 
 NAME = "Numba"
-# A merge of all rows for each of 159 edges takes almost a minute.
-ROWS = {"log": 5_000_000}
+# A merge of all rows for each of 159 edges takes almost a minute, and so do thousands of pairs a start.
+ROWS = {"log": 5_000_000, "widest": 5_000_000}
 PARTS = 16 * numba.get_num_threads()
 LABELS = 16
 
@@ -42,6 +53,22 @@ def _every(time, channel, window, parts):
             j = i + 1
             while j < rows and time[j] - time[i] <= window:
                 own[channel[i], channel[j]] += 1
+                j += 1
+        counts[part] = own
+    return counts.sum(0)
+
+
+@njit(parallel=True)
+def _distances(time, channel, longest, parts):
+    """Counts the pairs of channels by their distance."""
+    rows = len(time)
+    counts = np.zeros((parts, LABELS, LABELS, longest + 1), np.int64)
+    for part in prange(parts):
+        own = np.zeros((LABELS, LABELS, longest + 1), np.int64)
+        for i in range(rows * part // parts, rows * (part + 1) // parts):
+            j = i + 1
+            while j < rows and time[j] - time[i] <= longest:
+                own[channel[i], channel[j], time[j] - time[i]] += 1
                 j += 1
         counts[part] = own
     return counts.sum(0)
@@ -230,6 +257,7 @@ def _rates(time, channel, width):
 
 
 _narrow, _bins = _histogram_of(NARROW), _histogram_of(WIDE)
+_wider, _widest = _histogram_of(WIDER), _histogram_of(WIDEST)
 
 
 def _lists(columns, labels=(1, 2)):
@@ -274,6 +302,22 @@ def narrow(columns):
 def bins(columns):
     starts, stops = _lists(columns)
     return _bins(starts, stops, PARTS)
+
+
+def wider(columns):
+    starts, stops = _lists(columns)
+    return _wider(starts, stops, PARTS)
+
+
+def widest(columns):
+    starts, stops = _lists(columns)
+    return _widest(starts, stops, PARTS)
+
+
+def windows(columns):
+    counts = _distances(columns.time, columns.channel, WINDOWS[-1], PARTS).cumsum(2)[..., WINDOWS]
+    counts = counts + counts.swapaxes(0, 1)
+    return np.array([counts[a, b] for a, b in combinations(range(1, 9), 2)]).T
 
 
 def log(columns):

@@ -40,6 +40,12 @@ NARROW = Bins(-640, 1, 1_281)
 """±100 ns. A symmetric range has an odd number of bins, the middle one centred on 0."""
 WIDE = Bins(-64_004, 8, 16_001)
 """±10 µs."""
+WIDER = Bins(-640_320, 640, 2_001)
+"""±100 µs."""
+WIDEST = Bins(-6_406_400, 12_800, 1_001)
+"""±1 ms."""
+WINDOWS = [16 * k // 5 for k in range(1, 21)]
+"""0.5, 1, … 10 ns, rounded down."""
 
 
 def log_edges(low=8, high=640_000_000, per_decade=20):
@@ -81,10 +87,22 @@ QUESTIONS = [
     ),
     Question("bins", "g2 ±10 µs, bins of 8 ticks", "centred 64000 8", "g2 1,2 --range 10us --bin 8t"),
     Question(
+        "wider", "g2 ±100 µs, bins of 100 ns", "centred 640000 640", "g2 1,2 --range 100us --bin 640t"
+    ),
+    Question(
+        "widest", "g2 ±1 ms, bins of 2 µs", "centred 6400000 12800", "g2 1,2 --range 1ms --bin 12800t"
+    ),
+    Question(
         "log",
         "g2 in log bins, 8 ticks to 100 ms",
         "log 8 640000000 20",
         "g2 1,2 --range 8t..100ms --log 20",
+    ),
+    Question(
+        "windows",
+        "all 28 pairs in 20 windows to 10 ns",
+        f"windows {','.join(map(str, WINDOWS))}",
+        "scan coincidences --window 0.5ns..10ns:20",
     ),
     Question("rates", "rates in 100 ms", "rates 640000000", "rates --bin 100ms"),
 ]

@@ -51,8 +51,9 @@ const USAGE: &str = "usage: cargo xtask test | python | browser | notebooks | ni
   latency from a frame's last byte to the answer of a watch, at 10 M tags a second; with a store, after
           a copy of it: latency [STORE]; TAGQ_LIVE_SECONDS=100 makes it 10^9 tags
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
-          environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]; images and
-          cubes to ptufile: rivals images [--rounds N] [--frames N]
+          environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]; first
+          answers: rivals first [--rounds N] [--tags N]; images and cubes: rivals images [--rounds N]
+          [--frames N]; lifetimes: rivals lifetimes
   formats sizes, speeds, memory and look-ups of file formats for time tags, with tagq's store and its .tags.zst;
           first the tests of that comparison, which no other command builds:
           formats [--tags FILE | --simulate N] [--runs N] [--quick] [--part PART] [--out DIR] [--write] [FILTER…]

@@ -1,4 +1,4 @@
-//! Comparison with other systems: `cargo xtask rivals`, of images `cargo xtask rivals images`, and of lifetimes `cargo xtask rivals lifetimes`. They
+//! Comparison with other systems: `cargo xtask rivals`; of first answers, images and lifetimes `cargo xtask rivals first`, and so on. They
 //! have their own Python environment, which no build of the workspace needs.
 
 use std::{
@@ -36,7 +36,7 @@ fn try_run(args: &[String]) -> io::Result<()> {
     let python = environment(&program(), &target().join("rivals"), &required)?;
     let mut rivals = Command::new(python);
     let rest = match args.split_first() {
-        Some((what, rest)) if ["images", "lifetimes"].contains(&what.as_str()) => {
+        Some((what, rest)) if ["first", "images", "lifetimes"].contains(&what.as_str()) => {
             rivals.arg(root().join("benches/rivals").join(format!("{what}.py")));
             rest
         }

@@ -25,7 +25,7 @@ impl FoundRows {
 
     /// Adds the rows `start + i` of the bits i of a mask; passes all rows to `take` when there are many.
     #[inline]
-    pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
+    pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(&[usize])) {
         let count = mask.count_ones() as usize;
         let Some(free) = self.rows[self.len..].first_chunk_mut::<MASK_ROWS>() else { return };
         let mut write = |row: &mut usize| {
@@ -48,8 +48,8 @@ impl FoundRows {
 
     /// Passes all rows to `take`.
     #[inline]
-    pub(super) fn take(&mut self, take: impl FnMut(usize)) {
-        self.rows[..self.len].iter().copied().for_each(take);
+    pub(super) fn take(&mut self, mut take: impl FnMut(&[usize])) {
+        take(&self.rows[..self.len]);
         self.len = 0;
     }
 }
@@ -72,13 +72,13 @@ mod tests {
                 0..80,
             ),
         ) {
-            let (mut found, mut rows) = (FoundRows::new(), Vec::new());
+            let (mut found, mut rows) = (FoundRows::new(), Vec::<usize>::new());
             let mut wanted = Vec::new();
             for (step, &mask) in masks.iter().enumerate() {
-                found.add(step * MASK_ROWS, mask, |row| rows.push(row));
+                found.add(step * MASK_ROWS, mask, |found| rows.extend(found));
                 wanted.extend((0..MASK_ROWS).filter(|bit| mask >> bit & 1 == 1).map(|bit| step * MASK_ROWS + bit));
             }
-            found.take(|row| rows.push(row));
+            found.take(|found| rows.extend(found));
             prop_assert_eq!(rows, wanted);
         }
     }

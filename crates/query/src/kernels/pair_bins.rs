@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The most parts of a range of differences from which the search for a bin starts.
-const PARTS: u64 = 1 << 13;
+const PARTS: u64 = 1 << 15;
 
 /// The bins of pairs of numbers.
 #[derive(Debug)]
@@ -33,16 +33,17 @@ struct Place {
     sign: i64,
 }
 
-/// Edges, as distances from the first one, and for each part of their range the bin in which it begins.
-#[derive(Debug, Default)]
+/// Edges, and for each part of their range the bin in which it begins. One more bin has the differences in none.
+#[derive(Debug)]
 struct Edges {
     all: Vec<i64>,
     low: i64,
-    range: u64,
     /// The range is divided into parts of 2^n ticks.
     shift: u32,
+    /// The bin of each part; of the last one, which has all that follows, the bin of differences in none.
     starts: Vec<u32>,
-    /// The upper edge of each bin; the last one is the largest number, so that a search ends there.
+    /// The upper edge of each bin, as a distance from the first edge; that of the last bin is the largest number, so
+    /// that a search ends there.
     upper: Vec<u64>,
 }
 
@@ -53,37 +54,40 @@ impl Edges {
         let range = high.abs_diff(low);
         let shift = (0..u64::BITS).find(|shift| range >> shift < PARTS).unwrap_or(0);
         let upper = all.iter().skip(1).map(|edge| edge.abs_diff(low));
-        let mut upper: Vec<u64> = upper.collect();
+        let mut upper: Vec<u64> = upper.chain([u64::MAX]).collect();
         let start = |part: u64| {
             let bin = upper.partition_point(|&edge| edge <= part << shift);
             u32::try_from(bin).unwrap_or(u32::MAX)
         };
-        let starts = (0..=range >> shift).map(start).collect();
-        upper.last_mut().into_iter().for_each(|last| *last = u64::MAX);
-        Self { all: all.to_vec(), low, range, shift, starts, upper }
+        // The part in which the range ends, and all after it.
+        let parts = (range >> shift) + 1;
+        let last = u32::try_from(upper.len() - 1).unwrap_or(u32::MAX);
+        let starts = (0..parts).map(start).chain([last]).collect();
+        upper.shrink_to_fit();
+        Self { all: all.to_vec(), low, shift, starts, upper }
     }
 
-    /// Returns the bin of a difference; `None` if it is in none.
+    /// Returns the bin of a difference; the one after the last if it is in none.
     #[inline]
-    fn bin(&self, difference: i64) -> Option<usize> {
-        let distance = difference.wrapping_sub(self.low).cast_unsigned();
-        if distance >= self.range {
-            return None;
+    fn bin(&self, difference: i64) -> usize {
+        // Below the last edge of all, so that a search ends.
+        let distance = difference.wrapping_sub(self.low).cast_unsigned().min(u64::MAX - 1);
+        let part = to_index(distance >> self.shift).min(self.starts.len() - 1);
+        let mut bin = self.starts[part] as usize;
+        // Whole parts of one tick need no search.
+        if self.shift > 0 {
+            while self.upper[bin] <= distance {
+                bin += 1;
+            }
         }
-        let mut bin = self.starts[to_index(distance >> self.shift)] as usize;
-        while self.upper[bin] <= distance {
-            bin += 1;
-        }
-        Some(bin)
+        bin
     }
 }
 
-/// Converts the number of a part.
+/// Converts the number of a part; those beyond the limit stay large.
 #[inline]
 fn to_index(part: u64) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "there are few parts")]
-    let index = part as usize;
-    index
+    usize::try_from(part).unwrap_or(usize::MAX)
 }
 
 impl PairBins {
@@ -94,8 +98,8 @@ impl PairBins {
         pairs: impl IntoIterator<Item = ([u8; 2], &'a [i64])>,
     ) -> Self {
         // Pairs that are not counted have no bins.
-        let (places, edges) = (vec![Place::default(); side * side], vec![Edges::default()]);
-        let mut bins = Self { side, places, edges, pairs: Vec::new(), len: 0 };
+        let (places, edges) = (vec![Place::default(); side * side], vec![Edges::new(&[])]);
+        let mut bins = Self { side, places, edges, pairs: Vec::new(), len: 1 };
         for (pair, all) in pairs {
             let known = bins.edges.iter().position(|edges| edges.all == all);
             let edges = known.unwrap_or(bins.edges.len());
@@ -107,14 +111,27 @@ impl PairBins {
             bins.places[other * side + one] = place(1);
             bins.places[one * side + other] = place(-1);
             bins.pairs.push((pair, bins.len, edges));
-            bins.len += all.len().saturating_sub(1);
+            bins.len += all.len().max(1);
         }
         bins
     }
 
-    /// Returns the number of bins of all pairs.
+    /// Returns the number of counts: the bins of all pairs, and one more for each pair and for all that are not counted.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns the number of bins of all pairs.
+    pub(crate) fn bins(&self) -> usize {
+        self.len - 1 - self.pairs.len()
+    }
+
+    /// Returns the counts of the bins of all pairs, in order.
+    pub(crate) fn of_bins<'a>(&self, counts: &'a [u64]) -> impl Iterator<Item = u64> + use<'a, '_> {
+        let of_pair = |&(_, first, edges): &([u8; 2], usize, usize)| {
+            &counts[first..][..self.edges[edges].all.len().saturating_sub(1)]
+        };
+        self.pairs.iter().flat_map(of_pair).copied()
     }
 
     /// Adds the pairs of tags of these times and numbers whose later tag is not among the first `head` tags, by merges:
@@ -176,8 +193,7 @@ impl TakePairs for InBins<'_> {
     fn take(&mut self, [later, earlier]: [u8; 2], apart: impl FnOnce() -> i64) {
         let place = usize::from(later) * self.bins.side + usize::from(earlier);
         let Place { first, edges, sign } = self.bins.places[place];
-        if let Some(bin) = self.bins.edges[edges].bin(sign.wrapping_mul(apart())) {
-            self.counts[first + bin] += 1;
-        }
+        let bin = self.bins.edges[edges].bin(sign.wrapping_mul(apart()));
+        self.counts[first + bin] += 1;
     }
 }

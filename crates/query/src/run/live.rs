@@ -3,7 +3,12 @@
 //! A source from 0 to 100 with a dead span from 10 to 70 has 40 live ticks. Two channels 5 ticks apart have 30: each
 //! of the two intervals loses 5. Times in half ticks occur because the middle of a bin may lie between two ticks.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use crate::run::time_range::TimeRange;
 
@@ -19,6 +24,42 @@ pub struct LiveTime {
     intervals: Arc<[(i64, i64)]>,
     /// The ticks before each of them.
     before: Arc<[i64]>,
+    near: Arc<NearTicks>,
+}
+
+/// The results of [`LiveTime::ticks_near`]: all pairs of channels with the same delays have the same.
+#[derive(Default)]
+struct NearTicks(Mutex<HashMap<Near, i128>>);
+
+/// Two delays, a window and a range.
+type Near = ([i64; 2], i64, TimeRange);
+
+/// The most results that are kept.
+const NEAR_TICKS: usize = 1_024;
+
+impl NearTicks {
+    fn get_or(&self, key: Near, compute: impl FnOnce() -> i128) -> i128 {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= NEAR_TICKS {
+            known.clear();
+        }
+        *known.entry(key).or_insert_with(compute)
+    }
+}
+
+/// They follow from the intervals.
+impl PartialEq for NearTicks {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for NearTicks {}
+
+impl fmt::Debug for NearTicks {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("NearTicks")
+    }
 }
 
 impl LiveTime {
@@ -43,7 +84,7 @@ impl LiveTime {
             *ticks = before.saturating_add(end.saturating_sub(*begin));
             Some(before)
         });
-        Self { before: before.collect(), intervals: intervals.into() }
+        Self { before: before.collect(), intervals: intervals.into(), near: Arc::default() }
     }
 
     /// Returns the number of intervals.
@@ -80,10 +121,11 @@ impl LiveTime {
     /// delays, the later one in a range. `None` for one interval that is much longer than the window, where it is (2w
     /// + 1)·L(0): its ends make it less by a share of w / 2L(0) only, which is neglected.
     pub fn ticks_near(&self, delays: [i64; 2], window: i64, range: TimeRange) -> Option<i128> {
+        let key = (delays, window, range);
         let window = i128::from(window);
         let is_short = i128::from(self.ticks_in(range)) < LONG * (2 * window + 1);
-        (self.len() > 1 || is_short)
-            .then(|| self.pairs_of_ticks(delays, -window..window + 1, range))
+        let compute = || self.pairs_of_ticks(delays, -window..window + 1, range);
+        (self.len() > 1 || is_short).then(|| self.near.get_or(key, compute))
     }
 
     /// Returns the number of pairs of live ticks, one of each of two channels with these delays, for which the second

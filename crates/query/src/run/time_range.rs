@@ -4,7 +4,7 @@
 
 /// Times from `from` up to, not including, `to`, in ticks; `None` means no limit. Queries compare it with delayed
 /// times, unless they say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct TimeRange {
     /// The first time in the range.
     pub from: Option<i64>,

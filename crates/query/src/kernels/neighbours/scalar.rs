@@ -3,7 +3,7 @@
 //! Rows at 0, 4 and 9, window 5: 4 is compared with 0, and 9 with 4. The other levels count their first and last rows
 //! with this code, and must equal it everywhere, also in where they give up.
 
-use std::ops::Range;
+use std::{hint::select_unpredictable, ops::Range};
 
 use super::{DifferenceRange, PairDistances, REACH, Span};
 use crate::kernels::{
@@ -23,8 +23,25 @@ pub(super) trait Value: Copy + PartialOrd {
     /// Returns the distance from `row` to row `before`, given that to the row after `before`.
     fn distance(column: &[Self], row: usize, before: usize, shorter: i64) -> i64;
 
+    /// Returns the distance of a row from the row `k` rows before it.
+    fn apart(column: &[Self], row: usize, k: usize) -> i64;
+
     /// Returns whether the rows are in order of time.
     fn is_in_order(column: &[Self]) -> bool;
+}
+
+/// Returns the sum of the last `k` gaps up to that of a row.
+#[inline]
+fn sum_of_gaps<G: Copy + Into<i64>>(gaps: &[G], row: usize, k: usize) -> i64 {
+    const FEW: usize = 4;
+    match gaps[..=row].last_chunk::<FEW>() {
+        // For random small k, a loop would mispredict its end.
+        Some(last) if k <= FEW => {
+            let gap = |at: usize| select_unpredictable(at + k >= FEW, last[at].into(), 0);
+            (0..FEW).map(gap).sum()
+        }
+        _ => gaps[row + 1 - k..=row].iter().map(|&gap| gap.into()).sum(),
+    }
 }
 
 /// A gap.
@@ -40,6 +57,11 @@ impl Value for u16 {
     #[inline]
     fn distance(column: &[Self], _: usize, before: usize, shorter: i64) -> i64 {
         shorter.saturating_add(column[before + 1].into())
+    }
+
+    #[inline]
+    fn apart(column: &[Self], row: usize, k: usize) -> i64 {
+        sum_of_gaps(column, row, k)
     }
 
     fn is_in_order(_: &[Self]) -> bool {
@@ -62,6 +84,11 @@ impl Value for u32 {
         shorter.saturating_add(column[before + 1].into())
     }
 
+    #[inline]
+    fn apart(column: &[Self], row: usize, k: usize) -> i64 {
+        sum_of_gaps(column, row, k)
+    }
+
     fn is_in_order(_: &[Self]) -> bool {
         true
     }
@@ -79,6 +106,11 @@ impl Value for i64 {
     #[inline]
     fn distance(column: &[Self], row: usize, before: usize, _: i64) -> i64 {
         column[row].wrapping_sub(column[before])
+    }
+
+    #[inline]
+    fn apart(column: &[Self], row: usize, k: usize) -> i64 {
+        column[row].wrapping_sub(column[row - k])
     }
 
     fn is_in_order(column: &[Self]) -> bool {
@@ -258,16 +290,15 @@ pub(super) fn near<V: Value>(
 
 /// Returns which of at most [`MASK_ROWS`] rows are within the window of the k-th row before them.
 pub(super) fn near_rows<V: Value>(column: &[V], rows: Range<usize>, k: usize, window: i64) -> u64 {
-    let is_near = |row: usize| {
-        row.checked_sub(k).is_some_and(|before| distance(column, row, before) <= window)
-    };
+    let is_near = |row: usize| row >= k && V::apart(column, row, k) <= window;
     rows.enumerate().fold(0, |mask, (bit, row)| mask | u64::from(is_near(row)) << bit)
 }
 
-/// Returns the distance of `row` from the row `before`.
+/// Returns the distance of a row from the row `k` rows before it.
+#[cfg(target_arch = "x86_64")]
 #[inline]
-pub(super) fn distance<V: Value>(column: &[V], row: usize, before: usize) -> i64 {
-    (before..row).rev().fold(0, |shorter, before| V::distance(column, row, before, shorter))
+pub(super) fn apart<V: Value>(column: &[V], row: usize, k: usize) -> i64 {
+    V::apart(column, row, k)
 }
 
 /// Passes the rows before `row` that are within the window of it, the nearest first, and their distances.

@@ -119,10 +119,12 @@ macro_rules! neighbour_kernels {
             scalar::near_pairs_of(values, labels, before, reach, number_of, take)?;
             let number = |row: usize| number_of[usize::from(labels[row])];
             // The row, and in the bits above it how many rows before it the other row of the pair is.
-            let mut add = |found: usize| {
-                let (row, k) = (found & (1 << ROW_BITS) - 1, found >> ROW_BITS);
-                let apart = || scalar::distance(values, row, row - k);
-                take.take([number(row), number(row - k)], apart);
+            let mut add = |found: &[usize]| {
+                for found in found {
+                    let (row, k) = (found & (1 << ROW_BITS) - 1, found >> ROW_BITS);
+                    let apart = || scalar::apart(values, row, k);
+                    take.take([number(row), number(row - k)], apart);
+                }
             };
             let (mut found, mut order) = (FoundRows::new(), Order::new());
             let (rest, windows) = (begin..rows.end, (ticks(reach), &mut order));
@@ -147,7 +149,11 @@ macro_rules! neighbour_kernels {
             take: &mut impl FnMut(usize),
         ) -> Option<()> {
             let number = |row: usize| number_of[usize::from(labels[row])];
-            let mut add = |row: usize| matrix.add(number(row), number(row - 1), 1);
+            let mut add = |found: &[usize]| {
+                for &row in found {
+                    matrix.add(number(row), number(row - 1), 1);
+                }
+            };
             let (mut found, mut order) = (FoundRows::new(), Order::new());
             let mut near_rows = |start: usize| {
                 let rows = start.min(rows.end)..rows.end.min(start + ROWS);

@@ -90,7 +90,7 @@ impl GroupScan {
 
     /// Returns the number of counts: one for each group, or for each bin of all groups.
     pub(super) fn counts(&self) -> usize {
-        self.bins.as_ref().map_or(self.groups.len(), PairBins::len)
+        self.bins.as_ref().map_or(self.groups.len(), PairBins::bins)
     }
 
     fn new(pack: Vec<usize>, groups: &[Vec<u16>], condition: Condition<'_>) -> Self {

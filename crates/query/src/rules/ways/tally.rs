@@ -89,8 +89,8 @@ impl PairTally {
 
     /// Adds the pairs that were taken to the counts of the groups, or of their bins.
     pub(super) fn add_to(&self, part: &GroupScan, counts: &mut [u128]) {
-        if part.bins.is_some() {
-            for (count, &more) in counts.iter_mut().zip(&self.bins) {
+        if let Some(bins) = &part.bins {
+            for (count, more) in counts.iter_mut().zip(bins.of_bins(&self.bins)) {
                 *count += u128::from(more);
             }
             return;
