@@ -6,9 +6,9 @@
 //!
 //! Owners at 5 and 9, others at 0 and 4, edge 5: the three pairs 5 − 0, 9 − 0 and 9 − 4.
 
-#[cfg(target_arch = "x86_64")]
-use crate::kernels::simd::Level;
 use crate::kernels::simd::Simd;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::{rows::low_half, simd::Level};
 
 /// Edges that are merged at once.
 pub(crate) const EDGES: usize = 4;
@@ -19,7 +19,7 @@ pub(crate) struct Merges {
     #[cfg(target_arch = "x86_64")]
     owners: Vec<i32>,
     #[cfg(target_arch = "x86_64")]
-    others: [Vec<i32>; 2],
+    others: [Vec<i32>; EDGES],
 }
 
 impl Merges {
@@ -34,9 +34,14 @@ impl Merges {
     ) -> [u64; EDGES] {
         match simd.level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 | Level::Vbmi2 if fits(owners, edges) => {
-                // SAFETY: a token of these levels is made only where their features were detected.
+            Level::Avx2 if fits(owners, edges) => {
+                // SAFETY: a token of this level is made only where its features were detected.
                 unsafe { avx2::reaching(self, owners, others, edges) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 | Level::Vbmi2 if fits(owners, edges) => {
+                // SAFETY: as above.
+                unsafe { avx512::reaching(self, owners, others, edges) }
             }
             _ => interleaved(owners, others, edges),
         }
@@ -84,23 +89,62 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
     sums
 }
 
+/// Owners of a tile.
+#[cfg(target_arch = "x86_64")]
+const OWNERS: usize = 8;
+/// Others of a tile: with lists of equal density, there are rarely more between the first and the last of its owners.
+#[cfg(target_arch = "x86_64")]
+const OTHERS: usize = 16;
+
+#[cfg(target_arch = "x86_64")]
+impl Merges {
+    /// Writes times in 32 bits: of owners after the first one, and of the others of each edge after the last time that
+    /// the first owner reaches. Leaves out others that all owners reach, and returns how many pairs these are.
+    #[expect(clippy::inline_always, reason = "compiled for the level of its caller")]
+    #[inline(always)]
+    fn narrow(
+        &mut self,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        let Some(&first) = owners.first() else { return [0; EDGES] };
+        let near = |distance: i64| low_half(distance).cast_signed();
+        self.owners.clear();
+        self.owners.extend(owners.iter().map(|&owner| near(owner.wrapping_sub(first))));
+        let mut reached_by_all = [0; EDGES];
+        // A closure would not be compiled for the level.
+        for e in 0..EDGES {
+            let (limit, others, room) = (first - edges[e], others[e], &mut self.others[e]);
+            let all = others.partition_point(|&other| other <= limit);
+            room.clear();
+            room.extend(others[all..].iter().map(|&other| near(other.wrapping_sub(limit))));
+            // One more tile always follows the last other; its times are out of reach of every owner.
+            room.extend([i32::MAX; OTHERS]);
+            reached_by_all[e] = (all * owners.len()) as u64;
+        }
+        reached_by_all
+    }
+}
+
+/// Returns the pairs of the owners after the last whole tile, of which `at` others are reached by all.
+#[cfg(target_arch = "x86_64")]
+fn rest_of(owners: &[i32], others: &[i32], mut at: usize) -> u64 {
+    let reached = |&owner: &i32| {
+        at += others[at..].partition_point(|&other| other <= owner);
+        at as u64
+    };
+    owners.iter().map(reached).sum()
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use std::{
-        arch::x86_64::{
-            __m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256,
-            _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
-        },
-        array,
+    use std::arch::x86_64::{
+        __m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256,
+        _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
     };
 
-    use super::{super::rows::low_half, EDGES, Merges};
-
-    /// Owners of a tile.
-    const OWNERS: usize = 8;
-    /// Others of a tile: with lists of equal density, there are rarely more between the first and the last of
-    /// its owners.
-    const OTHERS: usize = 16;
+    use super::{EDGES, Merges, OTHERS, OWNERS, rest_of};
 
     /// A merge in progress.
     struct Merge<'a> {
@@ -117,31 +161,17 @@ mod avx2 {
     /// current one is done. Owners must be less than 2^31 ticks apart.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn reaching(
-        Merges { owners: narrow, others: room }: &mut Merges,
+        merges: &mut Merges,
         owners: &[i64],
         others: [&[i64]; EDGES],
         edges: [i64; EDGES],
     ) -> [u64; EDGES] {
-        let mut sums = [0; EDGES];
-        let Some(&first) = owners.first() else { return sums };
-        let near = |distance: i64| low_half(distance).cast_signed();
-        narrow.clear();
-        narrow.extend(owners.iter().map(|&owner| near(owner.wrapping_sub(first))));
-        for pair in [[0, 1], [2, 3]] {
-            for (room, e) in room.iter_mut().zip(pair) {
-                let limit = first - edges[e];
-                // All owners reach these others.
-                let all = others[e].partition_point(|&other| other <= limit);
-                sums[e] = (all * owners.len()) as u64;
-                room.clear();
-                let rest = &others[e][all..];
-                room.extend(rest.iter().map(|&other| near(other.wrapping_sub(limit))));
-                // One more tile always follows the last other; its times are out of reach of every owner.
-                room.extend([i32::MAX; OTHERS]);
-            }
-            let merged = both(narrow, array::from_fn(|i| Merge::new(&room[i])));
-            for (e, merged) in pair.into_iter().zip(merged) {
-                sums[e] += merged;
+        let mut sums = merges.narrow(owners, others, edges);
+        let (twos, _) = merges.others.as_chunks::<2>();
+        for (sums, two) in sums.as_chunks_mut::<2>().0.iter_mut().zip(twos) {
+            let merged = both(&merges.owners, two.each_ref().map(|others| Merge::new(others)));
+            for (sum, merged) in sums.iter_mut().zip(merged) {
+                *sum += merged;
             }
         }
         sums
@@ -194,16 +224,101 @@ mod avx2 {
 
         /// Returns the sum, including the remaining owners.
         #[target_feature(enable = "avx2,bmi1,popcnt")]
-        fn finish(mut self, rest: &[i32]) -> u64 {
-            for &owner in rest {
-                self.at += self.others[self.at..].partition_point(|&other| other <= owner);
-                self.sum += self.at as u64;
-            }
+        fn finish(self, rest: &[i32]) -> u64 {
             let mut missed = [0_i32; OWNERS];
             // SAFETY: `missed` has 32 writable bytes; the store needs no alignment.
             unsafe { _mm256_storeu_si256(missed.as_mut_ptr().cast(), self.missed) };
             let missed: u64 = missed.iter().map(|missed| u64::from(missed.unsigned_abs())).sum();
-            self.sum - missed
+            self.sum + rest_of(rest, self.others, self.at) - missed
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::{
+        arch::x86_64::{
+            __m512i, _mm512_cmpgt_epi32_mask, _mm512_cmple_epi32_mask, _mm512_loadu_si512,
+            _mm512_mask_add_epi32, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_storeu_si512,
+        },
+        hint::black_box,
+    };
+
+    use super::{EDGES, Merges, OTHERS, OWNERS, rest_of};
+
+    /// A merge in progress.
+    struct Merge<'a> {
+        others: &'a [i32],
+        /// The first of the others that not all owners of the tile reach.
+        at: usize,
+        /// Pairs counted, without those of `reached`.
+        sum: u64,
+        /// For each place of others in a tile, the owners that reached it.
+        reached: __m512i,
+    }
+
+    /// Works tile by tile, all edges in turn: a tile of others fills a vector, which each of the owners is compared with.
+    /// Owners must be less than 2^31 ticks apart.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+    pub(super) fn reaching(
+        merges: &mut Merges,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        let mut sums = merges.narrow(owners, others, edges);
+        let mut all = merges.others.each_ref().map(|others| Merge::new(others));
+        let (tiles, rest) = merges.owners.as_chunks::<OWNERS>();
+        // A known number would be added in two steps, with a vector made of the mask.
+        let one = black_box(_mm512_set1_epi32(1));
+        for tile in tiles {
+            for merge in &mut all {
+                merge.take(tile, one);
+            }
+        }
+        for (sum, merge) in sums.iter_mut().zip(all) {
+            *sum += merge.finish(rest);
+        }
+        sums
+    }
+
+    impl<'a> Merge<'a> {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+        fn new(others: &'a [i32]) -> Self {
+            Self { others, at: 0, sum: 0, reached: _mm512_setzero_si512() }
+        }
+
+        /// Compares the owners of a tile with the others that some of them may reach and some may not.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+        fn take(&mut self, tile: &[i32; OWNERS], one: __m512i) {
+            self.sum += (OWNERS * self.at) as u64;
+            let last = _mm512_set1_epi32(tile[OWNERS - 1]);
+            while let Some(near) = self.others[self.at..].first_chunk::<OTHERS>() {
+                // SAFETY: `near` has 16 readable values; the load needs no alignment.
+                let near = unsafe { _mm512_loadu_si512(near.as_ptr().cast()) };
+                for &owner in tile {
+                    let is_reached = _mm512_cmple_epi32_mask(near, _mm512_set1_epi32(owner));
+                    self.reached =
+                        _mm512_mask_add_epi32(self.reached, is_reached, self.reached, one);
+                }
+                // Others that the last owner reaches are also reached by later owners.
+                let after = _mm512_cmpgt_epi32_mask(near, last).trailing_zeros() as usize;
+                self.at += after;
+                if after < OTHERS {
+                    break;
+                }
+            }
+        }
+
+        /// Returns the sum, including the remaining owners.
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+        fn finish(self, rest: &[i32]) -> u64 {
+            let mut reached = [0_u32; OTHERS];
+            // SAFETY: `reached` has 64 writable bytes; the store needs no alignment.
+            unsafe { _mm512_storeu_si512(reached.as_mut_ptr().cast(), self.reached) };
+            let reached: u64 = reached.into_iter().map(u64::from).sum();
+            self.sum + reached + rest_of(rest, self.others, self.at)
         }
     }
 }
