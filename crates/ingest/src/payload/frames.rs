@@ -77,8 +77,12 @@ pub(crate) fn scan(file: &File, start: u64, len: u64) -> io::Result<Frames> {
     Ok(Frames { count, end, checksummed: has_data && all_checksummed, window_max, tail })
 }
 
-/// Small frames are walked within one read of this size, large blocks are jumped over.
+/// Small blocks are walked within one read of this size.
 const BUFFER: usize = 64 * 1024;
+/// After a jump over so many bytes the next jump is expected to be as long, and only [`HEADERS`] are read.
+const FAR: u64 = 4 * 1024;
+/// Bytes that hold the headers of a frame and of its first block.
+const HEADERS: usize = 64;
 
 /// Goes from frame to frame by their block headers. Frames are not listed: a file may have one
 /// each nine bytes.
@@ -181,10 +185,12 @@ impl<'a> FrameWalk<'a> {
             return Ok(None);
         }
         if at < self.start || at + N as u64 > self.start + self.filled as u64 {
+            let is_far = at.abs_diff(self.start + self.filled as u64) > FAR;
+            let read = if is_far { HEADERS.max(N) } else { BUFFER };
             self.start = at;
             self.filled = 0;
             while self.filled < N {
-                let rest = &mut self.buffer[self.filled..];
+                let rest = &mut self.buffer[self.filled..read];
                 match os::read_at(self.file, rest, at + self.filled as u64)? {
                     0 => return Ok(None),
                     n => self.filled += n,
