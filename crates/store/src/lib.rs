@@ -77,7 +77,7 @@ pub use snapshot::{
     columns::Access,
     extract::FileBytes,
     index::{Block, Mark},
-    tags::{Channels, MicroColumn, Tags},
+    tags::{Channels, LabelReader, MicroColumn, Tags},
 };
 pub use threads::threads;
 pub use times::{COLUMN_PIECE_ROWS, TimeReader, Times};

@@ -8,7 +8,7 @@ use std::{
     ops::{BitOr, Range},
 };
 
-use crate::{files::FileKind, os};
+use crate::{files::FileKind, format::BLOCK_ROWS, os};
 
 /// Values of consecutive rows in a column. A copy is a view of the same values.
 ///
@@ -92,6 +92,18 @@ impl<'a, T> RowValues<'a, T> {
         self.check.is_none_or(|Check { blocks, kinds, first }| {
             blocks.check_rows(kinds, first + rows.start..first + rows.end)
         })
+    }
+
+    /// Checks the block that holds a row. Returns the rows of that block.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub(crate) fn check_block_of(&self, row: usize) -> Range<usize> {
+        assert!(row < self.len(), "a row of the view");
+        let Some(Check { blocks, kinds, first }) = self.check else { return 0..self.len() };
+        let begin = (first + row) / BLOCK_ROWS * BLOCK_ROWS;
+        blocks.check_rows(kinds, first + row..first + row + 1);
+        begin.saturating_sub(first)..self.len().min(begin + BLOCK_ROWS - first)
     }
 
     /// Returns the same values without a check: for plans and cuts, whose rows are checked where they are counted.

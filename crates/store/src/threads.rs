@@ -8,6 +8,9 @@ const THREADS_MAX: usize = 256;
 /// Returns how many threads to start if `asked` are asked for: one for each core if it is 0, and at most 256, or one
 /// for each core if there are more.
 pub fn threads(asked: usize) -> usize {
+    if (1..=THREADS_MAX).contains(&asked) {
+        return asked;
+    }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     if asked == 0 { cores } else { asked.min(cores.max(THREADS_MAX)) }
 }

@@ -112,6 +112,39 @@ impl Channels<'_> {
     }
 }
 
+/// Reads labels row by row: the block of a row is checked when the first of its rows is read.
+#[derive(Debug, Clone)]
+pub struct LabelReader<'a> {
+    labels: Channels<'a>,
+    /// The rows of the block that was checked last.
+    checked: Range<usize>,
+}
+
+impl<'a> LabelReader<'a> {
+    /// Prepares to read these labels.
+    pub fn new(labels: Channels<'a>) -> Self {
+        Self { labels, checked: 0..0 }
+    }
+
+    /// Returns the label of a row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[inline]
+    pub fn at(&mut self, row: usize) -> u16 {
+        if !self.checked.contains(&row) {
+            self.checked = match self.labels {
+                Channels::U8(labels) => labels.check_block_of(row),
+                Channels::U16(labels) => labels.check_block_of(row),
+            };
+        }
+        match self.labels {
+            Channels::U8(labels) => labels.values()[row].into(),
+            Channels::U16(labels) => labels.values()[row],
+        }
+    }
+}
+
 impl<'a> MicroColumn<'a> {
     /// The micro time of one row; `None` if it has none.
     ///
@@ -155,5 +188,45 @@ impl<'a> MicroColumn<'a> {
             Self::U16(values) => values.is_right(0..values.len()),
             Self::U32(values) => values.is_right(0..values.len()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{
+        files::FileKind,
+        format::BLOCK_ROWS,
+        row_values::{CheckRows, Kinds},
+    };
+
+    /// The rows that were checked.
+    #[derive(Default)]
+    struct Checked(Mutex<Vec<Range<usize>>>);
+
+    impl CheckRows for Checked {
+        fn check_rows(&self, _: Kinds, rows: Range<usize>) -> bool {
+            self.0.lock().unwrap().push(rows);
+            true
+        }
+    }
+
+    #[test]
+    fn a_block_is_checked_when_its_first_label_is_read() {
+        // Rows of the run from 65,500 on: the first 36 are in block 0.
+        let first = BLOCK_ROWS - 36;
+        let values: Vec<u8> = (0..=250).cycle().take(BLOCK_ROWS + 100).collect();
+        let checked = Checked::default();
+        let labels = RowValues::checked(&values, &checked, FileKind::Channel, first);
+        let mut labels = LabelReader::new(Channels::U8(labels));
+        for (row, &value) in values.iter().enumerate() {
+            assert_eq!(labels.at(row), u16::from(value));
+        }
+        assert_eq!(labels.at(3), 3);
+        let found = checked.0.into_inner().unwrap();
+        let rows = [0, 36, BLOCK_ROWS + 36, 3].map(|row| first + row..first + row + 1);
+        assert_eq!(found, rows);
     }
 }
