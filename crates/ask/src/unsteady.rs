@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 use tagq_query::{Recording, Source, TimeRange};
 use tagq_run::Run;
-use tagq_store::TimeReader;
+use tagq_store::{LabelReader, TimeReader};
 
 /// Places that are sampled.
 const PLACES: usize = 128;
@@ -149,15 +149,19 @@ impl Place {
         let rows = source.rows_in(taken);
         let step = rows.len() / (CROWDED * ROWS) + 1;
         let mut counts = [[0.0; 2]; BINS];
-        let mut times = TimeReader::new(tags.time);
+        let (mut times, mut labels) = (TimeReader::new(tags.time), LabelReader::new(tags.channels));
+        // The bin of the last tag, and its end.
+        let (mut at, mut bin_end) = (0, start + bin);
         for row in rows.step_by(step) {
-            let label = tags.channels.label(row);
+            let label = labels.at(row);
             let Some(of) = channels.iter().position(|&channel| channel == label) else { continue };
-            let at = usize::try_from(times.at(row).saturating_sub(start) / bin).ok();
-            // Damaged times may be out of order.
-            if let Some(count) = at.and_then(|at| counts.get_mut(at)) {
-                count[of] += step as f64;
+            let time = times.at(row);
+            // Damaged times, which may be out of order, stay in the bin before.
+            while time >= bin_end && at + 1 < BINS {
+                at += 1;
+                bin_end += bin;
             }
+            counts[at][of] += step as f64;
         }
         Some(Self(counts))
     }

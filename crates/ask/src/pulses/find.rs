@@ -146,7 +146,7 @@ fn line(
         if second.ratio_near(highest) > LINE_AGAIN {
             let lowest = fundamental(&first, second, highest);
             let frequency = lowest as f64 / (BINS as f64 * bin as f64);
-            let seen = first.power[lowest] + second.power[lowest];
+            let seen = first.power(lowest) + second.power(lowest);
             // A high line is visible in a part of the differences.
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ratio")]
             let part = ((ratio / ALIAS) as usize).max(1);
@@ -166,7 +166,7 @@ fn line(
 /// Returns the lowest line that has the highest line as a multiple. Short pulses have harmonics as high
 /// as the line itself, but none that is much higher.
 fn fundamental(first: &Spectrum, second: &Spectrum, highest: usize) -> usize {
-    let power = |at: usize| first.power[at] + second.power[at];
+    let power = |at: usize| first.power(at) + second.power(at);
     for harmonic in (2..=HARMONICS).rev() {
         let at = (highest + harmonic / 2) / harmonic;
         if at < LONGEST_PART / 4 {

@@ -6,7 +6,7 @@
 use std::f64::consts::TAU;
 
 use tagq_query::{Recording, Source};
-use tagq_store::TimeReader;
+use tagq_store::{LabelReader, TimeReader};
 
 /// Number of places in the run that are read, and rows in each.
 const PLACES: usize = 16;
@@ -19,6 +19,8 @@ const DISTANCES_MIN: usize = 64;
 /// multiples by up to a tick, and those of two distances by up to two.
 const FRACTION_MIN: i64 = 8;
 const ROUNDED: f64 = 2.0;
+/// Distances that are looked at first: among so many short ones times in ticks have some that are no multiples of a step.
+const SHORTEST: usize = 1_024;
 /// Longer steps are those of no clock, and their multiples would leave 64 bits.
 const STEP_MAX: i64 = 1 << 40;
 /// The largest number of steps that are a whole number of ticks together.
@@ -111,10 +113,10 @@ impl Resolution {
 fn sampled(recording: &Recording<'_>, channels: [u16; 2]) -> Vec<Vec<(i64, u16)>> {
     let place = |source: &Source<'_>, from: usize| {
         let tags = source.tags;
-        let mut times = TimeReader::new(tags.time);
+        let (mut times, mut labels) = (TimeReader::new(tags.time), LabelReader::new(tags.channels));
         let rows = from..(from + SPARSE * ROWS).min(tags.len());
         let of_two = rows.filter_map(|row| {
-            let label = tags.channels.label(row);
+            let label = labels.at(row);
             channels.contains(&label).then_some((row, label))
         });
         of_two.take(ROWS).map(|(row, label)| (times.at(row), label)).collect::<Vec<(i64, u16)>>()
@@ -140,21 +142,24 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
     if distances.len() < DISTANCES_MIN {
         return None;
     }
-    let whole = distances.iter().fold(0, |divisor, &apart| common_divisor(divisor, apart));
-    // Tags in each step are those of a clock.
-    let single = distances.iter().filter(|&&apart| apart == whole).count();
-    if whole > 1 {
+    let common = |divisor, &apart: &i64| {
+        Some(common_divisor(divisor, apart)).filter(|&divisor| divisor != 1)
+    };
+    if let Some(whole) = distances.iter().try_fold(0, common) {
+        // Tags in each step are those of a clock.
+        let single = distances.iter().filter(|&&apart| apart == whole).count();
         if 2 * single > distances.len() || whole > STEP_MAX {
             return None;
         }
         return Some(Resolution { step: whole as f64, step_err: 0.0, phase: 0.0 });
     }
     // Distances of distances are shorter, so that one of them is a single step.
-    distances.sort_unstable();
-    let mut values: Vec<i64> = distances.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    values.extend(&distances);
-    #[expect(clippy::cast_possible_truncation, reason = "a few ticks")]
-    values.retain(|&value| value > ROUNDED as i64);
+    let few = distances.len().min(SHORTEST);
+    distances.select_nth_unstable(few - 1);
+    if values_of(&mut distances[..few]).into_iter().any(|value| value < FRACTION_MIN - 2) {
+        return None;
+    }
+    let mut values = values_of(&mut distances);
     values.sort_unstable();
     let is_step = |shortest: i64| (FRACTION_MIN - 2..=STEP_MAX).contains(&shortest);
     let shortest = *values.first().filter(|&&shortest| is_step(shortest))?;
@@ -178,6 +183,16 @@ fn step(samples: &[Vec<i64>]) -> Option<Resolution> {
         step_err: (ends[1] - ends[0]) / 2.0,
         phase: 0.0,
     })
+}
+
+/// Returns the distances and their distances, without those of rounded times. Sorts the distances.
+fn values_of(distances: &mut [i64]) -> Vec<i64> {
+    distances.sort_unstable();
+    let mut values: Vec<i64> = distances.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    values.extend(&*distances);
+    #[expect(clippy::cast_possible_truncation, reason = "a few ticks")]
+    values.retain(|&value| value > ROUNDED as i64);
+    values
 }
 
 fn common_divisor(mut a: i64, mut b: i64) -> i64 {

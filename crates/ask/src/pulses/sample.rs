@@ -7,7 +7,7 @@
 use std::{f64::consts::PI, ops::Range};
 
 use tagq_query::{Recording, Source};
-use tagq_store::TimeReader;
+use tagq_store::{LabelReader, TimeReader};
 
 /// Number of places in the run that are sampled; fewer if differences are long.
 const PLACES: usize = 64;
@@ -17,6 +17,8 @@ const PARTNERS: f64 = 4.0;
 const PAIRS: usize = 16;
 /// Rows that are read per tag: others may have other channels.
 const ROWS: usize = 8;
+/// From this distance of rows on, times are read one by one.
+const FAR: usize = 256;
 
 /// How many tags are read for each length of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,9 @@ impl Sample {
             Effort::Small => 1 << 15,
             Effort::Full => 1 << 17,
         };
-        let mut sample = Self { differences: Vec::new(), reach };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let differences = Vec::with_capacity(tags * PARTNERS as usize);
+        let mut sample = Self { differences, reach };
         // A growing run keeps its sample until its size has doubled.
         let rows = 1 << recording.rows().max(1).ilog2();
         let spans = recording.sources.iter().filter_map(|source| source.span());
@@ -125,11 +129,15 @@ impl Sample {
         most: usize,
     ) {
         let tags = source.tags;
-        let label = |row: usize| tags.channels.label(row);
+        let mut labels = LabelReader::new(tags.channels);
+        let mut start_of = |row: usize| {
+            let label = labels.at(row);
+            (label == a || label == b).then_some(label == a)
+        };
         let probe = (from + most).min(to - 1);
         let mut times = TimeReader::new(tags.time);
         let span = times.at(probe).saturating_sub(times.at(from)).max(1);
-        let share = (from..probe).filter(|&row| label(row) == a || label(row) == b).count();
+        let share = (from..probe).filter(|&row| start_of(row).is_some()).count();
         let partners = share as f64 / span as f64 * self.reach as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
         let mut step = ((partners / PARTNERS).ceil() as usize).clamp(1, ((to - from) / 64).max(1));
@@ -142,9 +150,10 @@ impl Sample {
                 if row >= to || taken.len() == most {
                     break;
                 }
-                let label = label(row);
-                if label == a || label == b {
-                    taken.push(SampledTag { time: times.at(row), is_start: label == a });
+                if let Some(is_start) = start_of(row) {
+                    // Rows between those that are read are not decoded.
+                    let time = if step < FAR { times.at(row) } else { tags.time.at(row) };
+                    taken.push(SampledTag { time, is_start });
                 }
             }
             if self.take_pairs(&taken, a == b, begun + PAIRS * most) {

@@ -19,17 +19,18 @@ const BLOCK: usize = 64;
 /// Fewer differences are not significant.
 const PAIRS_MIN: u64 = 64;
 
-/// Returns the weight of the middle of each bin, prepared once.
+/// Returns the weight of the middle of each bin of one sign, prepared once; those of the other sign are the same.
 fn weights() -> &'static [f32] {
     static WEIGHTS: OnceLock<Vec<f32>> = OnceLock::new();
     let half = BINS as f64 / 2.0;
     #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
     let weight = |at: usize| libm::sin(PI * (at as f64 + 0.5 - half) / half).powi(2) as f32;
-    WEIGHTS.get_or_init(|| (0..BINS).map(weight).collect())
+    WEIGHTS.get_or_init(|| (0..BINS / 2).map(weight).collect())
 }
 
 pub(super) struct Spectrum {
-    pub power: Vec<f64>,
+    /// The lines, from no turn on.
+    power: Vec<f32>,
     /// The mean around each block, from medians, which lines do not change.
     around: Vec<f64>,
 }
@@ -40,16 +41,19 @@ impl Spectrum {
         if counts.iter().map(|&count| u64::from(count)).sum::<u64>() < PAIRS_MIN {
             return None;
         }
+        let weights = weights();
         #[expect(clippy::cast_precision_loss, reason = "seven digits are enough")]
-        let weigh = |(count, weight): (u32, &f32)| count as f32 * weight;
-        let mut weighted: Vec<f32> = counts.into_iter().zip(weights()).map(weigh).collect();
-        let power = tagq_spectrum::power(&mut weighted);
-        let mean_of = |block: &[f64]| {
-            let mut sorted = [0.0; BLOCK];
+        let weigh = |(at, count): (usize, u32)| count as f32 * weights[at.min(BINS - 1 - at)];
+        // In the memory of the counts.
+        let power = tagq_spectrum::power(counts.into_iter().enumerate().map(weigh).collect());
+        let mean_of = |block: &[f32]| {
+            let mut sorted = [0; BLOCK];
             let sorted = &mut sorted[..block.len()];
-            sorted.copy_from_slice(block);
+            // The bits of floats that are not negative are in their order.
+            sorted.iter_mut().zip(block).for_each(|(bits, power)| *bits = power.to_bits());
+            let median = *sorted.select_nth_unstable(block.len() / 2).1;
             // The median of an exponential distribution is ln 2 times its mean.
-            *sorted.select_nth_unstable_by(block.len() / 2, f64::total_cmp).1 / LN_2
+            f64::from(f32::from_bits(median)) / LN_2
         };
         let means: Vec<f64> = power.chunks(BLOCK).map(mean_of).collect();
         // In a falling spectrum, the higher side.
@@ -61,13 +65,24 @@ impl Spectrum {
         Some(Self { power, around })
     }
 
+    /// Returns the power of a line.
+    pub(super) fn power(&self, at: usize) -> f64 {
+        self.power[at].into()
+    }
+
     /// Returns the highest line that is not near one of those `passed`, and its ratio to the
     /// surroundings.
     pub(super) fn highest(&self, passed: &[usize]) -> (usize, f64) {
-        let places = LONGEST_PART..self.power.len() - 1;
-        let places = places.filter(|&at| passed.iter().all(|&other| at.abs_diff(other) > 4));
-        let ratio = |at: usize| (at, self.ratio(at));
-        places.map(ratio).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+        let is_new = |&at: &usize| passed.iter().all(|&other| at.abs_diff(other) > 4);
+        // Lines of a block have the same surroundings.
+        let of_block = |block: usize| {
+            let first = (block * BLOCK).max(LONGEST_PART);
+            let places = first..((block + 1) * BLOCK).min(self.power.len() - 1);
+            let highest = places.filter(is_new).max_by_key(|&at| self.power[at].to_bits());
+            highest.map(|at| (at, self.ratio(at)))
+        };
+        let blocks = (0..self.around.len()).filter_map(of_block);
+        blocks.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
     }
 
     /// Returns the same ratio for a place that is known up to its neighbours.
@@ -77,6 +92,52 @@ impl Spectrum {
     }
 
     fn ratio(&self, at: usize) -> f64 {
-        self.power[at] / self.around[at / BLOCK].max(f64::MIN_POSITIVE)
+        self.power(at) / self.around[at / BLOCK].max(f64::MIN_POSITIVE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_line_is_the_last_of_the_highest_ratios_that_are_not_near_others() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 62
+        };
+        // Few counts, so that many ratios are equal, and a line.
+        let counts = (0..BINS).map(|at| u32::try_from(next()).unwrap() + u32::from(at % 50 == 0));
+        let spectrum = Spectrum::of(counts.collect()).unwrap();
+        let mut passed = Vec::new();
+        for _ in 0..6 {
+            let is_far = |at: &usize| passed.iter().all(|other| at.abs_diff(*other) > 4);
+            let places = (LONGEST_PART..BINS / 2).filter(is_far);
+            let ratios = places.map(|at| (at, spectrum.ratio(at)));
+            let highest = ratios.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+            assert_eq!(spectrum.highest(&passed), highest);
+            let is_near = |apart: usize| {
+                let passed = [&passed[..], &[highest.0 + apart]].concat();
+                spectrum.highest(&passed) != highest
+            };
+            assert_eq!([4, 5].map(is_near), [true, false]);
+            passed.push(highest.0);
+        }
+        // A comb of 50 bins has a line at each multiple of its frequency.
+        let turns = BINS as f64 / 50.0;
+        let off = |at: usize| (at as f64 / turns - (at as f64 / turns).round()).abs() * turns;
+        assert!(passed.iter().all(|&at| off(at) < 1.0), "{passed:?}");
+    }
+
+    #[test]
+    fn weights_of_both_signs_are_the_same() {
+        let half = BINS as f64 / 2.0;
+        for (at, &weight) in weights().iter().enumerate() {
+            let of_other = (BINS - 1 - at) as f64 + 0.5 - half;
+            #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
+            let of_other = libm::sin(PI * of_other / half).powi(2) as f32;
+            assert_eq!(weight.to_bits(), of_other.to_bits(), "{at}");
+        }
     }
 }

@@ -11,6 +11,9 @@ use crate::error::Error;
 
 /// Maximum size of the counts and rows in memory, in bytes.
 const HELD_MAX: u64 = 1 << 30;
+/// Counts and rows of so many bytes are not compared with the available memory: to ask for it takes as long as to count
+/// 500,000 tags.
+const SMALL: u128 = 1 << 20;
 /// Maximum number of counts with channels moved; their mean is then as precise as the singles allow.
 pub(super) const SHIFTS_MAX: u32 = 10_000;
 /// Returns how many items of this size fit in the available memory.
@@ -25,6 +28,9 @@ pub(super) fn check(
     bytes: u64,
     instead: impl FnOnce(u64) -> String,
 ) -> Result<(), Error> {
+    if items.saturating_mul(bytes.into()) <= SMALL {
+        return Ok(());
+    }
     let most = most_of(bytes);
     if items <= most.into() {
         return Ok(());

@@ -37,7 +37,7 @@ fn strongest(values: &[(f64, f64)]) -> Vec<f64> {
         |&(_, value): &(f64, f64)| ((value - mean) / largest.max(f64::MIN_POSITIVE)) as f32;
     let mut padded: Vec<f32> = values.iter().map(scaled).collect();
     padded.resize(length, 0.0);
-    let power = tagq_spectrum::power(&mut padded);
+    let power = tagq_spectrum::power(padded);
     let distance = (values[values.len() - 1].0 - values[0].0) / (values.len() - 1) as f64;
     // From half a period in the span to three values a period.
     let (first, last) = (length / (2 * values.len()), length / 3);
