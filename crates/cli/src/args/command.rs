@@ -7,7 +7,7 @@ use clap::{
     builder::styling::{Style, Styles},
 };
 use console::strip_ansi_codes;
-use tagq::{escaped, is_shown};
+use tagq::{QUERY_TYPES, escaped, is_shown};
 
 #[cfg(feature = "serve")]
 use super::serve::ServeArgs;
@@ -80,6 +80,9 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
+    if let Some(command) = question() {
+        return Args { command };
+    }
     let program = program();
     let called = words().nth(1).and_then(|word| named(&program, &word));
     let mut argv = super::plots::argv(words(), called);
@@ -87,6 +90,15 @@ pub(crate) fn parse() -> Args {
     argv.extend(in_order(&program, words));
     let matches = program.try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
+}
+
+/// Returns the question of the command line of this process, if it begins with the whole name of a query and has no mistake.
+/// The program has thirty times the options of a query, and to make them takes as long as to open a run.
+fn question() -> Option<Command> {
+    let name = words().nth(1)?;
+    let of = QUERY_TYPES.into_iter().find(|of| name == of.name)?;
+    let asked = || QuestionCommand::alone(of, words()).map(Box::new).map(Command::Ask);
+    asked().or_else(|| QuestionCommand::alone(of, words()).map(Box::new).map(Command::Search))
 }
 
 /// Returns the words of this process. On Windows patterns like `*.ptu` are replaced by the names of files, but not beside

@@ -4,6 +4,8 @@
 //! first arguments of a command may be channels: they become options of the question, as if they were given by
 //! `--group` or `--start` and `--stop`.
 
+use std::ffi::OsString;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
 use tagq::{
     Error, QUERY_TYPES, Question, is_search,
@@ -14,6 +16,7 @@ use super::{
     answer::AnswerArgs,
     channels::{take_channels, usage_template},
     options::QueryArgs,
+    plots::argv,
     table::{arg, invalid, usage, values, with_flags},
 };
 
@@ -64,6 +67,23 @@ const LONG_HELP: [(&str, &str); 2] = [
     ),
     ("g2", include_str!("topics/g2.txt")),
 ];
+
+impl<A: QuestionArgs> QuestionCommand<A> {
+    /// Parses the words of a command line whose command is the query of this type, without the other commands. Returns
+    /// `None` if it is not a command of this kind, or if they ask for its help or have a mistake.
+    pub(super) fn alone(
+        of: &'static RequestType,
+        words: impl IntoIterator<Item = OsString>,
+    ) -> Option<Self> {
+        if !A::takes(of) {
+            return None;
+        }
+        let command = command::<A>(of);
+        let argv = argv(words, Some(&command));
+        let program = Command::new("tagq").subcommand(command);
+        Self::from_arg_matches(&program.try_get_matches_from(argv).ok()?).ok()
+    }
+}
 
 impl<A: QuestionArgs> Subcommand for QuestionCommand<A> {
     fn augment_subcommands(program: Command) -> Command {
@@ -157,7 +177,19 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::args::parts::PlanArgs;
+    use crate::args::{
+        command::{Args, Command},
+        parts::PlanArgs,
+    };
+
+    /// Returns the words of a command line of one query, parsed without the other commands.
+    fn alone(of: &'static RequestType, words: &[&str]) -> Option<Args> {
+        let words = || words.iter().map(OsString::from);
+        let asked = || QuestionCommand::alone(of, words()).map(Box::new).map(Command::Ask);
+        let command = asked()
+            .or_else(|| QuestionCommand::alone(of, words()).map(Box::new).map(Command::Search));
+        command.map(|command| Args { command })
+    }
 
     #[test]
     fn every_example_is_a_request() {
@@ -165,10 +197,23 @@ mod tests {
             let plans = if is_search(of) { String::new() } else { examples::<PlanArgs>(of) };
             for examples in [examples::<AnswerArgs>(of), plans] {
                 for line in examples.lines().skip(1) {
-                    let words = line.split_whitespace();
-                    let args = crate::args::command::Args::try_parse_from(words);
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    let args = Args::try_parse_from(&words);
                     assert!(args.is_ok(), "{line}: {args:?}");
+                    if words[1] == of.name {
+                        let alone = alone(of, &words);
+                        assert_eq!(format!("{alone:?}"), format!("{:?}", args.ok()), "{line}");
+                    }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn help_and_mistakes_are_for_the_whole_program() {
+        for of in QUERY_TYPES {
+            for word in ["--help", "-h", "--no-such-option", "--delays"] {
+                assert!(alone(of, &["tagq", of.name, word]).is_none(), "{} {word}", of.name);
             }
         }
     }
