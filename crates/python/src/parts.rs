@@ -48,7 +48,7 @@ impl PyPlan {
         let opened: Vec<_> = runs.iter().map(|run| run.parts()).collect::<PyResult<_>>()?;
         let question = options::question_of(name, keywords)?;
         let division = part_tags.map_or(Division::Parts(parts), Division::EveryTags);
-        let pool = pool_of(None)?;
+        let pool = pool_of(0)?;
         let pool = pool.here()?;
         let plan = wait(py, None, &AtomicBool::default(), |told| {
             let contexts: Vec<QueryContext<'_>> =
@@ -85,7 +85,7 @@ impl PyPlan {
             other => return Err(question(format!("io: `{other}` is none of map, read"))),
         };
         let options = PartOptions { access, cache: cache.as_deref(), store: store.as_deref() };
-        let pool = pool_of(Some(threads))?;
+        let pool = pool_of(threads)?;
         let pool = pool.here()?;
         let counted = wait(py, None, &AtomicBool::default(), |told| {
             self.plan.count(part, options, pool, told).map(|parts| parts.to_bytes())
@@ -126,7 +126,7 @@ impl PyPlan {
 
     /// Answers from all partial results.
     fn answer(&self, py: Python<'_>, parts: Vec<PyBackedBytes>) -> PyResult<Answer> {
-        let pool = pool_of(None)?;
+        let pool = pool_of(0)?;
         let pool = pool.here()?;
         let answer = wait(py, None, &AtomicBool::default(), |told| {
             self.plan.answer(self.sum(&parts)?, pool, told)

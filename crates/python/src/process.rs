@@ -81,9 +81,9 @@ impl Pool {
 /// fork requires, too: a child never finds it locked.
 static POOLS: Mutex<Vec<(usize, Pool)>> = Mutex::new(Vec::new());
 
-/// Returns the pool of so many threads, by default one per core. A forked child starts its own.
-pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<Pool> {
-    let threads = tagq::store::threads(threads.unwrap_or(0));
+/// Returns the pool of so many threads, one per core for 0. A forked child starts its own.
+pub(crate) fn pool_of(threads: usize) -> PyResult<Pool> {
+    let threads = tagq::store::threads(threads);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     pools.retain(|(_, pool)| pool.0.is_here());
     if let Some((_, pool)) = pools.iter().find(|(of, _)| *of == threads) {

@@ -28,7 +28,7 @@ use crate::{
     process::{Pool, pool_of},
     tags::{ColumnKind, PyColumn, Scan, SelectedTags},
     tuples::Tuples,
-    waiting::wait,
+    waiting::{wait, wait_in},
 };
 
 /// An open run: its rows as of one commit.
@@ -41,7 +41,7 @@ pub(crate) struct Run {
 struct Open {
     run: Arc<tagq::Run>,
     setup: Arc<Setup>,
-    threads: Option<usize>,
+    threads: usize,
     origin: Origin,
 }
 
@@ -52,6 +52,8 @@ impl Run {
         threads: Option<usize>,
         origin: Origin,
     ) -> PyResult<Self> {
+        // One a core is a number of files to read, which questions do not read again.
+        let threads = tagq::store::threads(threads.unwrap_or(0));
         // Refuses a number of threads that cannot be had.
         pool_of(threads)?;
         let open = Open { run: Arc::new(run), setup: Arc::new(setup), threads, origin };
@@ -137,7 +139,7 @@ impl Run {
     fn tuples(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tuples> {
         let question = options::question_of("coincidences", keywords)?;
         let Open { run, setup, threads, .. } = self.open()?;
-        Tuples::new(py, run, setup, threads.unwrap_or(0), question)
+        Tuples::new(py, run, setup, threads, question)
     }
 
     /// Returns the times, for `numpy.asarray`.
@@ -387,7 +389,8 @@ fn ask_all(py: Python<'_>, runs: &[Open], asks: &Asks) -> PyResult<Answer> {
     let pools: Vec<Pool> =
         runs.iter().map(|open| pool_of(open.threads)).collect::<PyResult<_>>()?;
     let pools: Vec<&ThreadPool> = pools.iter().map(Pool::here).collect::<PyResult<_>>()?;
-    let answer = wait(py, None, &AtomicBool::default(), |told| {
+    let first = pool_of(runs.first().map_or(0, |open| open.threads))?;
+    let answer = wait_in(py, first.here()?, |told| {
         let contexts = runs.iter().zip(&pools);
         let contexts =
             contexts.map(|(Open { setup, .. }, pool)| QueryContext::new(setup, pool, told));

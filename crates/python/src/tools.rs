@@ -79,7 +79,7 @@ pub(crate) fn reproduce(
     runs: Vec<PathBuf>,
     threads: Option<usize>,
 ) -> PyResult<(Vec<Answer>, Vec<PyDifference>)> {
-    let pool = pool_of(threads)?;
+    let pool = pool_of(threads.unwrap_or(0))?;
     let pool = pool.here()?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let open = OpenOptions {
@@ -112,7 +112,7 @@ pub(crate) fn reproduce(
 #[pyfunction]
 pub(crate) fn info(py: Python<'_>, run: PyRef<'_, Run>, fast: bool) -> PyResult<String> {
     let (run, setup) = run.parts()?;
-    let pool = pool_of(None)?;
+    let pool = pool_of(0)?;
     let pool = pool.here()?;
     let looked = wait(py, None, &AtomicBool::default(), |told| {
         let facts = RunFacts::named(&run, &setup);

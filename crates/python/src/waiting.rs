@@ -1,4 +1,7 @@
-//! Long-running work: it runs on its own thread, while this thread reports progress and handles Ctrl-C.
+//! Long-running work: it runs on another thread, while this thread reports progress and handles Ctrl-C.
+//!
+//! A question runs on one of the threads that count: starting a thread, and handing each scan from it to these, would take
+//! longer than a scan of 500,000 tags. Other work, which may wait for a disk, has a thread of its own.
 //!
 //! Every 50 ms Python may call its handlers of signals and the callback; an exception in one of them cancels the work,
 //! and is raised after the work has ended. The lock of the interpreter is free in between.
@@ -13,6 +16,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use tagq::{Progress, query::ScanProgress};
 
 use crate::errors;
@@ -64,7 +68,7 @@ impl Progress for PythonProgress {
     }
 }
 
-/// Runs `work` without the lock of the interpreter. `callback` is called with the name of the source,
+/// Runs `work` on a thread of its own, without the lock of the interpreter. `callback` is called with the name of the source,
 /// the bytes read and its length; an exception in it, or Ctrl-C, sets `cancelled`, cancels queries and
 /// so ends the work.
 pub(crate) fn wait<T: Send, E: Into<tagq::Error> + Send>(
@@ -73,15 +77,35 @@ pub(crate) fn wait<T: Send, E: Into<tagq::Error> + Send>(
     cancelled: &AtomicBool,
     work: impl FnOnce(&PythonProgress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
+    wait_for(py, None, callback, cancelled, work)
+}
+
+/// Runs `work` in a pool, without the lock of the interpreter. Ctrl-C cancels queries and so ends the work.
+pub(crate) fn wait_in<T: Send, E: Into<tagq::Error> + Send>(
+    py: Python<'_>,
+    pool: &ThreadPool,
+    work: impl FnOnce(&PythonProgress) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    wait_for(py, Some(pool), None, &AtomicBool::default(), work)
+}
+
+fn wait_for<T: Send, E: Into<tagq::Error> + Send>(
+    py: Python<'_>,
+    pool: Option<&ThreadPool>,
+    callback: Option<&Py<PyAny>>,
+    cancelled: &AtomicBool,
+    work: impl FnOnce(&PythonProgress) -> Result<T, E> + Send,
+) -> PyResult<T> {
     let (told, is_done) = (PythonProgress::default(), AtomicBool::new(false));
-    let result = py.detach(|| {
-        thread::scope(|scope| {
-            let here = thread::current();
-            let (told, is_done) = (&told, &is_done);
-            let worker = scope.spawn(move || {
-                let _done = Done { is_done, waiting: here };
-                work(told)
-            });
+    let mut result = None;
+    py.detach(|| {
+        let (told, is_done, result) = (&told, &is_done, &mut result);
+        let waiting = thread::current();
+        let work = move || {
+            let _done = Done { is_done, waiting };
+            *result = Some(work(told));
+        };
+        let watch = || {
             let mut raised = Ok(());
             while !is_done.load(Ordering::Acquire) {
                 thread::park_timeout(INTERVAL);
@@ -93,11 +117,23 @@ pub(crate) fn wait<T: Send, E: Into<tagq::Error> + Send>(
                     }
                 }
             }
-            // A panic of the worker is resumed in this thread.
-            let result = worker.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault));
-            raised.map(|()| result)
-        })
+            raised
+        };
+        // A panic of the work is resumed in this thread.
+        match pool {
+            Some(pool) => pool.in_place_scope(|scope| {
+                scope.spawn(|_| work());
+                watch()
+            }),
+            None => thread::scope(|scope| {
+                let worker = scope.spawn(work);
+                let raised = watch();
+                worker.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault));
+                raised
+            }),
+        }
     })?;
+    let result = result.expect("the work ended without a panic");
     if let (Some(source), Some(callback)) = (told.source_now(), callback)
         && result.is_ok()
     {

@@ -6,8 +6,10 @@ import json
 import pickle
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import duckdb
@@ -350,6 +352,29 @@ def test_control_c_ends_a_query_that_would_take_hours_and_a_fit(tmp_path: Path) 
     # The run is unchanged.
     with pytest.warns(tagq.TagqWarning, match="its pulses are 100 ns from the middle of the window"):
         assert made.coincidences(window="2ns", groups=[(0, 1)]).rows[0]["count"] == 0
+
+
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_threads_of_python_ask_one_run_at_once(tmp_path: Path, threads: int) -> None:
+    """A question runs on a thread that counts, and takes up others while it waits for its parts."""
+    rows = 300_000
+    random = numpy.random.default_rng(threads)
+    times = numpy.cumsum(random.integers(1, 10_000, rows))
+    made = tagq.from_arrays(times, random.integers(0, 3, rows), tick="1ps", store=tmp_path / "made.tagq")
+
+    def ask(run: tagq.Run, window: int) -> list[dict[str, Any]]:
+        groups = [("Any", 2), (0, 1)]
+        return run.coincidences(window=f"{window}ns", derive="Any = 0 | 1", groups=groups).rows
+
+    windows = range(1, 9)
+    expected = {window: ask(made, window) for window in windows}
+    # Nothing is known of the rows of this one.
+    run = tagq.open(tmp_path / "made.tagq", threads=threads)
+    with ThreadPoolExecutor(48) as executor:
+        asked = [*windows] * 12
+        found = list(executor.map(lambda window: ask(run, window), asked))
+    assert found == [expected[window] for window in asked]
 
 
 def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
