@@ -127,7 +127,8 @@ impl Merges {
     }
 }
 
-/// Returns the pairs of the owners after the last whole tile, of which `at` others are reached by all.
+/// Returns the number of pairs of these owners, which are left after the last whole tile. All of them reach the first
+/// `at` others.
 #[cfg(target_arch = "x86_64")]
 fn rest_of(owners: &[i32], others: &[i32], mut at: usize) -> u64 {
     let reached = |&owner: &i32| {

@@ -33,14 +33,15 @@ struct Place {
     sign: i64,
 }
 
-/// Edges, and for each part of their range the bin in which it begins. One more bin has the differences in none.
+/// Edges, and for each part of their range the bin in which it begins. One more bin, after the last, has the differences that
+/// are in no bin.
 #[derive(Debug)]
 struct Edges {
     all: Vec<i64>,
     low: i64,
     /// The range is divided into parts of 2^n ticks.
     shift: u32,
-    /// The bin of each part; of the last one, which has all that follows, the bin of differences in none.
+    /// The bin of each part. The last part has all that follows; its bin is that of the differences in no bin.
     starts: Vec<u32>,
     /// The upper edge of each bin, as a distance from the first edge; that of the last bin is the largest number, so
     /// that a search ends there.
@@ -54,7 +55,7 @@ impl Edges {
         let range = high.abs_diff(low);
         let shift = (0..u64::BITS).find(|shift| range >> shift < PARTS).unwrap_or(0);
         let upper = all.iter().skip(1).map(|edge| edge.abs_diff(low));
-        let mut upper: Vec<u64> = upper.chain([u64::MAX]).collect();
+        let upper: Vec<u64> = upper.chain([u64::MAX]).collect();
         let start = |part: u64| {
             let bin = upper.partition_point(|&edge| edge <= part << shift);
             u32::try_from(bin).unwrap_or(u32::MAX)
@@ -63,18 +64,17 @@ impl Edges {
         let parts = (range >> shift) + 1;
         let last = u32::try_from(upper.len() - 1).unwrap_or(u32::MAX);
         let starts = (0..parts).map(start).chain([last]).collect();
-        upper.shrink_to_fit();
         Self { all: all.to_vec(), low, shift, starts, upper }
     }
 
-    /// Returns the bin of a difference; the one after the last if it is in none.
+    /// Returns the bin of a difference; the bin after the last if it is in no other.
     #[inline]
     fn bin(&self, difference: i64) -> usize {
         // Below the last edge of all, so that a search ends.
         let distance = difference.wrapping_sub(self.low).cast_unsigned().min(u64::MAX - 1);
         let part = to_index(distance >> self.shift).min(self.starts.len() - 1);
         let mut bin = self.starts[part] as usize;
-        // Whole parts of one tick need no search.
+        // Parts of one tick need no search.
         if self.shift > 0 {
             while self.upper[bin] <= distance {
                 bin += 1;
