@@ -359,6 +359,21 @@ mod tests {
     const ALL: TimeRange = TimeRange { from: None, to: None };
 
     #[test]
+    fn ticks_near_that_are_kept_are_those_of_the_question() {
+        let new = || LiveTime::new(Some((0, 100)), &[(20, 30), (60, 65)]);
+        let live = new();
+        let range = TimeRange { from: Some(10), to: Some(70) };
+        for _ in 0..2 {
+            for (delays, window, range) in
+                [([0, 0], 5, ALL), ([0, 7], 5, ALL), ([0, 0], 9, ALL), ([0, 0], 5, range)]
+            {
+                let found = live.ticks_near(delays, window, range);
+                assert_eq!(found, new().ticks_near(delays, window, range), "{delays:?} {window}");
+            }
+        }
+    }
+
+    #[test]
     fn dead_spans_are_left_out_of_the_recorded_span() {
         let live = LiveTime::new(Some((10, 110)), &[(0, 10), (10, 20), (50, 60), (100, 200)]);
         assert_eq!(*live.intervals, [(10, 10), (20, 50), (60, 100), (110, 110)]);
